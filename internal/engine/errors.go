@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The kinds of error that callers decide on, to be asked for with errors.Is.
+// An error that is none of them is unexpected and worth a retry.
+var (
+	// ErrNotFound: the thing named does not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrConflict: the state of the world forbids the call; see ConflictError.
+	ErrConflict = errors.New("conflict")
+	// ErrUnavailable: the engine, or the registry asked by it, cannot be
+	// reached. Trying again later is the remedy.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrInvalid: the engine refuses the value and will refuse it again.
+	ErrInvalid = errors.New("invalid")
+	// ErrUnauthorized: a registry refuses the credentials, or a socket the
+	// permission.
+	ErrUnauthorized = errors.New("unauthorized")
+)
+
+// Resource is what a ConflictError is about.
+type Resource string
+
+// The resources that can be taken.
+const (
+	ResourceName     Resource = "name"
+	ResourceAddress  Resource = "address"
+	ResourceHostPort Resource = "host port"
+	ResourceSubnet   Resource = "subnet"
+)
+
+// ConflictError says that something the caller asked for is taken. It matches
+// ErrConflict.
+type ConflictError struct {
+	// Resource is what is taken.
+	Resource Resource
+	// Value is the name, address, port or subnet in question; may be empty
+	// when the engine does not tell.
+	Value string
+	// Err is the engine's own error.
+	Err error
+}
+
+// Error implements error.
+func (e *ConflictError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("%s %s is in use", e.Resource, e.Value)
+	}
+	return fmt.Sprintf("%s %s is in use: %v", e.Resource, e.Value, e.Err)
+}
+
+// Unwrap returns the engine's own error.
+func (e *ConflictError) Unwrap() error { return e.Err }
+
+// Is reports whether target is ErrConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// IsTaken reports whether err says that the resource is in use.
+func IsTaken(err error, resource Resource) bool {
+	var conflict *ConflictError
+	return errors.As(err, &conflict) && conflict.Resource == resource
+}
+
+// ExitError is the end of a command with an exit code other than 0. It does
+// not carry the command's output: that may hold secrets, and the caller has
+// it in Output.
+type ExitError struct {
+	// Code is the exit code, 1 to 255.
+	Code int
+}
+
+// Error implements error.
+func (e *ExitError) Error() string { return fmt.Sprintf("command ended with exit code %d", e.Code) }
+
+// IgnoreNotFound returns nil where err says that the thing is absent.
+func IgnoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}

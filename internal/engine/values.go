@@ -1,0 +1,339 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Spec says what a container shall be. Its zero values are the safe ones.
+type Spec struct {
+	// Name is unique on the engine.
+	Name string
+	// Hostname inside the container.
+	Hostname string
+	// Image is a reference or an ID of a local image.
+	Image string
+	// Entrypoint and Command replace those of the image where not empty.
+	Entrypoint []string
+	Command    []string
+	// Environment adds to the image's variables.
+	Environment map[string]string
+	// User runs the process, "uid:gid" or a name; empty = the image's.
+	User string
+	// Labels are fixed at creation.
+	Labels map[string]string
+
+	// Attachment is the one network the container starts on.
+	Attachment Attachment
+	// Ports to publish on the host.
+	Ports []PortBinding
+	// Mounts beside the container's own file system.
+	Mounts []Mount
+
+	// Security bounds what the container may do.
+	Security Security
+	// Resources bounds what the container may use.
+	Resources Resources
+
+	// Restart is applied by the engine when the process ends or the engine
+	// itself restarts.
+	Restart RestartPolicy
+	// StopSignal such as "SIGTERM"; empty = the image's.
+	StopSignal string
+	// TTY allocates a terminal, without which systemd does not log to the
+	// console.
+	TTY bool
+}
+
+// Attachment is a container's place on a network.
+type Attachment struct {
+	// Network is the network's name.
+	Network string
+	// Addresses are static, at most one per IP family; none = the engine
+	// gives a dynamic one at each start.
+	Addresses []netip.Addr
+	// Aliases are further names the engine's DNS answers to.
+	Aliases []string
+}
+
+// PortBinding publishes a TCP port.
+type PortBinding struct {
+	// HostAddress to listen on; the zero value means all addresses.
+	HostAddress netip.Addr
+	// HostPort to listen on; 0 = the engine chooses a free one at each
+	// start.
+	HostPort uint16
+	// ContainerPort to forward to.
+	ContainerPort uint16
+}
+
+// MountType is the kind of a Mount.
+type MountType string
+
+// The mounts a container may have.
+const (
+	// MountBind makes a path of the engine's host visible.
+	MountBind MountType = "bind"
+	// MountVolume is engine-managed storage: with a Source a named volume
+	// that outlives the container, without one an anonymous volume that is
+	// removed with it. A new volume starts with the image's content at the
+	// target.
+	MountVolume MountType = "volume"
+	// MountTmpfs is memory, empty at each start, mounted with exec allowed.
+	MountTmpfs MountType = "tmpfs"
+)
+
+// Mount is a file system mounted into a container.
+type Mount struct {
+	Type MountType
+	// Source is a path of the engine's host (bind) or a volume's name.
+	Source string
+	// Target is an absolute path in the container.
+	Target   string
+	ReadOnly bool
+}
+
+// Security bounds what a container may do. The zero value is the engine's
+// default for unprivileged containers.
+type Security struct {
+	// Privileged gives all capabilities the host has, all devices, and
+	// neither seccomp nor AppArmor.
+	Privileged bool
+	// DropAllCapabilities leaves none but those of AddCapabilities.
+	DropAllCapabilities bool
+	AddCapabilities     []string
+	// Unconfined turns seccomp and AppArmor profiles off.
+	Unconfined bool
+	// NoNewPrivileges keeps set-uid programs from gaining any.
+	NoNewPrivileges bool
+	// PrivateCgroupNamespace hides the host's cgroup tree.
+	PrivateCgroupNamespace bool
+}
+
+// Resources bounds what a container may use; zero = unbounded.
+type Resources struct {
+	// MemoryBytes bounds memory, and memory with swap to the same number.
+	MemoryBytes int64
+	// Pids bounds the number of processes.
+	Pids int64
+	// OpenFiles is the soft and hard RLIMIT_NOFILE; zero = the engine's
+	// default.
+	OpenFiles int64
+}
+
+// RestartPolicy is what the engine does by itself.
+type RestartPolicy string
+
+// The restart policies in use.
+const (
+	// RestartNever leaves a container that ended as it is.
+	RestartNever RestartPolicy = "no"
+	// RestartUnlessStopped starts it again, also after a restart of the
+	// engine, unless it was stopped through the engine's API.
+	RestartUnlessStopped RestartPolicy = "unless-stopped"
+)
+
+// Status is what a container does.
+type Status string
+
+// The states of a container. An engine's other states are mapped to these.
+const (
+	StatusCreated    Status = "created"
+	StatusRunning    Status = "running"
+	StatusPaused     Status = "paused"
+	StatusRestarting Status = "restarting"
+	StatusExited     Status = "exited"
+	StatusRemoving   Status = "removing"
+)
+
+// Container is an observed container. Listed means that ListContainers fills
+// the field too.
+type Container struct {
+	// ID is the engine's own name of it. Listed.
+	ID string
+	// Name without a leading slash. Listed.
+	Name string
+	// Labels given at creation. Listed.
+	Labels map[string]string
+	// Image is the reference it was created from, ImageID what that was.
+	// Listed.
+	Image, ImageID string
+	// Status is what it does. Listed.
+	Status Status
+	// ExitCode of the last run, where Status is StatusExited.
+	ExitCode int
+	// OOMKilled says that the kernel ended the last run for want of memory.
+	OOMKilled bool
+	// Error is the engine's text for why the last start did not succeed.
+	Error string
+	// CreatedAt, StartedAt and FinishedAt are zero where it has not come to
+	// that. CreatedAt is listed.
+	CreatedAt, StartedAt, FinishedAt time.Time
+	// Networks by name. Listed, for running containers.
+	Networks map[string]Endpoint
+	// Ports as published now, with the host ports the engine chose. Listed,
+	// for running containers.
+	Ports []PortBinding
+	// Restart is the policy it was created with.
+	Restart RestartPolicy
+}
+
+// Endpoint is what a container has on a network.
+type Endpoint struct {
+	// Addresses it has now, IPv4 first; none while it does not run.
+	Addresses []netip.Addr
+}
+
+// Command is a process to run in a container.
+type Command struct {
+	// Args is the program and its arguments; no shell is involved.
+	Args []string
+	// Stdin is given to the process; nil = none.
+	Stdin []byte
+	// User runs it; empty = the container's.
+	User string
+}
+
+// Output is what a Command printed.
+type Output struct {
+	Stdout, Stderr []byte
+}
+
+// Image is a local image.
+type Image struct {
+	// ID is the digest of its configuration, "sha256:…".
+	ID string
+	// Tags are the references it has.
+	Tags []string
+	// Digests are the registry digests it is known by, "name@sha256:…".
+	Digests []string
+	// SizeBytes on disk.
+	SizeBytes int64
+	// Labels of its configuration.
+	Labels map[string]string
+}
+
+// Credentials for a registry.
+type Credentials struct {
+	Username, Password string
+}
+
+// PullProgress is how far a pull has come.
+type PullProgress struct {
+	// CurrentBytes and TotalBytes of the layers known so far.
+	CurrentBytes, TotalBytes int64
+	// LayersDone of LayersTotal.
+	LayersDone, LayersTotal int
+}
+
+// NetworkSpec says what a network shall be.
+type NetworkSpec struct {
+	Name   string
+	Labels map[string]string
+	// Subnets, at most one per IP family; no IPv4 subnet = the engine
+	// chooses one. No IPv6 subnet = no IPv6.
+	Subnets []netip.Prefix
+}
+
+// Network is an observed network.
+type Network struct {
+	ID     string
+	Name   string
+	Labels map[string]string
+	// Driver such as "bridge".
+	Driver string
+	// Subnets, IPv4 first.
+	Subnets []Subnet
+	// Containers maps the names of attached running containers to their
+	// addresses, whoever created them.
+	Containers map[string]Endpoint
+}
+
+// Subnet is one address range of a network.
+type Subnet struct {
+	Prefix netip.Prefix
+	// Gateway is the host's address in it.
+	Gateway netip.Addr
+	// Dynamic is the slice the engine gives dynamic addresses from; the
+	// zero value means all of Prefix.
+	Dynamic netip.Prefix
+}
+
+// Volume is an observed named volume.
+type Volume struct {
+	Name   string
+	Labels map[string]string
+}
+
+// EventKind is what happened to a container.
+type EventKind string
+
+// The closed list of events.
+const (
+	// EventRelist: events may have been missed, observe everything anew.
+	EventRelist     EventKind = "relist"
+	EventStart      EventKind = "start"
+	EventDie        EventKind = "die"
+	EventOOM        EventKind = "oom"
+	EventPause      EventKind = "pause"
+	EventUnpause    EventKind = "unpause"
+	EventDestroy    EventKind = "destroy"
+	EventRename     EventKind = "rename"
+	EventConnect    EventKind = "connect"
+	EventDisconnect EventKind = "disconnect"
+)
+
+// Event is one thing that happened. Of an EventRelist only Kind is set.
+type Event struct {
+	Kind EventKind
+	// ContainerID is always set, Container (its name) and Labels where the
+	// engine tells them: Docker's network events carry neither.
+	ContainerID, Container string
+	Labels                 map[string]string
+	// Network of EventConnect and EventDisconnect.
+	Network string
+	Time    time.Time
+}
+
+// Info is what an engine says of itself and its host.
+type Info struct {
+	// Name is "docker", "podman" or "simulated": who really answers, also
+	// when Podman serves a Docker socket.
+	Name string
+	// Version of the engine, APIVersion as negotiated.
+	Version, APIVersion string
+	// Endpoint that was connected to, without credentials.
+	Endpoint string
+	// CgroupVersion is "1" or "2", CgroupDriver "systemd" or "cgroupfs".
+	CgroupVersion, CgroupDriver string
+	// Rootless: the engine runs without root on its host.
+	Rootless bool
+	// UserNamespaceRemap: containers run in another user namespace.
+	UserNamespaceRemap bool
+	// StorageDriver such as "overlay2", "btrfs", "zfs".
+	StorageDriver string
+	// Architecture as Go names it, Kernel release, OperatingSystem for
+	// people.
+	Architecture, Kernel, OperatingSystem string
+	// CPUs and MemoryBytes of the host.
+	CPUs        int
+	MemoryBytes int64
+	// Warnings the engine gives about itself.
+	Warnings []string
+}
