@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package identity
+
+import (
+	"crypto/rand"
+	"maps"
+	"strings"
+)
+
+// The labels of everything this provider creates on an engine.
+const (
+	prefix = "container.infrastructure.cluster.x-k8s.io/"
+
+	// LabelNamespace, LabelCluster and LabelOwnerID make up the Owner.
+	LabelNamespace = prefix + "namespace"
+	LabelCluster   = prefix + "cluster"
+	LabelOwnerID   = prefix + "owner-id"
+	// LabelMachine is the name of the machine object a node container
+	// belongs to.
+	LabelMachine = prefix + "machine"
+	// LabelRole is what a container is for; see Role.
+	LabelRole = prefix + "role"
+	// LabelNetwork and LabelAddress record the static address a container
+	// holds, also while it does not run.
+	LabelNetwork = prefix + "network"
+	LabelAddress = prefix + "address"
+	// LabelAttempt counts the containers created for a machine: 1 for the
+	// first, one more each time an interrupted bootstrap is begun anew.
+	LabelAttempt = prefix + "attempt"
+	// LabelManaged marks networks and volumes that this provider created
+	// and may remove.
+	LabelManaged = prefix + "managed"
+
+	// kind's labels, so that its tools (kind load, cloud-provider-kind) find
+	// our nodes.
+	labelKindCluster = "io.x-k8s.kind.cluster"
+	labelKindRole    = "io.x-k8s.kind.role"
+)
+
+// Role is what a container is for.
+type Role string
+
+// The roles of containers.
+const (
+	RoleControlPlane Role = "control-plane"
+	RoleWorker       Role = "worker"
+	RoleLoadBalancer Role = "load-balancer"
+	RolePlane        Role = "management-plane"
+	RoleProbe        Role = "probe"
+)
+
+// kindRoles are the names kind has for the roles.
+var kindRoles = map[Role]string{
+	RoleControlPlane: "control-plane",
+	RoleWorker:       "worker",
+	RoleLoadBalancer: "external-load-balancer",
+}
+
+// Owner is the cluster that containers belong to.
+type Owner struct {
+	// Namespace and Cluster name the infrastructure cluster object.
+	Namespace, Cluster string
+	// ID tells clusters of one name in two management clusters apart. It
+	// moves with the cluster.
+	ID string
+}
+
+// NewOwnerID returns a random owner ID.
+func NewOwnerID() string {
+	return strings.ToLower(rand.Text())[:16]
+}
+
+// Labels select everything that belongs to the owner.
+func (o Owner) Labels() map[string]string {
+	return map[string]string{
+		LabelNamespace: o.Namespace,
+		LabelCluster:   o.Cluster,
+		LabelOwnerID:   o.ID,
+	}
+}
+
+// Owns reports whether the labels of a container are those of the owner.
+func (o Owner) Owns(labels map[string]string) bool {
+	for key, value := range o.Labels() {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// ContainerLabels are those a container of the owner is created with. The
+// machine's name is empty for a load balancer.
+func (o Owner) ContainerLabels(role Role, machine string) map[string]string {
+	labels := o.Labels()
+	labels[LabelRole] = string(role)
+	labels[labelKindCluster] = o.Cluster
+	labels[labelKindRole] = kindRoles[role]
+	if machine != "" {
+		labels[LabelMachine] = machine
+	}
+	return labels
+}
+
+// Select returns the labels of the owner together with others, to list with.
+func (o Owner) Select(others map[string]string) map[string]string {
+	selector := o.Labels()
+	maps.Copy(selector, others)
+	return selector
+}
+
+// NodeContainer is the name of a machine's container.
+func (o Owner) NodeContainer(machine string) string { return containerName(o, machine) }
+
+// LoadBalancerContainer is the name of the cluster's load balancer.
+func (o Owner) LoadBalancerContainer() string { return containerName(o, o.Cluster+"-lb") }
