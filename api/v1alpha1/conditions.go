@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+// Conditions and reasons of a ContainerCluster. The Ready condition is the
+// summary that Cluster API mirrors as InfrastructureReady.
+const (
+	// ClusterReadyCondition is True while network and load balancer work. It
+	// turns False when they stop working and while the cluster is deleted.
+	ClusterReadyCondition = clusterv1.ReadyCondition
+
+	// PreflightPassedCondition tells whether engine and host have what nodes
+	// need. Its message names each item that is missing and the remedy.
+	// Warnings do not make it False.
+	PreflightPassedCondition = "PreflightPassed"
+	// PreflightPassedReason: nothing is missing; warnings may be in the
+	// message.
+	PreflightPassedReason = "Passed"
+	// PreflightFailedReason: something is missing that nodes cannot do
+	// without. The user of the host mends it.
+	PreflightFailedReason = "Failed"
+	// EngineUnavailableReason: the container engine does not answer. It is
+	// asked again; who runs the engine starts it. On other conditions too.
+	EngineUnavailableReason = "EngineUnavailable"
+
+	// NetworkReadyCondition tells whether the cluster's network exists and
+	// can give static addresses.
+	NetworkReadyCondition = "NetworkReady"
+	// NetworkReadyReason: it does.
+	NetworkReadyReason = "Ready"
+	// NetworkUnusableReason: a network of that name exists and cannot be
+	// used. Choose another name or remove it.
+	NetworkUnusableReason = "Unusable"
+	// NetworkNotReadyReason: the engine gave an error, which the message
+	// holds; it is tried again.
+	NetworkNotReadyReason = "NotReady"
+
+	// LoadBalancerReadyCondition tells whether the load balancer runs and
+	// serves the configuration that fits the control-plane machines.
+	LoadBalancerReadyCondition = "LoadBalancerReady"
+	// LoadBalancerReadyReason: it does.
+	LoadBalancerReadyReason = "Ready"
+	// LoadBalancerNotUsedReason: the type is None.
+	LoadBalancerNotUsedReason = "NotUsed"
+	// LoadBalancerNotReadyReason: the engine or haproxy gave an error, which
+	// the message holds; it is tried again.
+	LoadBalancerNotReadyReason = "NotReady"
+	// LoadBalancerPausedReason: somebody paused its container.
+	LoadBalancerPausedReason = "Paused"
+	// LoadBalancerImagePullingReason: its image is being fetched.
+	LoadBalancerImagePullingReason = "ImagePulling"
+	// LoadBalancerImagePullFailedReason: its image cannot be fetched.
+	LoadBalancerImagePullFailedReason = "ImagePullFailed"
+	// HostPortTakenReason: the host port that was chosen for life belongs to
+	// another process. Free it; the provider does not choose a new one,
+	// because kubeconfigs name the old.
+	HostPortTakenReason = "HostPortTaken"
+	// AddressTakenReason: the address that was chosen for life belongs to
+	// another container, which the message names.
+	AddressTakenReason = "AddressTaken"
+	// SubnetExhaustedReason: the network has no free address. Delete
+	// machines or use a larger subnet. On ContainerReady too.
+	SubnetExhaustedReason = "SubnetExhausted"
+	// ContainerNotOursReason: a container of the name exists and belongs to
+	// somebody else, whom the message names. On ContainerReady too.
+	ContainerNotOursReason = "ContainerNotOurs"
+	// EndpointMissingReason: the load balancer's type is None and no
+	// endpoint is given yet.
+	EndpointMissingReason = "EndpointMissing"
+
+	// DeletingReason: the object is being deleted; the message says what is
+	// still there. On ContainerReady too.
+	DeletingReason = clusterv1.DeletingReason
+)
+
+// Conditions and reasons of a ContainerMachine. The Ready condition is the
+// summary that Cluster API mirrors as InfrastructureReady.
+const (
+	// MachineReadyCondition is True while the container runs, is not paused,
+	// is on its network with its address, and its bootstrap is done.
+	MachineReadyCondition = clusterv1.ReadyCondition
+
+	// ContainerReadyCondition tells whether the container exists and runs.
+	ContainerReadyCondition = "ContainerReady"
+	// ContainerRunningReason: it runs on its network with its address.
+	ContainerRunningReason = "Running"
+	// WaitingForInfrastructureReason: the Cluster's network and load
+	// balancer are not there yet.
+	WaitingForInfrastructureReason = "WaitingForClusterInfrastructure"
+	// WaitingForBootstrapDataReason: the bootstrap provider has not written
+	// the data secret yet.
+	WaitingForBootstrapDataReason = "WaitingForBootstrapData"
+	// ImagePullingReason: the node image is being fetched; the message has
+	// the progress.
+	ImagePullingReason = "ImagePulling"
+	// ImagePullFailedReason: the node image cannot be fetched; the message
+	// says why and what to do.
+	ImagePullFailedReason = "ImagePullFailed"
+	// VersionUnsupportedReason: no image is given, and none is known for the
+	// Machine's Kubernetes version.
+	VersionUnsupportedReason = "VersionUnsupported"
+	// ContainerFailedReason: the engine refuses the container, and the
+	// message says why.
+	ContainerFailedReason = "ContainerFailed"
+	// ContainerStoppedReason: it ended; the message has exit code and
+	// whether memory ran out. It is started again unless the object is
+	// annotated for maintenance.
+	ContainerStoppedReason = "Stopped"
+	// ContainerPausedReason: somebody paused it.
+	ContainerPausedReason = "Paused"
+	// ContainerDisconnectedReason: it is not on its network, or without its
+	// address.
+	ContainerDisconnectedReason = "Disconnected"
+	// ContainerMissingReason: a machine that had become a Node has no
+	// container any more. It is not created again; a MachineHealthCheck or
+	// the control plane replaces the Machine.
+	ContainerMissingReason = "Missing"
+
+	// BootstrapCompletedCondition tells how far the bootstrap inside the
+	// node has come, as the node itself recorded it.
+	BootstrapCompletedCondition = "BootstrapCompleted"
+	// BootstrapCompletedReason: every command ended with 0.
+	BootstrapCompletedReason = "Completed"
+	// WaitingForContainerReason: there is no running container yet.
+	WaitingForContainerReason = "WaitingForContainer"
+	// BootstrappingReason: it runs; the message says since when.
+	BootstrappingReason = "Bootstrapping"
+	// BootstrapTimeoutReason: it runs for longer than bootstrapTimeout.
+	// Nothing is stopped.
+	BootstrapTimeoutReason = "BootstrapTimeout"
+	// BootstrapFailedReason: a command failed. The message has step, exit
+	// code and the last lines of the log without secrets.
+	BootstrapFailedReason = "BootstrapFailed"
+	// BootstrapInterruptedReason: the node was stopped in the middle of its
+	// bootstrap and cannot go on. Workers and the first control plane are
+	// created anew; others are left to be replaced.
+	BootstrapInterruptedReason = "BootstrapInterrupted"
+	// BootstrapDataInvalidReason: the data secret cannot be used; the
+	// message says why without repeating it.
+	BootstrapDataInvalidReason = "BootstrapDataInvalid"
+	// BootstrapUnknownReason: the node's record cannot be read right now.
+	BootstrapUnknownReason = "Unknown"
+	// ProviderIDMismatchReason: the user gave the kubelet another provider
+	// ID than the machine's, so Cluster API will not find the Node.
+	ProviderIDMismatchReason = "ProviderIDMismatch"
+)
