@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulated
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Upload implements engine.Archiver. What lies below a mount is stored where
+// the mount hides it: no caller may rely on anything there.
+func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
+	return e.do(ctx, Call{Method: "Upload", Name: name, Mutating: true}, func() error {
+		c, err := e.find(name)
+		if err != nil {
+			return err
+		}
+		return extract(archive, c.root.put)
+	})
+}
+
+// Download implements engine.Archiver.
+func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadCloser, error) {
+	var packed []byte
+	err := e.do(ctx, Call{Method: "Download", Name: name}, func() error {
+		c, err := e.find(name)
+		if err != nil {
+			return err
+		}
+		if !path.IsAbs(target) {
+			return invalid("path %q is not absolute", target)
+		}
+		files, inside, kind, err := c.locate(target)
+		if err != nil {
+			return err
+		}
+		if kind == engine.MountTmpfs {
+			return absent("path", target)
+		}
+		packed, err = files.pack(inside, path.Base(path.Clean(target)))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("download %q: %w", target, err)
+	}
+	return io.NopCloser(bytes.NewReader(packed)), nil
+}
+
+// locate finds the file system a path lies in and its path therein.
+func (c *container) locate(name string) (tree, string, engine.MountType, error) {
+	name, err := c.root.resolve(name)
+	if err != nil {
+		return nil, "", "", err
+	}
+	var best *mounted
+	for _, m := range c.mounts {
+		if (name == m.Target || strings.HasPrefix(name, strings.TrimSuffix(m.Target, "/")+"/")) &&
+			(best == nil || len(m.Target) > len(best.Target)) {
+			best = m
+		}
+	}
+	if best == nil {
+		return c.root, name, "", nil
+	}
+	inside, err := best.files.resolve(strings.TrimPrefix(name, best.Target))
+	return best.files, inside, best.Type, err
+}
+
+// WriteFile writes a file as a process in the container would: seen through
+// its mounts. Missing directories are made, mode 0644, owner root.
+func (e *Engine) WriteFile(containerName, name string, content []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(containerName)
+	if err != nil {
+		return err
+	}
+	files, inside, _, err := c.locate(name)
+	if err != nil {
+		return err
+	}
+	return files.putFile(inside, content, e.now())
+}
+
+// RemoveFile removes a file, or a directory with all in it, as a process in
+// the container would.
+func (e *Engine) RemoveFile(containerName, name string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(containerName)
+	if err != nil {
+		return err
+	}
+	files, inside, _, err := c.locate(name)
+	if err != nil {
+		return err
+	}
+	delete(files, inside)
+	maps.DeleteFunc(files, func(other string, _ entry) bool { return strings.HasPrefix(other, inside+"/") })
+	return nil
+}
+
+// ReadFile reads a file as a process in the container would: a symbolic link
+// is followed. Absent: engine.ErrNotFound.
+func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
+	found, err := e.lookup(containerName, name)
+	return bytes.Clone(found.content), err
+}
+
+// FileHeader returns owner, mode and kind of a file, links followed.
+func (e *Engine) FileHeader(containerName, name string) (tar.Header, error) {
+	found, err := e.lookup(containerName, name)
+	return found.header, err
+}
+
+func (e *Engine) lookup(containerName, name string) (entry, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(containerName)
+	if err != nil {
+		return entry{}, err
+	}
+	for range linkDepth {
+		files, inside, _, err := c.locate(name)
+		if err != nil {
+			return entry{}, err
+		}
+		found, ok := files[inside]
+		if !ok {
+			return entry{}, absent("path", name)
+		}
+		if found.header.Typeflag != tar.TypeSymlink {
+			return found, nil
+		}
+		target := found.header.Linkname
+		if !path.IsAbs(target) {
+			target = path.Join(path.Dir(name), target)
+		}
+		name = target
+	}
+	return entry{}, fmt.Errorf("too many symbolic links at %q", name)
+}
+
+// FileNames returns the paths in the container's own file system, in order,
+// without what lies in its mounts.
+func (e *Engine) FileNames(containerName string) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(containerName)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(c.root))
+}
+
+// WriteHostFile puts a file below a path of the host, for bind mounts of
+// hostPath to show.
+func (e *Engine) WriteHostFile(hostPath, name string, content []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.hostPaths[hostPath] == nil {
+		e.hostPaths[hostPath] = newTree()
+	}
+	return e.hostPaths[hostPath].putFile(name, content, e.now())
+}

@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulated
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Call is one call of an engine method, as the journal records it.
+type Call struct {
+	// Number counts the calls from 1.
+	Number int
+	// Method as engine names it, such as "StartContainer".
+	Method string
+	// Name of the container, network, volume or image in question.
+	Name string
+	// Mutating: the method may change something. Exec counts as mutating,
+	// whatever the command; Command tells more.
+	Mutating bool
+	// Command is what Exec ran.
+	Command []string
+}
+
+type hooks struct {
+	mu      sync.Mutex
+	journal []Call
+	fail    map[string][]error
+	before  []func(Call) error
+	after   []func(Call) error
+	start   []func(name string)
+	exec    func(container string, command engine.Command) (engine.Output, error)
+}
+
+// Journal returns the calls made so far, in order, those that failed included.
+func (e *Engine) Journal() []Call {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	return slices.Clone(e.hooks.journal)
+}
+
+// MutatingCalls returns the calls of the journal that may change something.
+func (e *Engine) MutatingCalls() []Call {
+	return slices.DeleteFunc(e.Journal(), func(c Call) bool { return !c.Mutating })
+}
+
+// ResetJournal forgets the calls made so far and counts from 1 again.
+func (e *Engine) ResetJournal() {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	e.hooks.journal = nil
+}
+
+// FailNext lets the next call of the method return err, without any effect.
+// Said several times, that many calls fail, in that order.
+func (e *Engine) FailNext(method string, err error) {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	if e.hooks.fail == nil {
+		e.hooks.fail = map[string][]error{}
+	}
+	e.hooks.fail[method] = append(e.hooks.fail[method], err)
+}
+
+// OnCall adds a hook that runs before the effect of each call. Its error is
+// returned instead of making the call. It may panic, which no lock survives,
+// and it may call the engine.
+func (e *Engine) OnCall(hook func(Call) error) {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	e.hooks.before = append(e.hooks.before, hook)
+}
+
+// AfterCall adds a hook that runs after the effect of each successful call.
+// Its error is returned though the effect has happened, as when an engine's
+// answer is lost.
+func (e *Engine) AfterCall(hook func(Call) error) {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	e.hooks.after = append(e.hooks.after, hook)
+}
+
+// ResetHooks removes the hooks of OnCall and AfterCall and the failures of
+// FailNext that did not happen yet.
+func (e *Engine) ResetHooks() {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	e.hooks.before, e.hooks.after, e.hooks.fail = nil, nil, nil
+}
+
+// OnStart adds a hook that runs each time a container has started, before
+// StartContainer returns and whoever starts it. It stands for what the
+// container's process does.
+func (e *Engine) OnStart(hook func(name string)) {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	e.hooks.start = append(e.hooks.start, hook)
+}
+
+// HandleExec sets what commands do. Without it every command prints nothing
+// and ends with 0.
+func (e *Engine) HandleExec(handler func(container string, command engine.Command) (engine.Output, error)) {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	e.hooks.exec = handler
+}
+
+// do makes one call: journal, faults, effect under the lock, faults again.
+func (e *Engine) do(ctx context.Context, call Call, effect func() error) error {
+	call, err := e.begin(ctx, call)
+	if err != nil {
+		return err
+	}
+	if err := e.locked(effect); err != nil {
+		return err
+	}
+	return e.end(call)
+}
+
+func (e *Engine) locked(effect func() error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.reachable(); err != nil {
+		return err
+	}
+	return effect()
+}
+
+// reachable is called with mu held.
+func (e *Engine) reachable() error {
+	if e.closed {
+		return fmt.Errorf("simulated engine is closed: %w", engine.ErrUnavailable)
+	}
+	if e.down {
+		return fmt.Errorf("simulated engine is down: %w", engine.ErrUnavailable)
+	}
+	return nil
+}
+
+func (e *Engine) begin(ctx context.Context, call Call) (Call, error) {
+	if err := ctx.Err(); err != nil {
+		return call, err
+	}
+	e.hooks.mu.Lock()
+	call.Number = len(e.hooks.journal) + 1
+	e.hooks.journal = append(e.hooks.journal, call)
+	var planned error
+	if errs := e.hooks.fail[call.Method]; len(errs) > 0 {
+		planned, e.hooks.fail[call.Method] = errs[0], errs[1:]
+	}
+	before := slices.Clone(e.hooks.before)
+	e.hooks.mu.Unlock()
+
+	for _, hook := range before {
+		if err := hook(call); err != nil {
+			return call, err
+		}
+	}
+	return call, planned
+}
+
+func (e *Engine) end(call Call) error {
+	e.hooks.mu.Lock()
+	after := slices.Clone(e.hooks.after)
+	e.hooks.mu.Unlock()
+	for _, hook := range after {
+		if err := hook(call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// started runs the hooks of OnStart. Called without mu.
+func (e *Engine) started(names ...string) {
+	e.hooks.mu.Lock()
+	start := slices.Clone(e.hooks.start)
+	e.hooks.mu.Unlock()
+	for _, name := range names {
+		for _, hook := range start {
+			hook(name)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulated
+
+import (
+	"context"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Info implements engine.Host.
+func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
+	var out engine.Info
+	err := e.do(ctx, Call{Method: "Info"}, func() error {
+		out = e.info
+		return nil
+	})
+	return out, err
+}
+
+// Close implements engine.Host.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	return nil
+}
+
+// Down makes the engine unreachable: calls answer engine.ErrUnavailable and
+// events are lost. Containers stay as they are.
+func (e *Engine) Down() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.down = true
+}
+
+// Up ends Down. Subscribers are told to relist.
+func (e *Engine) Up() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.down {
+		e.down = false
+		e.relist()
+	}
+}
+
+// RestartEngine ends every container and then starts those again whose restart
+// policy says so. The events between are lost, a relist follows.
+func (e *Engine) RestartEngine() {
+	e.mu.Lock()
+	wasDown := e.down
+	e.down = true
+	for _, c := range e.sorted() {
+		if c.running() {
+			e.ended(c, terminated, false)
+		}
+	}
+	var names []string
+	for _, c := range e.sorted() {
+		if c.restarts() && e.start(c) == nil {
+			names = append(names, c.spec.Name)
+		}
+	}
+	e.down = wasDown
+	if !e.down {
+		e.relist()
+	}
+	e.mu.Unlock()
+	e.started(names...)
+}
+
+// KillContainer ends a running container as a user's kill through the
+// engine's API does: no restart policy starts it again. oom says that the
+// kernel did it for want of memory.
+func (e *Engine) KillContainer(name string, exitCode int, oom bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(name)
+	if err != nil {
+		return err
+	}
+	if !c.running() {
+		return conflict("container %q is %s", name, c.status)
+	}
+	c.stoppedByUser = true
+	e.ended(c, exitCode, oom)
+	return nil
+}
+
+// CrashContainer ends a running container as its process' own end does: the
+// restart policy applies at once.
+func (e *Engine) CrashContainer(name string, exitCode int, oom bool) error {
+	e.mu.Lock()
+	c, err := e.find(name)
+	if err != nil {
+		e.mu.Unlock()
+		return err
+	}
+	if !c.running() {
+		e.mu.Unlock()
+		return conflict("container %q is %s", name, c.status)
+	}
+	e.ended(c, exitCode, oom)
+	again := c.restarts() && e.start(c) == nil
+	e.mu.Unlock()
+	if again {
+		e.started(c.spec.Name)
+	}
+	return nil
+}
+
+// Pause freezes a running container.
+func (e *Engine) Pause(name string) error {
+	return e.change(name, engine.StatusRunning, engine.StatusPaused, engine.EventPause)
+}
+
+// Unpause ends Pause.
+func (e *Engine) Unpause(name string) error {
+	return e.change(name, engine.StatusPaused, engine.StatusRunning, engine.EventUnpause)
+}
+
+func (e *Engine) change(name string, from, to engine.Status, kind engine.EventKind) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(name)
+	if err != nil {
+		return err
+	}
+	if c.status != from {
+		return conflict("container %q is %s", name, c.status)
+	}
+	c.status = to
+	e.emit(c, kind, "")
+	return nil
+}
+
+// OccupyHostPort lets a process of the host take a port, or give it back.
+func (e *Engine) OccupyHostPort(port uint16) { e.setHostPort(port, true) }
+
+// ReleaseHostPort ends OccupyHostPort.
+func (e *Engine) ReleaseHostPort(port uint16) { e.setHostPort(port, false) }
+
+func (e *Engine) setHostPort(port uint16, inUse bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hostPorts[port] = inUse
+}

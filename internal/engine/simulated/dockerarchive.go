@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulated
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// whiteout is how a layer says that a file of a lower one is gone.
+const whiteout = ".wh."
+
+// readArchive reads the images of a docker-archive.
+func readArchive(archive io.Reader) ([]image, error) {
+	files := newTree()
+	if err := extract(archive, files.put); err != nil {
+		return nil, err
+	}
+	var manifest []struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}
+	if err := json.Unmarshal(files["/manifest.json"].content, &manifest); err != nil {
+		return nil, fmt.Errorf("read manifest.json: %w", err)
+	}
+	var out []image
+	for _, described := range manifest {
+		raw := files[path.Clean("/"+described.Config)].content
+		var config struct {
+			Config struct{ Labels map[string]string } `json:"config"`
+		}
+		if err := json.Unmarshal(raw, &config); err != nil {
+			return nil, fmt.Errorf("read %s: %w", described.Config, err)
+		}
+		img := image{files: newTree(), Image: engine.Image{
+			ID: fmt.Sprintf("sha256:%x", sha256.Sum256(raw)), Tags: described.RepoTags, Labels: config.Config.Labels,
+		}}
+		for _, name := range described.Layers {
+			content := files[path.Clean("/"+name)].content
+			img.SizeBytes += int64(len(content))
+			if err := addLayer(img.files, content); err != nil {
+				return nil, fmt.Errorf("read layer %s: %w", name, err)
+			}
+		}
+		out = append(out, img)
+	}
+	return out, nil
+}
+
+func addLayer(root tree, content []byte) error {
+	var reader io.Reader = bufio.NewReader(bytes.NewReader(content))
+	if bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
+		unzipped, err := gzip.NewReader(reader)
+		if err != nil {
+			return err
+		}
+		defer unzipped.Close()
+		reader = unzipped
+	}
+	return extract(reader, func(name string, e entry) error {
+		if gone, ok := strings.CutPrefix(path.Base(name), whiteout); ok {
+			delete(root, path.Join(path.Dir(name), gone))
+			return nil
+		}
+		return root.put(name, e)
+	})
+}

@@ -1,0 +1,247 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulated
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+type network struct {
+	id      string
+	name    string
+	labels  map[string]string
+	subnets []engine.Subnet
+}
+
+// CreateNetwork implements engine.Networks.
+func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
+	var out engine.Network
+	err := e.do(ctx, Call{Method: "CreateNetwork", Name: spec.Name, Mutating: true}, func() error {
+		n, err := e.createNetwork(spec)
+		if err != nil {
+			return err
+		}
+		out = e.observedNetwork(n)
+		return nil
+	})
+	return out, err
+}
+
+func (e *Engine) createNetwork(spec engine.NetworkSpec) (*network, error) {
+	if spec.Name == "" || strings.ContainsAny(spec.Name, "/ \t\n") {
+		return nil, invalid("network name %q", spec.Name)
+	}
+	if _, ok := e.networks[spec.Name]; ok {
+		return nil, taken(engine.ResourceName, spec.Name)
+	}
+	prefixes := slices.Clone(spec.Subnets)
+	if !slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
+		chosen, err := e.chooseSubnet()
+		if err != nil {
+			return nil, err
+		}
+		prefixes = append(prefixes, chosen)
+	}
+	slices.SortStableFunc(prefixes, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
+	n := &network{id: e.newID(), name: spec.Name, labels: maps.Clone(spec.Labels)}
+	for _, prefix := range prefixes {
+		if !prefix.IsValid() || prefix != prefix.Masked() {
+			return nil, invalid("subnet %s", prefix)
+		}
+		if e.overlaps(prefix) {
+			return nil, taken(engine.ResourceSubnet, prefix.String())
+		}
+		n.subnets = append(n.subnets, engine.Subnet{
+			Prefix: prefix, Gateway: prefix.Addr().Next(), Dynamic: engine.DynamicSlice(prefix),
+		})
+	}
+	e.networks[spec.Name] = n
+	return n, nil
+}
+
+func (e *Engine) chooseSubnet() (netip.Prefix, error) {
+	for _, candidate := range e.pool {
+		if !e.overlaps(candidate) {
+			return candidate, nil
+		}
+	}
+	return netip.Prefix{}, &engine.ConflictError{Resource: engine.ResourceSubnet}
+}
+
+func (e *Engine) overlaps(prefix netip.Prefix) bool {
+	for _, n := range e.networks {
+		for _, subnet := range n.subnets {
+			if subnet.Prefix.Overlaps(prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// permits reports whether the addresses may ever be given on the network.
+func (n *network) permits(addresses []netip.Addr) error {
+	for _, address := range addresses {
+		if !slices.ContainsFunc(n.subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
+			return invalid("address %s is in no subnet of network %q", address, n.name)
+		}
+	}
+	return nil
+}
+
+// free reports whether no running container and no gateway has the addresses.
+func (e *Engine) free(n *network, addresses []netip.Addr) error {
+	for _, address := range addresses {
+		if e.holds(n, address) {
+			return taken(engine.ResourceAddress, address.String())
+		}
+	}
+	return nil
+}
+
+func (e *Engine) holds(n *network, address netip.Addr) bool {
+	for _, subnet := range n.subnets {
+		if subnet.Gateway == address || subnet.Prefix.Addr() == address {
+			return true
+		}
+	}
+	for _, c := range e.containers {
+		if at, ok := c.endpoints[n.name]; ok && slices.Contains(at.addresses, address) {
+			return true
+		}
+	}
+	return false
+}
+
+// allocate returns one address per subnet, the static ones where given.
+func (n *network) allocate(e *Engine, static []netip.Addr) []netip.Addr {
+	var out []netip.Addr
+	for _, subnet := range n.subnets {
+		at := slices.IndexFunc(static, subnet.Prefix.Contains)
+		if at >= 0 {
+			out = append(out, static[at])
+			continue
+		}
+		pool := subnet.Dynamic
+		if !pool.IsValid() {
+			pool = subnet.Prefix
+		}
+		for address := pool.Addr(); pool.Contains(address); address = address.Next() {
+			if !e.holds(n, address) {
+				out = append(out, address)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// InspectNetwork implements engine.Networks.
+func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
+	var out engine.Network
+	err := e.do(ctx, Call{Method: "InspectNetwork", Name: name}, func() error {
+		n, ok := e.networks[name]
+		if !ok {
+			return absent("network", name)
+		}
+		out = e.observedNetwork(n)
+		return nil
+	})
+	return out, err
+}
+
+func (e *Engine) observedNetwork(n *network) engine.Network {
+	out := engine.Network{
+		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge",
+		Subnets: slices.Clone(n.subnets), Containers: map[string]engine.Endpoint{},
+	}
+	for _, c := range e.containers {
+		if at, ok := c.endpoints[n.name]; ok && c.running() {
+			out.Containers[c.spec.Name] = engine.Endpoint{Addresses: slices.Clone(at.addresses)}
+		}
+	}
+	return out
+}
+
+// RemoveNetwork implements engine.Networks.
+func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
+	return e.do(ctx, Call{Method: "RemoveNetwork", Name: name, Mutating: true}, func() error {
+		for _, c := range e.sorted() {
+			if _, ok := c.endpoints[name]; ok {
+				return conflict("container %q is attached to network %q", c.spec.Name, name)
+			}
+		}
+		delete(e.networks, name)
+		return nil
+	})
+}
+
+// ConnectNetwork implements engine.Networks.
+func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string, attachment engine.Attachment) error {
+	return e.do(ctx, Call{Method: "ConnectNetwork", Name: name, Mutating: true}, func() error {
+		n, ok := e.networks[name]
+		if !ok {
+			return absent("network", name)
+		}
+		c, err := e.find(containerName)
+		if err != nil {
+			return err
+		}
+		if _, ok := c.endpoints[name]; ok {
+			return nil
+		}
+		if err := n.permits(attachment.Addresses); err != nil {
+			return err
+		}
+		at := &endpoint{attachment: attachment}
+		if c.running() {
+			if err := e.free(n, attachment.Addresses); err != nil {
+				return err
+			}
+			at.addresses = n.allocate(e, attachment.Addresses)
+		}
+		c.endpoints[name] = at
+		if c.running() {
+			e.emit(c, engine.EventConnect, name)
+		}
+		return nil
+	})
+}
+
+// DisconnectNetwork implements engine.Networks.
+func (e *Engine) DisconnectNetwork(ctx context.Context, name, containerName string) error {
+	return e.do(ctx, Call{Method: "DisconnectNetwork", Name: name, Mutating: true}, func() error {
+		c, err := e.find(containerName)
+		if err != nil {
+			return engine.IgnoreNotFound(err)
+		}
+		if _, ok := c.endpoints[name]; !ok {
+			return nil
+		}
+		delete(c.endpoints, name)
+		if c.running() {
+			e.emit(c, engine.EventDisconnect, name)
+		}
+		return nil
+	})
+}

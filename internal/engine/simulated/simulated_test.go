@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package simulated_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+)
+
+const testImage = "localhost/test:v1"
+
+func newEngine(t *testing.T) *simulated.Engine {
+	t.Helper()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{Tags: []string{testImage}}, map[string][]byte{"/etc/name": []byte("image")})
+	return eng
+}
+
+func TestJournalRecordsEachCall(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	ctx := t.Context()
+	if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage}); err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.StartContainer(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eng.InspectContainer(ctx, "b"); !errors.Is(err, engine.ErrNotFound) {
+		t.Fatalf("InspectContainer of an absent container: %v, want ErrNotFound", err)
+	}
+	want := []simulated.Call{
+		{Number: 1, Method: "CreateContainer", Name: "a", Mutating: true},
+		{Number: 2, Method: "StartContainer", Name: "a", Mutating: true},
+		{Number: 3, Method: "InspectContainer", Name: "b"},
+	}
+	if diff := cmp.Diff(want, eng.Journal()); diff != "" {
+		t.Errorf("journal (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[:2], eng.MutatingCalls()); diff != "" {
+		t.Errorf("mutating calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaultsOnBothSidesOfACall(t *testing.T) {
+	t.Parallel()
+	lost := errors.New("answer lost")
+	cases := map[string]struct {
+		reason string
+		fault  func(*simulated.Engine)
+		exists bool
+	}{
+		"FailNext": {
+			reason: "the call has no effect",
+			fault:  func(eng *simulated.Engine) { eng.FailNext("CreateContainer", lost) },
+		},
+		"OnCall": {
+			reason: "the hook runs before the effect",
+			fault:  func(eng *simulated.Engine) { eng.OnCall(func(simulated.Call) error { return lost }) },
+		},
+		"AfterCall": {
+			reason: "the hook runs after the effect",
+			fault:  func(eng *simulated.Engine) { eng.AfterCall(func(simulated.Call) error { return lost }) },
+			exists: true,
+		},
+		"panic before": {
+			reason: "no lock survives a panic",
+			fault:  func(eng *simulated.Engine) { eng.OnCall(func(simulated.Call) error { panic(lost) }) },
+		},
+		"panic after": {
+			reason: "no lock survives a panic, the effect does",
+			fault:  func(eng *simulated.Engine) { eng.AfterCall(func(simulated.Call) error { panic(lost) }) },
+			exists: true,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			c.fault(eng)
+			if err := createRecovering(t.Context(), eng); !errors.Is(err, lost) {
+				t.Fatalf("%s: CreateContainer: %v, want %v", c.reason, err, lost)
+			}
+			eng.ResetHooks()
+			_, err := eng.InspectContainer(t.Context(), "a")
+			if exists := err == nil; exists != c.exists {
+				t.Errorf("%s: container exists %v, want %v (%v)", c.reason, exists, c.exists, err)
+			}
+		})
+	}
+}
+
+// createRecovering turns a panic with an error into that error.
+func createRecovering(ctx context.Context, eng *simulated.Engine) (err error) {
+	defer func() {
+		if crash, ok := recover().(error); ok {
+			err = crash
+		}
+	}()
+	_, err = eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage})
+	return err
+}
+
+func TestEndsOfAProcess(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		policy  engine.RestartPolicy
+		end     func(*simulated.Engine) error
+		status  engine.Status
+		restart engine.Status
+	}{
+		"crash without policy": {
+			reason: "nothing starts it again",
+			policy: engine.RestartNever,
+			end:    func(eng *simulated.Engine) error { return eng.CrashContainer("a", 1, false) },
+			status: engine.StatusExited, restart: engine.StatusExited,
+		},
+		"crash with policy": {
+			reason: "the policy starts it at once",
+			policy: engine.RestartUnlessStopped,
+			end:    func(eng *simulated.Engine) error { return eng.CrashContainer("a", 1, false) },
+			status: engine.StatusRunning, restart: engine.StatusRunning,
+		},
+		"kill by a user": {
+			reason: "a signal through the API counts as the wish to stop",
+			policy: engine.RestartUnlessStopped,
+			end:    func(eng *simulated.Engine) error { return eng.KillContainer("a", 137, true) },
+			status: engine.StatusExited, restart: engine.StatusExited,
+		},
+		"engine restart": {
+			reason: "a running container runs again",
+			policy: engine.RestartUnlessStopped,
+			end:    func(*simulated.Engine) error { return nil },
+			status: engine.StatusRunning, restart: engine.StatusRunning,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, ctx := newEngine(t), t.Context()
+			if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage, Restart: c.policy}); err != nil {
+				t.Fatal(err)
+			}
+			if err := eng.StartContainer(ctx, "a"); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.end(eng); err != nil {
+				t.Fatal(err)
+			}
+			wantStatus(t, eng, c.reason, c.status)
+			eng.RestartEngine()
+			wantStatus(t, eng, c.reason+", after the engine's restart", c.restart)
+		})
+	}
+}
+
+func wantStatus(t *testing.T, eng *simulated.Engine, reason string, want engine.Status) {
+	t.Helper()
+	got, err := eng.InspectContainer(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != want {
+		t.Errorf("%s: status %q, want %q", reason, got.Status, want)
+	}
+}
+
+func TestDownIsUnavailableAndLosesEvents(t *testing.T) {
+	t.Parallel()
+	eng, ctx := newEngine(t), t.Context()
+	events := make(chan engine.Event, 16)
+	go eng.Events(ctx, func(event engine.Event) { events <- event })
+	wantEvent(t, events, engine.EventRelist)
+
+	eng.Down()
+	if _, err := eng.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Info of an engine that is down: %v, want ErrUnavailable", err)
+	}
+	eng.Up()
+	wantEvent(t, events, engine.EventRelist)
+	if err := eng.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eng.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Info after Close: %v, want ErrUnavailable", err)
+	}
+}
+
+func wantEvent(t *testing.T, events <-chan engine.Event, want engine.EventKind) {
+	t.Helper()
+	select {
+	case event := <-events:
+		if event.Kind != want {
+			t.Errorf("event %q, want %q", event.Kind, want)
+		}
+	case <-time.After(10 * time.Second):
+		t.Errorf("no event, want %q", want)
+	}
+}
+
+func TestScriptedNode(t *testing.T) {
+	t.Parallel()
+	eng, ctx := newEngine(t), t.Context()
+	eng.OnStart(func(name string) {
+		if err := eng.WriteFile(name, "/var/lib/record", []byte("done")); err != nil {
+			t.Error(err)
+		}
+	})
+	eng.HandleExec(func(container string, command engine.Command) (engine.Output, error) {
+		content, err := eng.ReadFile(container, command.Args[1])
+		if err != nil {
+			return engine.Output{Stderr: []byte("no such file")}, &engine.ExitError{Code: 1}
+		}
+		return engine.Output{Stdout: content}, nil
+	})
+	spec := engine.Spec{Name: "a", Image: testImage, Mounts: []engine.Mount{{Type: engine.MountVolume, Target: "/var"}}}
+	if _, err := eng.CreateContainer(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.StartContainer(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	output, err := eng.Exec(ctx, "a", engine.Command{Args: []string{"cat", "/var/lib/record"}})
+	if err != nil || string(output.Stdout) != "done" {
+		t.Errorf("exec: %q, %v, want what OnStart wrote", output.Stdout, err)
+	}
+	output, err = eng.Exec(ctx, "a", engine.Command{Args: []string{"cat", "/absent"}})
+	var exit *engine.ExitError
+	if !errors.As(err, &exit) || exit.Code != 1 || string(output.Stderr) != "no such file" {
+		t.Errorf("exec of what fails: %q, %v, want code 1 with the output", output.Stderr, err)
+	}
+}
