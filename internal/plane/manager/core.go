@@ -1,0 +1,191 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/core/reconcilers/cluster"
+	"sigs.k8s.io/cluster-api/core/reconcilers/clusterclass"
+	"sigs.k8s.io/cluster-api/core/reconcilers/clusterresourceset"
+	"sigs.k8s.io/cluster-api/core/reconcilers/clusterresourcesetbinding"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machine"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machinedeployment"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machinehealthcheck"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machinepool"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machineset"
+	topologycluster "sigs.k8s.io/cluster-api/core/reconcilers/topology/cluster"
+	topologymachinedeployment "sigs.k8s.io/cluster-api/core/reconcilers/topology/machinedeployment"
+	topologymachineset "sigs.k8s.io/cluster-api/core/reconcilers/topology/machineset"
+	"sigs.k8s.io/cluster-api/feature"
+)
+
+// The grace periods of Cluster API's managers.
+const (
+	remoteConnectionGracePeriod = 50 * time.Second
+	remoteConditionsGracePeriod = 5 * time.Minute
+)
+
+// provider wires Cluster API's providers to one manager.
+type provider struct {
+	mgr  ctrl.Manager
+	opts Options
+	// secrets reads the cached Secrets of clusters.
+	secrets client.Client
+	// clusters connects to workload clusters.
+	clusters clustercache.ClusterCache
+}
+
+// workload says how long a reconcile of a kind may take.
+type workload int
+
+const (
+	// quick reconciles talk to the plane's API server only.
+	quick workload = 1
+	// waiting reconciles wait for workload clusters.
+	waiting workload = 3
+)
+
+func (p *provider) concurrently(w workload) controller.Options {
+	return controller.Options{MaxConcurrentReconciles: p.opts.Concurrency * int(w)}
+}
+
+// step sets one controller or webhook up; name says which in an error.
+type step struct {
+	name  string
+	setup func() error
+}
+
+func inOrder(kind string, steps []step) error {
+	for _, s := range steps {
+		if err := s.setup(); err != nil {
+			return fmt.Errorf("set up %s %s: %w", s.name, kind, err)
+		}
+	}
+	return nil
+}
+
+func (p *provider) setupCore(ctx context.Context) error {
+	metadata, err := p.secretMetadataCache()
+	if err != nil {
+		return err
+	}
+	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
+	steps := []step{
+		{"Cluster", func() error {
+			return (&cluster.Reconciler{
+				Client: c, APIReader: live, ClusterCache: p.clusters,
+				RemoteConnectionGracePeriod: remoteConnectionGracePeriod,
+			}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+		{"Machine", func() error {
+			return (&machine.Reconciler{
+				Client: c, APIReader: live, ClusterCache: p.clusters,
+				RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
+			}).SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
+		}},
+		{"MachineSet", func() error {
+			return (&machineset.Reconciler{
+				Client: c, APIReader: live, ClusterCache: p.clusters,
+				PreflightChecks: sets.New(clusterv1.MachineSetPreflightCheckAll),
+			}).SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
+		}},
+		{"MachineDeployment", func() error {
+			return (&machinedeployment.Reconciler{Client: c, APIReader: live}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+		{"MachineHealthCheck", func() error {
+			return (&machinehealthcheck.Reconciler{Client: c, ClusterCache: p.clusters}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+		{"ClusterResourceSet", func() error {
+			return (&clusterresourceset.Reconciler{Client: c, ClusterCache: p.clusters}).
+				SetupWithManager(ctx, p.mgr, p.concurrently(waiting), metadata)
+		}},
+		{"ClusterResourceSetBinding", func() error {
+			return (&clusterresourcesetbinding.Reconciler{Client: c}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+	}
+	if feature.Gates.Enabled(feature.MachinePool) {
+		steps = append(steps, step{"MachinePool", func() error {
+			return (&machinepool.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}).
+				SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
+		}})
+	}
+	return inOrder("controller", steps)
+}
+
+// setupTopology sets the controllers of ClusterClass up.
+func (p *provider) setupTopology(ctx context.Context) error {
+	if !feature.Gates.Enabled(feature.ClusterTopology) {
+		return nil
+	}
+	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
+	return inOrder("controller", []step{
+		{"ClusterClass", func() error {
+			return (&clusterclass.Reconciler{Client: c}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+		{"ClusterTopology", func() error {
+			return (&topologycluster.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}).
+				SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
+		}},
+		{"MachineDeploymentTopology", func() error {
+			return (&topologymachinedeployment.Reconciler{Client: c, APIReader: live}).
+				SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+		{"MachineSetTopology", func() error {
+			return (&topologymachineset.Reconciler{Client: c, APIReader: live}).
+				SetupWithManager(ctx, p.mgr, p.concurrently(quick))
+		}},
+	})
+}
+
+// secretMetadataCache watches the metadata of all Secrets, for what refers to
+// Secrets that belong to no cluster.
+func (p *provider) secretMetadataCache() (cache.Cache, error) {
+	syncPeriod := p.opts.SyncPeriod
+	secrets, err := cache.New(p.mgr.GetConfig(), cache.Options{
+		Scheme:     p.mgr.GetScheme(),
+		Mapper:     p.mgr.GetRESTMapper(),
+		HTTPClient: p.mgr.GetHTTPClient(),
+		SyncPeriod: &syncPeriod,
+		DefaultTransform: func(in any) (any, error) {
+			object, ok := in.(*metav1.PartialObjectMetadata)
+			if !ok || object.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Secret") {
+				return nil, fmt.Errorf("cache of Secret metadata was asked for a %T", in)
+			}
+			return cache.TransformStripManagedFields()(object)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create cache of Secret metadata: %w", err)
+	}
+	if err := p.mgr.Add(secrets); err != nil {
+		return nil, fmt.Errorf("add cache of Secret metadata: %w", err)
+	}
+	return secrets, nil
+}

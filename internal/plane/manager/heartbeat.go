@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// The lease by which the manager says that it runs. Its holder is made new at
+// each start; its renewTime is never older than LeaseDuration while the
+// manager runs.
+const (
+	LeaseNamespace = metav1.NamespaceSystem
+	LeaseName      = "capcon-plane"
+	// LeaseVersionAnnotation is the version of the manager that holds the
+	// lease.
+	LeaseVersionAnnotation = "capcon.cluster.x-k8s.io/version"
+	// LeaseDuration is the time after which a lease that was not renewed
+	// says that the manager is gone.
+	LeaseDuration = 30 * time.Second
+	// leaseRenewal leaves room for two renewals that do not come about.
+	leaseRenewal = LeaseDuration / 3
+)
+
+// heartbeat renews the lease, from the moment the webhooks are served and the
+// controllers start.
+type heartbeat struct {
+	reader  client.Reader
+	writer  client.Client
+	version string
+}
+
+// NeedLeaderElection puts the heartbeat in the group of the controllers, which
+// starts after webhooks and caches.
+func (h *heartbeat) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable. An error of the API server is logged and
+// tried again: the supervisor may be restarting it.
+func (h *heartbeat) Start(ctx context.Context) error {
+	log := ctrl.Log.WithName("heartbeat")
+	holder := fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000"), os.Getpid())
+	ticker := time.NewTicker(leaseRenewal)
+	defer ticker.Stop()
+	for {
+		if err := h.renew(ctx, holder, time.Now()); err != nil && ctx.Err() == nil {
+			log.Error(err, "Renewing lease")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (h *heartbeat) renew(ctx context.Context, holder string, now time.Time) error {
+	lease := &coordinationv1.Lease{}
+	err := h.reader.Get(ctx, client.ObjectKey{Namespace: LeaseNamespace, Name: LeaseName}, lease)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return fmt.Errorf("get lease: %w", err)
+	}
+	lease.Namespace, lease.Name = LeaseNamespace, LeaseName
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, LeaseVersionAnnotation, h.version)
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(LeaseDuration.Seconds()))
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
+	if ptr.Deref(lease.Spec.HolderIdentity, "") != holder {
+		lease.Spec.HolderIdentity = &holder
+		lease.Spec.AcquireTime = &metav1.MicroTime{Time: now}
+	}
+	if missing {
+		if err := h.writer.Create(ctx, lease); err != nil {
+			return fmt.Errorf("create lease: %w", err)
+		}
+		return nil
+	}
+	if err := h.writer.Update(ctx, lease); err != nil {
+		return fmt.Errorf("update lease: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/controllers/remote"
+	"sigs.k8s.io/cluster-api/feature"
+	"sigs.k8s.io/cluster-api/util/apiwarnings"
+	"sigs.k8s.io/cluster-api/util/index"
+)
+
+// name is the manager's in user agents, informer metrics and leases.
+const name = "capcon-plane-manager"
+
+// SetupFunc adds controllers and webhooks of one provider to the manager.
+type SetupFunc func(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error
+
+// Options are what the manager needs to know.
+type Options struct {
+	// Config reaches the plane's API server.
+	Config *rest.Config
+	// Schemes are added to the scheme, beside those of Cluster API.
+	Schemes []func(*runtime.Scheme) error
+	// Setups add further providers, after Cluster API's.
+	Setups []SetupFunc
+
+	// WebhookAddress and WebhookPort are where webhooks are served,
+	// WebhookCertDir holds tls.crt and tls.key, which are read again when
+	// they change. Defaults: 127.0.0.1 and 9443.
+	WebhookAddress string
+	WebhookPort    int
+	WebhookCertDir string
+	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics;
+	// "0" turns one off. Defaults: 127.0.0.1:9440 and "0".
+	HealthAddress  string
+	MetricsAddress string
+
+	// Version is published in the ready lease. May be empty.
+	Version string
+	// ConnectionRetry is the time after which a connection to a workload
+	// cluster that did not come about is tried again. Default 1 s: an API
+	// server that is just booting answers a few seconds later, and Cluster
+	// API's own 30 s would be most of the time a cluster takes to come up.
+	ConnectionRetry time.Duration
+	// SyncPeriod is how often everything is reconciled without an event.
+	// Default 10 min, as in Cluster API's managers.
+	SyncPeriod time.Duration
+	// Concurrency is how many objects of one kind are reconciled at once.
+	// Default 10, of a kind whose reconciles wait for a workload cluster
+	// three times as many: a plane serves one person's clusters, Cluster
+	// API's 50 to 100 are for hundreds.
+	Concurrency int
+}
+
+func (o Options) withDefaults() Options {
+	if o.WebhookAddress == "" {
+		o.WebhookAddress = "127.0.0.1"
+	}
+	if o.WebhookPort == 0 {
+		o.WebhookPort = 9443
+	}
+	if o.HealthAddress == "" {
+		o.HealthAddress = "127.0.0.1:9440"
+	}
+	if o.MetricsAddress == "" {
+		o.MetricsAddress = "0"
+	}
+	if o.ConnectionRetry == 0 {
+		o.ConnectionRetry = time.Second
+	}
+	if o.SyncPeriod == 0 {
+		o.SyncPeriod = 10 * time.Minute
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 10
+	}
+	return o
+}
+
+// Run runs the manager until ctx ends. The CRDs and webhook configurations it
+// serves must be installed before (package manifests).
+func Run(ctx context.Context, opts Options) error {
+	opts = opts.withDefaults()
+	log := ctrl.Log.WithName("setup")
+	if err := checkFeatures(log); err != nil {
+		return err
+	}
+
+	mgr, err := newManager(opts)
+	if err != nil {
+		return err
+	}
+	if err := index.AddDefaultIndexes(ctx, mgr); err != nil {
+		return fmt.Errorf("add indexes: %w", err)
+	}
+	providers := provider{mgr: mgr, opts: opts}
+	if providers.secrets, err = secretClient(mgr); err != nil {
+		return fmt.Errorf("create client for cached secrets: %w", err)
+	}
+	if providers.clusters, err = providers.newClusterCache(ctx, log); err != nil {
+		return fmt.Errorf("create cluster cache: %w", err)
+	}
+	for _, setup := range []func(context.Context) error{
+		providers.setupCore, providers.setupTopology, providers.setupKubeadm, providers.setupMigrator,
+		providers.setupCoreWebhooks, providers.setupKubeadmWebhooks,
+	} {
+		if err := setup(ctx); err != nil {
+			return err
+		}
+	}
+	for _, setup := range opts.Setups {
+		if err := setup(ctx, mgr, providers.clusters); err != nil {
+			return fmt.Errorf("set up provider: %w", err)
+		}
+	}
+	if err := addReadiness(mgr, opts); err != nil {
+		return err
+	}
+
+	log.Info("Starting manager", "version", opts.Version, "webhooks", opts.WebhookPort)
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run manager: %w", err)
+	}
+	return nil
+}
+
+func newManager(opts Options) (ctrl.Manager, error) {
+	scheme, err := newScheme(opts.Schemes)
+	if err != nil {
+		return nil, err
+	}
+	cfg := rest.CopyConfig(opts.Config)
+	// Everything shares this one client; the API server is next door and
+	// bounds what it takes itself.
+	cfg.QPS, cfg.Burst = 200, 400
+	cfg.UserAgent = remote.DefaultClusterAPIUserAgent(name)
+	cfg.WarningHandler = apiwarnings.DefaultHandler(ctrl.Log.WithName("API Server Warning"))
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Controller: config.Controller{
+			UsePriorityQueue: ptr.To(feature.Gates.Enabled(feature.PriorityQueue)),
+			CacheSyncTimeout: 5 * time.Minute,
+		},
+		Scheme: scheme,
+		// The plane's lock and supervisor see to it that there is one
+		// manager; an election would only delay its start.
+		LeaderElection:         false,
+		HealthProbeBindAddress: opts.HealthAddress,
+		Metrics:                metricsserver.Options{BindAddress: opts.MetricsAddress},
+		Cache:                  cacheOptions(scheme, opts.SyncPeriod),
+		Client:                 clientOptions(),
+		WebhookServer: webhook.NewServer(webhook.Options{
+			Host:    opts.WebhookAddress,
+			Port:    opts.WebhookPort,
+			CertDir: opts.WebhookCertDir,
+		}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	return mgr, nil
+}
+
+func addReadiness(mgr ctrl.Manager, opts Options) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
+		return fmt.Errorf("add ready check: %w", err)
+	}
+	if err := mgr.Add(&heartbeat{reader: mgr.GetAPIReader(), writer: mgr.GetClient(), version: opts.Version}); err != nil {
+		return fmt.Errorf("add ready lease: %w", err)
+	}
+	return nil
+}
