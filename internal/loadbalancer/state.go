@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+)
+
+// State is a load balancer as observed.
+type State struct {
+	// Name of its container.
+	Name string
+	// Exists, Running and Paused tell what the container does; a paused one
+	// is not Running.
+	Exists, Running, Paused bool
+	// Addresses it was given, IPv4 first, also while it does not run.
+	Addresses []netip.Addr
+	// HostPort it is published on; 0 while it does not run.
+	HostPort uint16
+	// Generation of the configuration that the running process uses; empty
+	// while none answers.
+	Generation string
+	// Backends as the running process reports them, in order of their names.
+	Backends []haproxy.Server
+}
+
+// Address is the first of the addresses, which an endpoint names; the zero
+// value where there is none.
+func (s State) Address() netip.Addr {
+	if len(s.Addresses) == 0 {
+		return netip.Addr{}
+	}
+	return s.Addresses[0]
+}
+
+// Backend returns what the running process reports of a backend.
+func (s State) Backend(name string) (haproxy.Server, bool) {
+	for _, server := range s.Backends {
+		if server.Name == name {
+			return server, true
+		}
+	}
+	return haproxy.Server{}, false
+}
+
+// Observe returns what the container and the process in it do. An absent
+// container is a State that does not exist, and no error; a process that
+// does not answer is one without Generation.
+func Observe(ctx context.Context, containers engine.Containers, name string) (State, error) {
+	return State{}, errors.ErrUnsupported
+}
+
+// Serving reports whether the running load balancer still sends new
+// connections to the backend. It answers false where the load balancer is
+// absent, stopped or paused: nothing is sent then.
+//
+// Who removes a control-plane machine asks this once a second, for at most
+// ten seconds, and goes ahead when it is false.
+func Serving(ctx context.Context, containers engine.Containers, name, backend string) (bool, error) {
+	return false, errors.ErrUnsupported
+}

@@ -1,0 +1,26 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package network chooses: the network a cluster lives on, the static
+// addresses of its containers, and which networks may be removed.
+//
+// Who holds which address is recorded in the labels of the containers and
+// nowhere else, so it survives everything that the containers survive. The
+// package imports neither API objects nor an engine's SDK.
+//
+//	found, err := network.Ensure(ctx, networks, network.Request{Name: "capcon"})
+//	container, err := network.Place(ctx, engine, network.Placement{Network: "capcon", Spec: spec})
+package network

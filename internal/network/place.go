@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package network
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Engine is what placing a container needs of an engine.
+type Engine interface {
+	engine.Containers
+	engine.Networks
+}
+
+// Placement says which container to put where.
+type Placement struct {
+	// Spec of the container. Place sets its Attachment's network and
+	// addresses and the labels that record them.
+	Spec engine.Spec
+	// Network the container starts on; must exist.
+	Network string
+	// Addresses that the container must have, at most one per IP family.
+	// None = Place chooses one of each subnet of the network, and may choose
+	// again until one can be had.
+	Addresses []netip.Addr
+	// Prepare is called between create and start with the addresses chosen,
+	// to upload files; nil = nothing to prepare. It may be called again for
+	// another container of the same name when an address could not be had.
+	Prepare func(ctx context.Context, addresses []netip.Addr) error
+}
+
+// Place creates a container with static addresses, prepares it, starts it and
+// returns it as observed then.
+//
+// Any number of processes may place at once: no two of them end with one
+// address. A claim is a created container, whose labels all can see: who
+// finds another claim on its addresses after making its own gives way,
+// removes its container and takes the next address, and so does who finds at
+// start that an address is taken.
+//
+// A container of the same name and owner that was never started is what an
+// interrupted Place left; it is removed first. Any other container of the
+// name: a ConflictError of ResourceName. No address left: *ExhaustedError.
+// Where Addresses are given and taken: a ConflictError of ResourceAddress.
+// Host port taken: a ConflictError of ResourceHostPort. Image or network
+// absent: ErrNotFound. On an error no container is left behind.
+func Place(ctx context.Context, containers Engine, placement Placement) (engine.Container, error) {
+	return engine.Container{}, errors.ErrUnsupported
+}

@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+// Severity tells what an Item keeps from working.
+type Severity string
+
+const (
+	// SeverityError: no cluster can work.
+	SeverityError Severity = "error"
+	// SeverityWarning: clusters work, with less than they could have, or
+	// only so many.
+	SeverityWarning Severity = "warning"
+)
+
+// Item is one thing that is missing.
+type Item struct {
+	// Name is stable, short and fit for a program, such as
+	// "InotifyInstances".
+	Name     string
+	Severity Severity
+	// Message says what is, with its numbers; Remedy what to do.
+	Message, Remedy string
+}
+
+// Check returns what is missing, errors first, each kind in a fixed order.
+// An empty result means that everything known is well.
+func Check(facts Facts) []Item { return nil }
+
+// Failed reports whether any item is an error.
+func Failed(items []Item) bool {
+	for _, item := range items {
+		if item.Severity == SeverityError {
+			return true
+		}
+	}
+	return false
+}
+
+// Summary is one line for a condition that names each item and its remedy, in
+// the order given. Empty for no items.
+func Summary(items []Item) string { return "" }

@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+import (
+	"context"
+	"errors"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Facts are what is known of an engine and its host.
+type Facts struct {
+	// Engine as it describes itself, or the error of asking it.
+	Engine      engine.Info
+	EngineError error
+	// Host as a probe found it; nil = not probed, and not judged.
+	Host *Host
+	// Nodes that the host shall carry, those it has included; 0 means 1.
+	Nodes int
+	// KubernetesMinor is the minor version wanted, such as 36; 0 = not
+	// known, and judged as a current one.
+	KubernetesMinor int
+}
+
+// Host is what a probe container sees of the engine's host. A number of -1
+// was not to be had and is not judged.
+type Host struct {
+	// InotifyWatches and InotifyInstances are the limits of one user.
+	InotifyWatches, InotifyInstances int64
+	// OpenFiles is the hard RLIMIT_NOFILE a container gets.
+	OpenFiles int64
+	// Capabilities is the bounding set of a privileged container, as the
+	// kernel numbers them; HasCapabilities says that it is known.
+	Capabilities    uint64
+	HasCapabilities bool
+	// StorageFreeBytes and StorageFreeInodes where the engine keeps the
+	// file systems of its containers.
+	StorageFreeBytes, StorageFreeInodes int64
+	// PrivilegedError is why a privileged container did not start, if so;
+	// all else is unknown then.
+	PrivilegedError error
+}
+
+// Probe creates a privileged container of the image with that name and
+// labels, looks at the host from inside, and removes it. The image needs a
+// POSIX shell. Image absent: ErrNotFound. A container that is refused is a
+// fact, see Host.PrivilegedError, and no error.
+func Probe(ctx context.Context, containers engine.Containers, name, image string, labels map[string]string) (Host, error) {
+	return Host{}, errors.ErrUnsupported
+}
