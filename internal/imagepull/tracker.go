@@ -1,0 +1,169 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package imagepull
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// firstPause and longestPause bound the time between an unsuccessful pull and
+// the next: short enough for a registry that was restarted, long enough not
+// to run into a registry's rate limit.
+const (
+	firstPause   = 5 * time.Second
+	longestPause = 5 * time.Minute
+)
+
+// Tracker keeps at most one pull of each image going. Its Start must run for
+// pulls to make progress.
+type Tracker struct {
+	images   engine.Images
+	now      func() time.Time
+	requests chan string
+
+	mutex sync.Mutex
+	pulls map[string]*pull
+}
+
+// pull is what is known of the last or present pull of one image.
+type pull struct {
+	running  bool
+	progress engine.PullProgress
+	err      error
+	failures int
+	retryAt  time.Time
+}
+
+// NewTracker returns a Tracker over images.
+func NewTracker(images engine.Images) *Tracker {
+	return &Tracker{
+		images: images,
+		now:    time.Now,
+		// Ensure never waits: each image is requested at most once at a time,
+		// and nobody has so many.
+		requests: make(chan string, 1024),
+		pulls:    map[string]*pull{},
+	}
+}
+
+// Status of an image.
+type Status struct {
+	// Present: the engine has it.
+	Present bool
+	// Image is set where it is present.
+	Image engine.Image
+	// Progress of the pull that goes on where it is not.
+	Progress engine.PullProgress
+	// Err is why the last pull ended without the image, nil before. It is
+	// tried again.
+	Err error
+}
+
+// Ensure reports whether the engine has the image and sees to it that it is
+// being pulled where not. The error is that of asking the engine.
+func (t *Tracker) Ensure(ctx context.Context, reference string) (Status, error) {
+	image, err := t.images.InspectImage(ctx, reference)
+	if err == nil {
+		t.forget(reference)
+		return Status{Present: true, Image: image}, nil
+	}
+	if !errors.Is(err, engine.ErrNotFound) {
+		return Status{}, fmt.Errorf("inspect image %q: %w", reference, err)
+	}
+
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	current, known := t.pulls[reference]
+	if !known {
+		current = &pull{}
+		t.pulls[reference] = current
+	}
+	if !current.running && !t.now().Before(current.retryAt) {
+		select {
+		case t.requests <- reference:
+			current.running = true
+		default:
+			// The next call asks again.
+		}
+	}
+	return Status{Progress: current.progress, Err: current.err}, nil
+}
+
+func (t *Tracker) forget(reference string) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if current, known := t.pulls[reference]; known && !current.running {
+		delete(t.pulls, reference)
+	}
+}
+
+// Start pulls what is asked for until ctx ends. It returns when no pull runs
+// any more.
+func (t *Tracker) Start(ctx context.Context) error {
+	var pulls sync.WaitGroup
+	defer pulls.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case reference := <-t.requests:
+			pulls.Go(func() { t.pull(ctx, reference) })
+		}
+	}
+}
+
+// NeedLeaderElection is false: what a follower never asks for is not pulled.
+func (t *Tracker) NeedLeaderElection() bool { return false }
+
+func (t *Tracker) pull(ctx context.Context, reference string) {
+	err := t.images.PullImage(ctx, reference, nil, func(progress engine.PullProgress) {
+		t.mutex.Lock()
+		defer t.mutex.Unlock()
+		t.pulls[reference].progress = progress
+	})
+
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	current := t.pulls[reference]
+	current.running = false
+	current.progress = engine.PullProgress{}
+	if err == nil {
+		delete(t.pulls, reference)
+		return
+	}
+	current.err = fmt.Errorf("pull image %q: %w", reference, err)
+	current.retryAt = t.now().Add(pause(current.failures))
+	current.failures++
+}
+
+// pause doubles with each failure.
+func pause(failures int) time.Duration {
+	wait := firstPause
+	for range failures {
+		wait *= 2
+		if wait >= longestPause {
+			return longestPause
+		}
+	}
+	return wait
+}

@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+)
+
+// firstMinorWithoutCgroupV1 is the first Kubernetes minor version whose
+// kubelet refuses cgroup v1 unless told not to (KEP-5573).
+const firstMinorWithoutCgroupV1 = 35
+
+// Kubelet is what the kubelet of one machine is told.
+type Kubelet struct {
+	// ProviderID of the machine.
+	ProviderID string
+	// Zone becomes the topology label of the Node; empty = none.
+	Zone string
+	// KubernetesMinor is 36 for v1.36.3; 0 = not known, taken as current.
+	KubernetesMinor int
+}
+
+// KubeletFlags are added after the user's own, which win.
+func KubeletFlags(kubelet Kubelet, host Host) []string {
+	flags := []string{
+		// The Node is right from its first registration: nobody has to wait
+		// for a controller to patch it.
+		"--provider-id=" + kubelet.ProviderID,
+		// The cgroup that kind's entrypoint prepares in every controller.
+		"--cgroup-root=/kubelet",
+		"--runtime-cgroups=/system.slice/containerd.service",
+		// The host's swap is not the node's to turn off.
+		"--fail-swap-on=false",
+		// The file system is the host's: how full it is says nothing about
+		// this node, and evicting pods or images would not mend it.
+		"--image-gc-high-threshold=100",
+		"--eviction-hard=nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%",
+	}
+	if kubelet.Zone != "" {
+		flags = append(flags, "--node-labels=topology.kubernetes.io/zone="+kubelet.Zone)
+	}
+	if host.CgroupVersion == "1" && (kubelet.KubernetesMinor == 0 || kubelet.KubernetesMinor >= firstMinorWithoutCgroupV1) {
+		flags = append(flags, "--fail-cgroupv1=false")
+	}
+	if host.restricted() {
+		// Makes the kubelet go on where it may not set an oom_score_adj or a
+		// sysctl; named for rootless, and right for any host that refuses.
+		flags = append(flags, "--feature-gates=KubeletInUserNamespace=true")
+	}
+	return flags
+}
+
+// containerdDropIn edits containerd's configuration before each of its
+// starts. The line is in the configuration of every kind node image; sed
+// leaves others as they are.
+const containerdDropIn = `# containerd may not lower an oom_score_adj on this host.
+[Service]
+ExecStartPre=/bin/sed -i "s/restrict_oom_score_adj = false/restrict_oom_score_adj = true/" /etc/containerd/config.toml
+`
+
+// Archive returns a tar of the files that the node needs on this host before
+// it first starts, nil where there are none.
+func Archive(host Host) ([]byte, error) {
+	if !host.restricted() {
+		return nil, nil
+	}
+	const directory = "etc/systemd/system/containerd.service.d/"
+	var buffer bytes.Buffer
+	writer := tar.NewWriter(&buffer)
+	entries := []struct {
+		header  tar.Header
+		content string
+	}{
+		{header: tar.Header{Name: directory, Typeflag: tar.TypeDir, Mode: 0o755}},
+		{header: tar.Header{Name: directory + "10-restricted-host.conf", Typeflag: tar.TypeReg, Mode: 0o644}, content: containerdDropIn},
+	}
+	for _, entry := range entries {
+		entry.header.Size = int64(len(entry.content))
+		if err := writer.WriteHeader(&entry.header); err != nil {
+			return nil, fmt.Errorf("write header of %s: %w", entry.header.Name, err)
+		}
+		if _, err := writer.Write([]byte(entry.content)); err != nil {
+			return nil, fmt.Errorf("write %s: %w", entry.header.Name, err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("close archive: %w", err)
+	}
+	return buffer.Bytes(), nil
+}

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+)
+
+// The range of Kubernetes versions whose kubeadm and kubelet are known to
+// work in the containers of this release.
+const (
+	oldestMinor = 34
+	newestMinor = 36
+)
+
+// knownImages are the node images that a version without an image stands for.
+// They are tags: what the engine has under that name is used as it is, and
+// only where it has nothing a registry is asked.
+var knownImages = map[string]string{
+	"v1.36.3": "kindest/node:v1.36.3",
+	"v1.35.4": "kindest/node:v1.35.4",
+	"v1.34.4": "kindest/node:v1.34.4",
+}
+
+// VersionError says that a Kubernetes version cannot be run.
+type VersionError struct {
+	// Version as given.
+	Version string
+	// Problem with it.
+	Problem string
+}
+
+// Error names the versions that are known.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("Kubernetes version %q %s; known versions: %s", e.Version, e.Problem, strings.Join(KnownVersions(), ", "))
+}
+
+// KnownVersions lists the versions a node image is known for, newest first.
+func KnownVersions() []string {
+	versions := make([]string, 0, len(knownImages))
+	for version := range knownImages {
+		versions = append(versions, version)
+	}
+	slices.SortFunc(versions, func(a, b string) int {
+		return semver.MustParse(b[1:]).Compare(semver.MustParse(a[1:]))
+	})
+	return versions
+}
+
+// Minor returns 36 for v1.36.3. A version that is malformed, older than
+// v1.34 or newer than known: *VersionError.
+func Minor(version string) (int, error) {
+	parsed, err := semver.ParseTolerant(version)
+	switch {
+	case err != nil || !strings.HasPrefix(version, "v"):
+		return 0, &VersionError{Version: version, Problem: "is not of the form v1.2.3"}
+	case parsed.Major != 1 || parsed.Minor < oldestMinor:
+		return 0, &VersionError{Version: version, Problem: fmt.Sprintf("is older than v1.%d, the oldest that is supported", oldestMinor)}
+	case parsed.Minor > newestMinor:
+		return 0, &VersionError{Version: version, Problem: fmt.Sprintf("is newer than v1.%d, the newest that is supported", newestMinor)}
+	}
+	return int(parsed.Minor), nil
+}
+
+// Image returns the node image known for a version. None: *VersionError.
+func Image(version string) (string, error) {
+	if _, err := Minor(version); err != nil {
+		return "", err
+	}
+	image, known := knownImages[version]
+	if !known {
+		return "", &VersionError{Version: version, Problem: "has no known node image, so spec.image must name one"}
+	}
+	return image, nil
+}
