@@ -1,0 +1,182 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// ErrNotReady: a process did not become ready in time.
+var ErrNotReady = errors.New("not ready in time")
+
+// Process says what to run.
+type Process struct {
+	// Name marks the process in logs.
+	Name string
+	// Path of the program, and its arguments without the program's name.
+	Path string
+	Args []string
+	// Environment is the whole environment, "KEY=value"; nothing is
+	// inherited.
+	Environment []string
+	// Ready returns nil once the process does its work. It is asked again
+	// and again, each time for no longer than a second. nil means that the
+	// process is ready as soon as it runs.
+	Ready func(ctx context.Context) error
+	// StopGrace is the time between SIGTERM and SIGKILL. Default 10 s.
+	StopGrace time.Duration
+}
+
+// Options of a Supervisor.
+type Options struct {
+	// Output gets what the processes print, a line at a time with the
+	// process's name before it. Default: nowhere.
+	Output io.Writer
+	// Log gets what the supervisor itself does.
+	Log logr.Logger
+	// ReadyTimeout bounds how long Start waits. Default 2 min.
+	ReadyTimeout time.Duration
+	// FirstDelay and LongestDelay bound the wait before a process that died
+	// is started again. The wait doubles each time and begins anew after a
+	// process ran for longer than LongestDelay. Defaults 100 ms and 10 s.
+	FirstDelay, LongestDelay time.Duration
+}
+
+const (
+	// probeInterval is short because it adds to the start of everything.
+	probeInterval = 50 * time.Millisecond
+	probeTimeout  = time.Second
+	defaultGrace  = 10 * time.Second
+)
+
+// Supervisor runs processes until Stop.
+type Supervisor struct {
+	opts Options
+
+	mu       sync.Mutex
+	stopped  bool
+	children []*child
+}
+
+// New returns a Supervisor that runs nothing yet.
+func New(opts Options) *Supervisor {
+	if opts.Output == nil {
+		opts.Output = io.Discard
+	}
+	if opts.ReadyTimeout == 0 {
+		opts.ReadyTimeout = 2 * time.Minute
+	}
+	if opts.FirstDelay == 0 {
+		opts.FirstDelay = 100 * time.Millisecond
+	}
+	if opts.LongestDelay == 0 {
+		opts.LongestDelay = 10 * time.Second
+	}
+	opts.Output = &sharedWriter{out: opts.Output}
+	return &Supervisor{opts: opts}
+}
+
+// Start runs a process and returns when it is ready. When it does not become
+// ready the error is ErrNotReady and carries its last lines; it is supervised
+// all the same until Stop.
+func (s *Supervisor) Start(ctx context.Context, p Process) error {
+	c, err := s.add(p)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	s.opts.Log.Info("Starting process", "process", p.Name)
+	if err := s.awaitReady(ctx, c); err != nil {
+		return err
+	}
+	s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
+	return nil
+}
+
+func (s *Supervisor) add(p Process) (*child, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil, fmt.Errorf("start %s: supervisor is stopped", p.Name)
+	}
+	c := newChild(p, s.opts)
+	s.children = append(s.children, c)
+	go c.run()
+	return c, nil
+}
+
+func (s *Supervisor) awaitReady(ctx context.Context, c *child) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ReadyTimeout, ErrNotReady)
+	defer cancel()
+	ticker := time.NewTicker(probeInterval)
+	defer ticker.Stop()
+	last := errors.New("never started")
+	for {
+		if c.State().PID != 0 {
+			if last = c.probe(ctx); last == nil {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("start %s: %w: %w; last lines:\n%s",
+				c.process.Name, context.Cause(ctx), last, strings.Join(c.output.tail(), "\n"))
+		case <-ticker.C:
+		}
+	}
+}
+
+// State is what a process does now.
+type State struct {
+	Name string
+	// PID is 0 while the process does not run.
+	PID int
+	// Restarts counts how often it was started again.
+	Restarts int
+}
+
+// States returns the state of each process, in the order they were started.
+func (s *Supervisor) States() []State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	states := make([]State, 0, len(s.children))
+	for _, c := range s.children {
+		states = append(states, c.State())
+	}
+	return states
+}
+
+// Stop stops the processes in reverse order, each with its grace period, and
+// returns when none is left. It may be called again.
+func (s *Supervisor) Stop() {
+	s.mu.Lock()
+	s.stopped = true
+	children := s.children
+	s.mu.Unlock()
+	for i := len(children) - 1; i >= 0; i-- {
+		s.opts.Log.Info("Stopping process", "process", children[i].process.Name)
+		children[i].stop()
+	}
+}

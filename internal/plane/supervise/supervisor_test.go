@@ -1,0 +1,261 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+)
+
+// shell is a process that runs a script.
+func shell(name, script string) Process {
+	return Process{Name: name, Path: "/bin/sh", Args: []string{"-c", script}, StopGrace: 5 * time.Second}
+}
+
+func newTestSupervisor(t *testing.T, out *syncBuffer) *Supervisor {
+	t.Helper()
+	s := New(Options{Output: out, Log: logr.Discard(), ReadyTimeout: 20 * time.Second, FirstDelay: time.Millisecond, LongestDelay: 50 * time.Millisecond})
+	t.Cleanup(s.Stop)
+	return s
+}
+
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waiting until %s: %v", what, ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
+
+func fileExists(path string) func(context.Context) error {
+	return func(context.Context) error {
+		_, err := os.Stat(path)
+		return err
+	}
+}
+
+func TestStartWaitsUntilReady(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "ready")
+	s := newTestSupervisor(t, &syncBuffer{})
+	p := shell("a", "touch "+mark+"; exec sleep 60")
+	p.Ready = fileExists(mark)
+	if err := s.Start(t.Context(), p); err != nil {
+		t.Fatalf("Start(...): %v", err)
+	}
+	if err := fileExists(mark)(t.Context()); err != nil {
+		t.Errorf("Start returned before the process was ready: %v", err)
+	}
+}
+
+func TestStartTellsWhyAProcessIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Log: logr.Discard(), ReadyTimeout: 300 * time.Millisecond, FirstDelay: time.Millisecond, LongestDelay: 10 * time.Millisecond})
+	t.Cleanup(s.Stop)
+	p := shell("a", "echo the disk is full >&2; exit 3")
+	p.Ready = func(context.Context) error { return errors.New("nobody answers") }
+	err := s.Start(t.Context(), p)
+	if !errors.Is(err, ErrNotReady) {
+		t.Fatalf("Start(...): want ErrNotReady, got %v", err)
+	}
+	for _, want := range []string{"nobody answers", "the disk is full"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("Start(...): error lacks %q: %v", want, err)
+		}
+	}
+}
+
+func TestAKilledProcessComesBack(t *testing.T) {
+	t.Parallel()
+	s := newTestSupervisor(t, &syncBuffer{})
+	if err := s.Start(t.Context(), shell("a", "exec sleep 60")); err != nil {
+		t.Fatalf("Start(...): %v", err)
+	}
+	for range 3 {
+		before := s.States()[0]
+		if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
+			t.Fatalf("kill: %v", err)
+		}
+		eventually(t, "the process is back", func() bool {
+			now := s.States()[0]
+			return now.PID != 0 && now.PID != before.PID && now.Restarts == before.Restarts+1
+		})
+	}
+}
+
+func TestStopIsInReverseOrder(t *testing.T) {
+	t.Parallel()
+	dir, out := t.TempDir(), &syncBuffer{}
+	s := newTestSupervisor(t, out)
+	for _, name := range []string{"a", "b", "c"} {
+		mark := filepath.Join(dir, name)
+		p := shell(name, "trap 'echo bye; exit 0' TERM; touch "+mark+"; while :; do sleep 0.05; done")
+		p.Ready = fileExists(mark)
+		if err := s.Start(t.Context(), p); err != nil {
+			t.Fatalf("Start(%s): %v", name, err)
+		}
+	}
+	s.Stop()
+	if diff := cmp.Diff("c | bye\nb | bye\na | bye\n", out.String()); diff != "" {
+		t.Errorf("output: -want, +got:\n%s", diff)
+	}
+	if err := s.Start(t.Context(), shell("d", "exit 0")); err == nil {
+		t.Error("Start after Stop: want an error")
+	}
+}
+
+func TestStopKillsWhatDoesNotStop(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "ready")
+	s := newTestSupervisor(t, &syncBuffer{})
+	p := shell("a", "trap '' TERM; touch "+mark+"; while :; do sleep 0.05; done")
+	p.Ready, p.StopGrace = fileExists(mark), 50*time.Millisecond
+	if err := s.Start(t.Context(), p); err != nil {
+		t.Fatalf("Start(...): %v", err)
+	}
+	pid := s.States()[0].PID
+	s.Stop()
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("process %d after Stop: want it gone, got %v", pid, err)
+	}
+}
+
+func TestTheEnvironmentIsNotInherited(t *testing.T) {
+	t.Setenv("SUPERVISE_TEST_SECRET", "secret")
+	out := &syncBuffer{}
+	s := newTestSupervisor(t, out)
+	p := shell("a", `echo "$SUPERVISE_TEST_SECRET$GIVEN"; exec sleep 60`)
+	p.Environment = []string{"GIVEN=given"}
+	if err := s.Start(t.Context(), p); err != nil {
+		t.Fatalf("Start(...): %v", err)
+	}
+	eventually(t, "it printed", func() bool { return out.String() != "" })
+	if diff := cmp.Diff("a | given\n", out.String()); diff != "" {
+		t.Errorf("output: -want, +got:\n%s", diff)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := AcquireLock(path)
+	if err != nil {
+		t.Fatalf("AcquireLock(...): %v", err)
+	}
+	if _, err := AcquireLock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("second AcquireLock(...): want ErrLocked, got %v", err)
+	}
+	if err := first.Unlock(); err != nil {
+		t.Fatalf("Unlock(): %v", err)
+	}
+	again, err := AcquireLock(path)
+	if err != nil {
+		t.Fatalf("AcquireLock(...) after Unlock: %v", err)
+	}
+	if err := again.Unlock(); err != nil {
+		t.Errorf("Unlock(): %v", err)
+	}
+}
+
+func TestLineWriter(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("x\n", burstLines+5)
+	cases := map[string]struct {
+		reason string
+		writes []string
+		// last is written a second later.
+		last string
+		want string
+	}{
+		"Lines": {
+			reason: "Each line carries the name, also when it comes in pieces.",
+			writes: []string{"a", "b\nc\n"},
+			last:   "d\n",
+			want:   "p | ab\np | c\np | d\n",
+		},
+		"Partial": {
+			reason: "What comes after the last newline appears when the process ends.",
+			writes: []string{"a\nb"},
+			want:   "p | a\np | b\n",
+		},
+		"Long": {
+			reason: "A long line is cut, and the next is whole.",
+			writes: []string{strings.Repeat("y", maxLineBytes), "yy\nz\n"},
+			want:   "p | " + strings.Repeat("y", maxLineBytes) + "\np | z\n",
+		},
+		"Flood": {
+			reason: "Beyond the budget lines are dropped and counted.",
+			writes: []string{many},
+			last:   "end\n",
+			want:   strings.Repeat("p | x\n", burstLines) + "p | (5 lines dropped)\np | end\n",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := &syncBuffer{}
+			w := newLineWriter(out, "p")
+			now := time.Now()
+			w.filled, w.now = now, func() time.Time { return now }
+			for _, p := range tc.writes {
+				fmt.Fprint(w, p)
+			}
+			now = now.Add(time.Second)
+			fmt.Fprint(w, tc.last)
+			w.flush()
+			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
+				t.Errorf("\n%s\noutput: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
