@@ -1,0 +1,197 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command flanneld gives the Pods of a cluster their network: flannel's subnet
+// manager and host-gw backend, which route each node's Pod CIDR over the
+// engine's network that all nodes share.
+//
+// It is flannel without the cloud backends and their client libraries, and it
+// writes the CNI configuration itself once routes are being kept: a node
+// becomes Ready when its Pods can really be reached, and no CNI plugin beyond
+// those of the stock node image is needed. It ends only by a signal.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/flannel-io/flannel/pkg/backend"
+	_ "github.com/flannel-io/flannel/pkg/backend/hostgw" // registers the only backend
+	"github.com/flannel-io/flannel/pkg/ip"
+	"github.com/flannel-io/flannel/pkg/ipmatch"
+	"github.com/flannel-io/flannel/pkg/subnet"
+	"github.com/flannel-io/flannel/pkg/subnet/kube"
+	"github.com/flannel-io/flannel/pkg/trafficmngr/iptables"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// annotationPrefix is flannel's own: other tools look for it on Nodes.
+	annotationPrefix = "flannel.alpha.coreos.com"
+	// retryInterval is how often something that another component is about to
+	// provide (the route to the API server, the node's Pod CIDR) is looked for.
+	retryInterval = 250 * time.Millisecond
+	// rulesResync is how often, in seconds, the packet filter rules are checked.
+	rulesResync = 60
+)
+
+func main() {
+	podSubnets := flag.String("pod-subnets", "", "Pod CIDRs of the cluster, at most one of each IP family, separated by commas")
+	confDir := flag.String("cni-conf-dir", "/etc/cni/net.d", "directory that gets the CNI configuration")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *podSubnets, *confDir); err != nil && ctx.Err() == nil {
+		klog.ErrorS(err, "Ending")
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, podSubnets, confDir string) error {
+	networks, err := parsePodSubnets(podSubnets)
+	if err != nil {
+		return err
+	}
+	if err := waitForAPI(ctx); err != nil {
+		return err
+	}
+	manager, err := newSubnetManager(ctx, networks)
+	if err != nil {
+		return err
+	}
+	config, err := manager.GetNetworkConfig(ctx)
+	if err != nil {
+		return fmt.Errorf("read network configuration: %w", err)
+	}
+	network, err := register(ctx, manager, config)
+	if err != nil {
+		return err
+	}
+	if err := startRules(ctx, config, network); err != nil {
+		return err
+	}
+
+	var running sync.WaitGroup
+	running.Go(func() { network.Run(ctx) })
+	if err := writeCNIConfig(confDir, config, network); err != nil {
+		return err
+	}
+	klog.InfoS("Routing Pods", "podSubnets", podSubnets)
+	running.Wait()
+	return nil
+}
+
+// waitForAPI returns when the API server's Service answers: on a new node
+// kube-proxy starts at the same moment, and the client's own backoff would
+// cost seconds.
+func waitForAPI(ctx context.Context) error {
+	address := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
+	dialer := net.Dialer{Timeout: 2 * time.Second}
+	return retry(ctx, "reach the API server at "+address, func() error {
+		connection, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	})
+}
+
+func newSubnetManager(ctx context.Context, networks podNetworks) (subnet.Manager, error) {
+	conf, err := networks.netConf()
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp("", "net-conf-*.json")
+	if err != nil {
+		return nil, fmt.Errorf("create network configuration file: %w", err)
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // read once, below
+	if err := os.WriteFile(file.Name(), conf, 0o600); err != nil {
+		return nil, fmt.Errorf("write network configuration file: %w", err)
+	}
+	manager, err := kube.NewSubnetManager(ctx, "", "", annotationPrefix, file.Name(), false)
+	if err != nil {
+		return nil, fmt.Errorf("start subnet manager: %w", err)
+	}
+	return manager, nil
+}
+
+// register announces the node's subnet. A Node gets its Pod CIDR a moment
+// after it registered, so its absence is waited for.
+func register(ctx context.Context, manager subnet.Manager, config *subnet.Config) (backend.Network, error) {
+	stack, err := ipmatch.GetIPFamily(config.EnableIPv4, config.EnableIPv6)
+	if err != nil {
+		return nil, fmt.Errorf("choose IP families: %w", err)
+	}
+	iface, err := ipmatch.LookupExtIface("", "", "", stack, ipmatch.PublicIPOpts{})
+	if err != nil {
+		return nil, fmt.Errorf("find the node's network interface: %w", err)
+	}
+	routes, err := backend.NewManager(ctx, manager, iface).GetBackend(config.BackendType)
+	if err != nil {
+		return nil, fmt.Errorf("create backend: %w", err)
+	}
+	var network backend.Network
+	err = retry(ctx, "register the node's subnet", func() error {
+		network, err = routes.RegisterNetwork(ctx, &sync.WaitGroup{}, config)
+		return err
+	})
+	return network, err
+}
+
+func startRules(ctx context.Context, config *subnet.Config, network backend.Network) error {
+	rules := &iptables.IPTablesManager{}
+	if err := rules.Init(ctx); err != nil {
+		return fmt.Errorf("prepare packet filter: %w", err)
+	}
+	// A Pod CIDR never changes during a node's life: there is no earlier one.
+	noIPv6 := ip.IP6Net{IP: new(ip.IP6)}
+	err := rules.SetupAndEnsureMasqRules(ctx, config.Network, ip.IP4Net{}, ip.IP4Net{},
+		config.IPv6Network, noIPv6, noIPv6, network.Lease(), rulesResync, false)
+	if err != nil {
+		return fmt.Errorf("set up masquerading: %w", err)
+	}
+	rules.SetupAndEnsureForwardRules(ctx, config.Network, config.IPv6Network, rulesResync)
+	return nil
+}
+
+// retry calls f until it succeeds or ctx ends, and logs the first failure.
+func retry(ctx context.Context, what string, f func() error) error {
+	ticker := time.NewTicker(retryInterval)
+	defer ticker.Stop()
+	for first := true; ; first = false {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if first {
+			klog.InfoS("Waiting", "for", what, "reason", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w", what, err)
+		case <-ticker.C:
+		}
+	}
+}
