@@ -80,4 +80,3 @@ func (p *provider) setupWebhooks(webhooks ...admission) error {
 	}
 	return nil
 }
-

@@ -1,0 +1,248 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package pki
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+func serving(dir string) Certificate {
+	return Certificate{
+		Path:       filepath.Join(dir, "serving.pem"),
+		CommonName: "serving",
+		Names:      []string{"localhost"},
+		Addresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		Usages:     []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Lifetime:   3 * time.Hour,
+	}
+}
+
+func mustAuthority(t *testing.T, dir, name string) *Authority {
+	t.Helper()
+	a, err := EnsureAuthority(dir, name)
+	if err != nil {
+		t.Fatalf("EnsureAuthority(%q): %v", name, err)
+	}
+	return a
+}
+
+func mustEnsure(t *testing.T, a *Authority, c Certificate, now time.Time) bool {
+	t.Helper()
+	issued, err := a.Ensure(c, now)
+	if err != nil {
+		t.Fatalf("Ensure(...): %v", err)
+	}
+	return issued
+}
+
+func TestAuthorityIsKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, second := mustAuthority(t, dir, "ca"), mustAuthority(t, dir, "ca")
+	if diff := cmp.Diff(string(first.CertificatePEM()), string(second.CertificatePEM())); diff != "" {
+		t.Errorf("authority read again: -first, +second:\n%s", diff)
+	}
+	for _, name := range []string{"ca.pem", "ca.crt"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatalf("stat: %v", err)
+		}
+		if diff := cmp.Diff(os.FileMode(0o600), info.Mode()); diff != "" {
+			t.Errorf("mode of %s: -want, +got:\n%s", name, diff)
+		}
+	}
+}
+
+func TestDamagedAuthorityIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mustAuthority(t, dir, "ca")
+	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EnsureAuthority(dir, "ca"); !errors.Is(err, ErrUnreadable) {
+		t.Errorf("EnsureAuthority(...): want ErrUnreadable, got %v", err)
+	}
+}
+
+func TestEnsure(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	cases := map[string]struct {
+		reason string
+		change func(t *testing.T, dir string, a *Authority, c *Certificate) *Authority
+		at     time.Time
+		want   bool
+	}{
+		"Fresh": {
+			reason: "A fresh certificate is left alone.",
+			at:     now,
+		},
+		"MoreThanAThirdRemains": {
+			reason: "A certificate is left alone while a third of its life remains.",
+			at:     now.Add(2*time.Hour - time.Second),
+		},
+		"LessThanAThirdRemains": {
+			reason: "A certificate is renewed when less than a third of its life remains.",
+			at:     now.Add(2*time.Hour + time.Second),
+			want:   true,
+		},
+		"Expired": {
+			reason: "An expired certificate is renewed.",
+			at:     now.Add(24 * time.Hour),
+			want:   true,
+		},
+		"AddressAdded": {
+			reason: "A certificate that lacks an address is issued anew.",
+			change: func(_ *testing.T, _ string, a *Authority, c *Certificate) *Authority {
+				c.Addresses = append(c.Addresses, net.IPv4(172, 20, 0, 2))
+				return a
+			},
+			at:   now,
+			want: true,
+		},
+		"AddressGone": {
+			reason: "A certificate with an address too many will do.",
+			change: func(_ *testing.T, _ string, a *Authority, c *Certificate) *Authority {
+				c.Addresses = nil
+				return a
+			},
+			at: now,
+		},
+		"Damaged": {
+			reason: "A certificate that cannot be read is issued anew.",
+			change: func(t *testing.T, _ string, a *Authority, c *Certificate) *Authority {
+				t.Helper()
+				if err := os.WriteFile(c.Path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return a
+			},
+			at:   now,
+			want: true,
+		},
+		"OtherAuthority": {
+			reason: "A certificate of another authority is issued anew.",
+			change: func(t *testing.T, dir string, _ *Authority, _ *Certificate) *Authority {
+				t.Helper()
+				return mustAuthority(t, dir, "other")
+			},
+			at:   now,
+			want: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			a, c := mustAuthority(t, dir, "ca"), serving(dir)
+			if !mustEnsure(t, a, c, now) {
+				t.Fatal("Ensure of a missing certificate: want it issued")
+			}
+			if tc.change != nil {
+				a = tc.change(t, dir, a, &c)
+			}
+			if got := mustEnsure(t, a, c, tc.at); got != tc.want {
+				t.Errorf("\n%s\nEnsure(...): want issued %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestServesTLS proves that a bundle is what servers and clients take, and
+// that certificates renewed under a running server are the ones it serves.
+func TestServesTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, c := mustAuthority(t, dir, "ca"), serving(dir)
+	mustEnsure(t, a, c, time.Now().Add(-150*time.Minute))
+
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Listener = tls.NewListener(server.Listener, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(c.Path, c.Path)
+		return &pair, err
+	}})
+	server.Start()
+	t.Cleanup(server.Close)
+
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(a.CertificatePEM())
+	serial := func() string {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+		response, err := client.Get("https://" + server.Listener.Addr().String()) //nolint:noctx // a test of a local server
+		if err != nil {
+			t.Fatalf("get: %v", err)
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return response.TLS.PeerCertificates[0].SerialNumber.String()
+	}
+	before := serial()
+	mustEnsure(t, a, c, time.Now())
+	if after := serial(); after == before {
+		t.Error("after the renewal the server still serves the old certificate")
+	}
+}
+
+func TestTokenIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "token")
+	first, err := EnsureToken(path)
+	if err != nil {
+		t.Fatalf("EnsureToken(...): %v", err)
+	}
+	second, err := EnsureToken(path)
+	if err != nil {
+		t.Fatalf("EnsureToken(...): %v", err)
+	}
+	if first != second || len(first) != 2*tokenBytes {
+		t.Errorf("EnsureToken(...): want one token of %d characters, got %d and %d, equal: %t", 2*tokenBytes, len(first), len(second), first == second)
+	}
+}
+
+func TestKubeconfig(t *testing.T) {
+	t.Parallel()
+	a := mustAuthority(t, t.TempDir(), "ca")
+	encoded, err := a.Kubeconfig("https://127.0.0.1:6443", "plane", "admin", "token")
+	if err != nil {
+		t.Fatalf("Kubeconfig(...): %v", err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(encoded)
+	if err != nil {
+		t.Fatalf("RESTConfigFromKubeConfig(...): %v", err)
+	}
+	got := []string{config.Host, config.BearerToken, string(config.CAData)}
+	if diff := cmp.Diff([]string{"https://127.0.0.1:6443", "token", string(a.CertificatePEM())}, got); diff != "" {
+		t.Errorf("kubeconfig: -want, +got:\n%s", diff)
+	}
+}
