@@ -14,7 +14,6 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-
 // Package objects turns the values of a cluster into the Cluster API objects
 // that make it up. It is pure: no clock, no random, no I/O.
 //

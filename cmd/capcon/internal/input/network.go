@@ -1,0 +1,148 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package input
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// The address ranges of a new cluster, chosen away from those that container
+// engines take for their networks. Docker does use 192.168.0.0/16, when its
+// other ranges are used up: AvoidSubnets is for that.
+const (
+	DefaultPodCIDR     = "192.168.0.0/16"
+	DefaultServiceCIDR = "10.128.0.0/12"
+)
+
+// networkName is what Docker and Podman accept, and the API too.
+var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
+
+func checkNetwork(name string) []Problem {
+	if name == "" || networkName.MatchString(name) {
+		return nil
+	}
+	return []Problem{{"--network", name, "it is not a name for a network",
+		"use at most 63 letters, digits, dots, dashes and underscores"}}
+}
+
+func checkRegistry(registry string) []Problem {
+	if registry == "" {
+		return nil
+	}
+	const remedy = "use HOST:PORT, such as 127.0.0.1:5000"
+	switch {
+	case strings.Contains(registry, "://"):
+		return []Problem{{"--registry", registry, "it has a scheme", remedy}}
+	case len(checkImage("", registry+"/kindest/node:v1")) > 0, !strings.ContainsAny(registry, ".:"):
+		return []Problem{{"--registry", registry, "it is not the address of a registry", remedy}}
+	}
+	return nil
+}
+
+func checkCNI(cni string) []Problem {
+	switch cni {
+	case "", CNIAuto, CNIFlannel, CNINone:
+		return nil
+	}
+	info, err := os.Stat(cni)
+	if err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	return []Problem{{"--cni", cni, "there is no such file", "use auto, flannel, none or the path of a manifest"}}
+}
+
+func checkCIDRs(pods, services string) []Problem {
+	podRange, problems := checkCIDR("--pod-cidr", pods, func(prefix netip.Prefix) string {
+		// Each node gets a /24 (IPv4) or /64 (IPv6) of the range.
+		if nodeBits := nodeBits(prefix); prefix.Bits() > nodeBits {
+			return fmt.Sprintf("it is too small: each node takes a /%d of it", nodeBits)
+		}
+		return ""
+	})
+	serviceRange, found := checkCIDR("--service-cidr", services, func(prefix netip.Prefix) string {
+		// Limits of kube-apiserver.
+		const mostHostBits, leastHostBits = 20, 3
+		switch hostBits := prefix.Addr().BitLen() - prefix.Bits(); {
+		case hostBits > mostHostBits:
+			return fmt.Sprintf("it is larger than the API server accepts, a /%d", prefix.Addr().BitLen()-mostHostBits)
+		case hostBits < leastHostBits:
+			return "it has no room for services"
+		}
+		return ""
+	})
+	problems = append(problems, found...)
+	if podRange.IsValid() && serviceRange.IsValid() && podRange.Overlaps(serviceRange) {
+		problems = append(problems, Problem{"--service-cidr", services,
+			"it overlaps the range of the Pods, " + podRange.String(), "use a range of its own, such as " + DefaultServiceCIDR})
+	}
+	return problems
+}
+
+func checkCIDR(flag, given string, refuse func(netip.Prefix) string) (netip.Prefix, []Problem) {
+	if given == "" {
+		return netip.Prefix{}, nil
+	}
+	remedy := "use one such as " + DefaultPodCIDR
+	prefix, err := netip.ParsePrefix(given)
+	if err != nil {
+		return netip.Prefix{}, []Problem{{flag, given, "it is not an address range in CIDR notation", remedy}}
+	}
+	if prefix != prefix.Masked() {
+		return prefix, []Problem{{flag, given, "it has bits set behind the prefix", "use " + prefix.Masked().String()}}
+	}
+	if reason := refuse(prefix); reason != "" {
+		return prefix, []Problem{{flag, given, reason, remedy}}
+	}
+	return prefix, nil
+}
+
+func nodeBits(prefix netip.Prefix) int {
+	const ipv4, ipv6 = 24, 64
+	if prefix.Addr().Is4() {
+		return ipv4
+	}
+	return ipv6
+}
+
+// AvoidSubnets returns a Pod range that overlaps none of the engine's subnets
+// and none of others, DefaultPodCIDR where that is possible. The zero value
+// means that there is none left to choose.
+func AvoidSubnets(taken []netip.Prefix) netip.Prefix {
+	candidates := []string{DefaultPodCIDR, "10.244.0.0/16", "10.32.0.0/16", "172.31.0.0/16"}
+	for _, candidate := range candidates {
+		prefix := netip.MustParsePrefix(candidate)
+		if Overlapping(prefix, taken) == (netip.Prefix{}) {
+			return prefix
+		}
+	}
+	return netip.Prefix{}
+}
+
+// Overlapping returns the first of taken that overlaps prefix, or the zero
+// value.
+func Overlapping(prefix netip.Prefix, taken []netip.Prefix) netip.Prefix {
+	for _, other := range taken {
+		if prefix.Overlaps(other) {
+			return other
+		}
+	}
+	return netip.Prefix{}
+}

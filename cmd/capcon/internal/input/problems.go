@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package input
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one value that cannot be used.
+type Problem struct {
+	// Field as the user typed it: a flag or an argument.
+	Field string
+	// Value that was given.
+	Value string
+	// Reason says what is wrong with it.
+	Reason string
+	// Remedy says what to give instead.
+	Remedy string
+}
+
+// String is one line for people.
+func (p Problem) String() string {
+	return fmt.Sprintf("%s %q: %s; %s", p.Field, p.Value, p.Reason, p.Remedy)
+}
+
+// Error is everything that is wrong with a request.
+type Error struct {
+	// Problems, at least one.
+	Problems []Problem
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	lines := make([]string, 0, len(e.Problems)+1)
+	lines = append(lines, "nothing was done, because of the input:")
+	for _, problem := range e.Problems {
+		lines = append(lines, "  "+problem.String())
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package input
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/distribution/reference"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Bounds of what is asked for.
+const (
+	// MaxNameLength leaves room for what is appended to a cluster's name
+	// (-control-plane-xxxxx) within the 63 characters of a host name.
+	MaxNameLength = 40
+	// MaxControlPlanes is what etcd recommends at most, with room.
+	MaxControlPlanes = 9
+	// MaxWorkers is far beyond what one host carries; it catches typing
+	// errors.
+	MaxWorkers = 250
+)
+
+// The values of CNI that are no file.
+const (
+	// CNIAuto takes the manifest that the node image brings along.
+	CNIAuto = "auto"
+	// CNIFlannel takes the manifest that this program brings along.
+	CNIFlannel = "flannel"
+	// CNINone leaves the cluster's network to the user.
+	CNINone = "none"
+)
+
+// Request is what a user asks of a cluster. A nil or empty field was not
+// given: an existing cluster keeps what it has, a new one gets the default.
+type Request struct {
+	Name              string
+	ControlPlanes     *int
+	Workers           *int
+	KubernetesVersion string
+	Image             string
+	LoadBalancerImage string
+	PlaneImage        string
+	// Registry prefixes the public names of images, "127.0.0.1:5000".
+	Registry string
+	// CNI is one of the constants or the path of a manifest.
+	CNI string
+	// Network of the engine.
+	Network string
+	// PodCIDR and ServiceCIDR are address ranges within the cluster.
+	PodCIDR, ServiceCIDR string
+	// Timeout bounds the waiting.
+	Timeout time.Duration
+}
+
+// Normalize returns the request with equal spellings made the same.
+func (r Request) Normalize() Request {
+	if r.KubernetesVersion != "" && !strings.HasPrefix(r.KubernetesVersion, "v") {
+		r.KubernetesVersion = "v" + r.KubernetesVersion
+	}
+	return r
+}
+
+// Validate returns an *Error with everything that is wrong, or nil.
+func (r Request) Validate() error {
+	checks := [][]Problem{
+		CheckName(r.Name),
+		checkControlPlanes(r.ControlPlanes),
+		checkWorkers(r.Workers),
+		checkKubernetesVersion(r.KubernetesVersion),
+		checkImage("--image", r.Image),
+		checkImage("--load-balancer-image", r.LoadBalancerImage),
+		checkImage("--plane-image", r.PlaneImage),
+		checkRegistry(r.Registry),
+		checkCNI(r.CNI),
+		checkNetwork(r.Network),
+		checkCIDRs(r.PodCIDR, r.ServiceCIDR),
+		checkTimeout(r.Timeout),
+	}
+	var problems []Problem
+	for _, found := range checks {
+		problems = append(problems, found...)
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &Error{Problems: problems}
+}
+
+// CheckName checks the name of a cluster.
+func CheckName(name string) []Problem {
+	const remedy = "use at most 40 lower case letters, digits and dashes, beginning with a letter, such as \"demo\""
+	switch {
+	case name == "":
+		return []Problem{{"NAME", name, "a cluster needs a name", remedy}}
+	case len(validation.IsDNS1035Label(name)) > 0:
+		return []Problem{{"NAME", name, "it becomes part of host names, which do not allow it", remedy}}
+	case len(name) > MaxNameLength:
+		return []Problem{{"NAME", name, fmt.Sprintf("it has %d characters", len(name)), remedy}}
+	}
+	return nil
+}
+
+func checkControlPlanes(count *int) []Problem {
+	if count == nil {
+		return nil
+	}
+	var reason string
+	switch n := *count; {
+	case n < 1:
+		reason = "a cluster needs a control plane"
+	case n > MaxControlPlanes:
+		reason = "etcd becomes slower and not safer with so many members"
+	case n%2 == 0:
+		reason = "an even number of etcd members tolerates no more failures than one less"
+	default:
+		return nil
+	}
+	return []Problem{{"--control-planes", strconv.Itoa(*count), reason, "use 1, 3 or 5"}}
+}
+
+func checkWorkers(count *int) []Problem {
+	switch {
+	case count == nil, *count >= 0 && *count <= MaxWorkers:
+		return nil
+	case *count < 0:
+		return []Problem{{"--workers", strconv.Itoa(*count), "it is negative", "use 0 or more"}}
+	}
+	return []Problem{{"--workers", strconv.Itoa(*count), "one host does not carry so many nodes",
+		fmt.Sprintf("use at most %d", MaxWorkers)}}
+}
+
+func checkImage(flag, image string) []Problem {
+	if image == "" {
+		return nil
+	}
+	if _, err := reference.ParseNormalizedNamed(image); err != nil {
+		return []Problem{{flag, image, "it is not an image reference", "use NAME:TAG or NAME@DIGEST, in lower case"}}
+	}
+	return nil
+}
+
+func checkTimeout(timeout time.Duration) []Problem {
+	if timeout < 0 {
+		return []Problem{{"--timeout", timeout.String(), "it is negative", "use a duration such as 10m, or 0 to wait for ever"}}
+	}
+	return nil
+}

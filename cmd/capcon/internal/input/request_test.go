@@ -1,0 +1,164 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package input
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestValidate is the list of what is refused: each case is what a user could
+// type, and the field and words that the answer has to have.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*Request)
+		field  string
+		words  []string
+	}{
+		"nothing given":       {"The defaults must be valid.", func(*Request) {}, "", nil},
+		"no name":             {"A cluster needs a name.", func(r *Request) { r.Name = "" }, "NAME", []string{"needs a name"}},
+		"capitals":            {"Names become host names.", func(r *Request) { r.Name = "Demo" }, "NAME", []string{"host names", "lower case"}},
+		"underscore":          {"Names become host names.", func(r *Request) { r.Name = "my_demo" }, "NAME", []string{"host names"}},
+		"leading dash":        {"Names become host names.", func(r *Request) { r.Name = "-demo" }, "NAME", []string{"host names"}},
+		"leading digit":       {"Names become names of services.", func(r *Request) { r.Name = "1demo" }, "NAME", []string{"letter"}},
+		"dot":                 {"Names become one DNS label.", func(r *Request) { r.Name = "demo.one" }, "NAME", []string{"host names"}},
+		"41 characters":       {"Suffixes need room.", func(r *Request) { r.Name = strings.Repeat("a", 41) }, "NAME", []string{"41 characters", "40"}},
+		"40 characters":       {"The bound itself is allowed.", func(r *Request) { r.Name = strings.Repeat("a", 40) }, "", nil},
+		"no control plane":    {"A cluster needs one.", func(r *Request) { r.ControlPlanes = ptr(0) }, "--control-planes", []string{"1, 3 or 5"}},
+		"negative":            {"There is no such number.", func(r *Request) { r.ControlPlanes = ptr(-1) }, "--control-planes", []string{"1, 3 or 5"}},
+		"even":                {"Stacked etcd wants odd numbers.", func(r *Request) { r.ControlPlanes = ptr(2) }, "--control-planes", []string{"even", "1, 3 or 5"}},
+		"eleven":              {"etcd slows down.", func(r *Request) { r.ControlPlanes = ptr(11) }, "--control-planes", []string{"etcd"}},
+		"three":               {"The usual number.", func(r *Request) { r.ControlPlanes = ptr(3) }, "", nil},
+		"no workers":          {"A cluster may have none.", func(r *Request) { r.Workers = ptr(0) }, "", nil},
+		"negative workers":    {"There is no such number.", func(r *Request) { r.Workers = ptr(-2) }, "--workers", []string{"0 or more"}},
+		"too many workers":    {"A typing error.", func(r *Request) { r.Workers = ptr(1000) }, "--workers", []string{"250"}},
+		"old Kubernetes":      {"Below the known ones.", func(r *Request) { r.KubernetesVersion = "v1.33.9" }, "--kubernetes-version", []string{"older than v1.34", "v1.36.3"}},
+		"new Kubernetes":      {"Above the known ones.", func(r *Request) { r.KubernetesVersion = "v1.37.0" }, "--kubernetes-version", []string{"newer", "v1.36.3, v1.35.4, v1.34.4"}},
+		"other patch":         {"Patch releases are alike.", func(r *Request) { r.KubernetesVersion = "v1.35.99" }, "", nil},
+		"without v":           {"It is understood.", func(r *Request) { r.KubernetesVersion = "1.36.3" }, "", nil},
+		"only minor":          {"Images have patch versions.", func(r *Request) { r.KubernetesVersion = "v1.36" }, "--kubernetes-version", []string{"form v1.2.3"}},
+		"latest":              {"No version.", func(r *Request) { r.KubernetesVersion = "latest" }, "--kubernetes-version", []string{"form v1.2.3", "known are"}},
+		"image":               {"Spaces are not allowed.", func(r *Request) { r.Image = "kindest node" }, "--image", []string{"not an image reference"}},
+		"image in capitals":   {"Capitals are not allowed.", func(r *Request) { r.LoadBalancerImage = "HAProxy:3" }, "--load-balancer-image", []string{"lower case"}},
+		"image of the plane":  {"The same rule.", func(r *Request) { r.PlaneImage = ":tag" }, "--plane-image", []string{"not an image reference"}},
+		"registry as URL":     {"It becomes part of a name.", func(r *Request) { r.Registry = "http://127.0.0.1:5000" }, "--registry", []string{"scheme", "HOST:PORT"}},
+		"registry as word":    {"It would be read as a folder.", func(r *Request) { r.Registry = "mirror" }, "--registry", []string{"HOST:PORT"}},
+		"registry":            {"The example.", func(r *Request) { r.Registry = "127.0.0.1:5000" }, "", nil},
+		"no such manifest":    {"Found before anything is done.", func(r *Request) { r.CNI = "calico" }, "--cni", []string{"no such file", "flannel"}},
+		"network":             {"The engine would refuse it.", func(r *Request) { r.Network = "my net" }, "--network", []string{"letters"}},
+		"pod range":           {"Not CIDR.", func(r *Request) { r.PodCIDR = "10.0.0.0" }, "--pod-cidr", []string{"CIDR"}},
+		"pod range with bits": {"A typing error.", func(r *Request) { r.PodCIDR = "10.0.0.1/16" }, "--pod-cidr", []string{"10.0.0.0/16"}},
+		"small pod range":     {"Nodes take a /24 each.", func(r *Request) { r.PodCIDR = "10.0.0.0/25" }, "--pod-cidr", []string{"/24"}},
+		"large service range": {"The API server's bound.", func(r *Request) { r.ServiceCIDR = "10.0.0.0/8" }, "--service-cidr", []string{"/12"}},
+		"overlapping ranges": {
+			"A service would shadow Pods.", func(r *Request) { r.PodCIDR, r.ServiceCIDR = "10.128.0.0/16", "10.128.0.0/12" },
+			"--service-cidr", []string{"overlaps"},
+		},
+		"timeout": {"There is no such time.", func(r *Request) { r.Timeout = -time.Second }, "--timeout", []string{"negative"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request := Request{Name: "demo", Timeout: 10 * time.Minute}
+			tc.change(&request)
+			err := request.Normalize().Validate()
+			if tc.field == "" {
+				if err != nil {
+					t.Fatalf("%s Got: %v", tc.reason, err)
+				}
+				return
+			}
+			var refused *Error
+			if !errors.As(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != tc.field {
+				t.Fatalf("%s Want one problem of %s, got: %v", tc.reason, tc.field, err)
+			}
+			for _, word := range tc.words {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%s Want %q in: %v", tc.reason, word, err)
+				}
+			}
+		})
+	}
+}
+
+func TestValidateReportsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	err := Request{Name: "Demo", ControlPlanes: ptr(2), KubernetesVersion: "v1.20.0"}.Validate()
+	want := `nothing was done, because of the input:
+  NAME "Demo": it becomes part of host names, which do not allow it; use at most 40 lower case letters, digits and dashes, beginning with a letter, such as "demo"
+  --control-planes "2": an even number of etcd members tolerates no more failures than one less; use 1, 3 or 5
+  --kubernetes-version "v1.20.0": it is older than v1.34; known are v1.36.3, v1.35.4, v1.34.4 and their other patch releases`
+	if diff := cmp.Diff(want, err.Error()); diff != "" {
+		t.Errorf("error differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckUpgrade(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason          string
+		present, wanted string
+		refused         bool
+	}{
+		"not given":  {"An unset flag changes nothing.", "v1.35.4", "", false},
+		"the same":   {"Running up again is harmless.", "v1.36.3", "v1.36.3", false},
+		"one minor":  {"The way Kubernetes supports.", "v1.35.4", "v1.36.3", false},
+		"two minors": {"Kubernetes does not support it.", "v1.34.4", "v1.36.3", true},
+		"back":       {"Kubernetes does not support it.", "v1.36.3", "v1.36.2", true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if problems := CheckUpgrade(tc.present, tc.wanted); (len(problems) > 0) != tc.refused {
+				t.Errorf("%s Got: %v", tc.reason, problems)
+			}
+		})
+	}
+}
+
+func TestAvoidSubnets(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, taken, want string
+	}{
+		"free":           {"The default where nothing speaks against it.", "172.18.0.0/16", "192.168.0.0/16"},
+		"Docker's last":  {"Docker takes from 192.168.0.0/16 when its other pools are used up.", "192.168.16.0/20", "10.244.0.0/16"},
+		"all of 10 used": {"The last way out.", "192.168.0.0/20 10.0.0.0/8", "172.31.0.0/16"},
+		"nothing left":   {"The caller has to ask the user.", "192.168.0.0/20 10.0.0.0/8 172.16.0.0/12", "invalid Prefix"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var taken []netip.Prefix
+			for _, text := range strings.Fields(tc.taken) {
+				taken = append(taken, netip.MustParsePrefix(text))
+			}
+			if got := AvoidSubnets(taken).String(); got != tc.want {
+				t.Errorf("%s Want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func ptr(n int) *int { return &n }

@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package state keeps the little that capcon remembers on the user's machine:
+// kubeconfigs, and which clusters it made. Everything else lives in the
+// management plane and on the engine.
+//
+//	<root>/<engine>/management.kubeconfig
+//	<root>/<engine>/clusters/<name>/kubeconfig
+//	<root>/<engine>/clusters/<name>/cluster.json
+//
+// Directories have mode 0700 and files 0600, because kubeconfigs hold keys.
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const (
+	directoryMode = 0o700
+	fileMode      = 0o600
+)
+
+// Root returns the directory of capcon's state: below XDG_STATE_HOME, or
+// .local/state of the home directory. Getenv is os.Getenv but for tests.
+func Root(getenv func(string) string) (string, error) {
+	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(base, "capcon"), nil
+	}
+	home := getenv("HOME")
+	if home == "" {
+		return "", errors.New("find the state directory: neither XDG_STATE_HOME nor HOME is set")
+	}
+	return filepath.Join(home, ".local", "state", "capcon"), nil
+}
+
+// Directory is the state of one engine.
+type Directory struct {
+	root, path string
+}
+
+// For returns the state of the named engine. Nothing is created.
+func For(root, engine string) Directory {
+	return Directory{root: root, path: filepath.Join(root, engine)}
+}
+
+// Cluster is what is remembered of a cluster.
+type Cluster struct {
+	// OwnerID marks the cluster's containers. With it they can be removed
+	// when the management plane is lost.
+	OwnerID string `json:"ownerID"`
+	// Namespace of the Cluster.
+	Namespace string `json:"namespace"`
+	// Network of the engine.
+	Network string `json:"network,omitempty"`
+}
+
+// KubeconfigPath of a cluster.
+func (d Directory) KubeconfigPath(cluster string) string {
+	return filepath.Join(d.cluster(cluster), "kubeconfig")
+}
+
+// ManagementKubeconfigPath of the management plane.
+func (d Directory) ManagementKubeconfigPath() string {
+	return filepath.Join(d.path, "management.kubeconfig")
+}
+
+// WriteKubeconfig of a cluster, and return its path.
+func (d Directory) WriteKubeconfig(cluster string, kubeconfig []byte) (string, error) {
+	path := d.KubeconfigPath(cluster)
+	return path, d.write(path, kubeconfig)
+}
+
+// WriteManagementKubeconfig and return its path.
+func (d Directory) WriteManagementKubeconfig(kubeconfig []byte) (string, error) {
+	path := d.ManagementKubeconfigPath()
+	return path, d.write(path, kubeconfig)
+}
+
+// Remember a cluster.
+func (d Directory) Remember(name string, cluster Cluster) error {
+	text, err := json.Marshal(cluster)
+	if err != nil {
+		return fmt.Errorf("remember cluster %q: %w", name, err)
+	}
+	return d.write(d.record(name), append(text, '\n'))
+}
+
+// Recall a cluster; found is false where capcon did not make it.
+func (d Directory) Recall(name string) (cluster Cluster, found bool, err error) {
+	text, err := os.ReadFile(d.record(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Cluster{}, false, nil
+	}
+	if err != nil {
+		return Cluster{}, false, fmt.Errorf("recall cluster %q: %w", name, err)
+	}
+	if err := json.Unmarshal(text, &cluster); err != nil {
+		return Cluster{}, false, fmt.Errorf("recall cluster %q from %s: %w", name, d.record(name), err)
+	}
+	return cluster, true, nil
+}
+
+// Clusters that are remembered, by name.
+func (d Directory) Clusters() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(d.path, "clusters"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list remembered clusters: %w", err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names, nil
+}
+
+// Forget a cluster. It succeeds where nothing is remembered.
+func (d Directory) Forget(cluster string) error {
+	if err := os.RemoveAll(d.cluster(cluster)); err != nil {
+		return fmt.Errorf("forget cluster %q: %w", cluster, err)
+	}
+	return removeEmpty(filepath.Join(d.path, "clusters"))
+}
+
+// ForgetManagement forgets the management plane, and leaves no directory that
+// would be empty.
+func (d Directory) ForgetManagement() error {
+	if err := os.Remove(d.ManagementKubeconfigPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the management plane: %w", err)
+	}
+	return removeEmpty(d.path, d.root)
+}
+
+func (d Directory) cluster(name string) string { return filepath.Join(d.path, "clusters", name) }
+
+func (d Directory) record(name string) string { return filepath.Join(d.cluster(name), "cluster.json") }
+
+// write puts the file in place in one step, so that a reader never sees half
+// of it, and tightens directories that exist with a wider mode.
+func (d Directory) write(path string, content []byte) error {
+	directory := filepath.Dir(path)
+	if err := os.MkdirAll(directory, directoryMode); err != nil {
+		return fmt.Errorf("create state directory: %w", err)
+	}
+	for _, made := range []string{d.root, d.path, directory} {
+		if err := os.Chmod(made, directoryMode); err != nil {
+			return fmt.Errorf("protect state directory: %w", err)
+		}
+	}
+	file, err := os.CreateTemp(directory, ".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(fileMode), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
+	}
+	return nil
+}
+
+// removeEmpty removes the directories that are empty, innermost first.
+func removeEmpty(directories ...string) error {
+	for _, directory := range directories {
+		entries, err := os.ReadDir(directory)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("tidy %s: %w", directory, err)
+		}
+		if len(entries) == 0 {
+			if err := os.Remove(directory); err != nil {
+				return fmt.Errorf("tidy %s: %w", directory, err)
+			}
+		}
+	}
+	return nil
+}

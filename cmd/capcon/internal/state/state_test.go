@@ -1,0 +1,148 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package state
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason      string
+		environment map[string]string
+		want        string
+	}{
+		"XDG":          {"The user's wish counts.", map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, "/s/capcon"},
+		"relative XDG": {"The specification has it ignored.", map[string]string{"XDG_STATE_HOME": "s", "HOME": "/h"}, "/h/.local/state/capcon"},
+		"home":         {"The default.", map[string]string{"HOME": "/h"}, "/h/.local/state/capcon"},
+		"neither":      {"There is no place.", nil, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Root(func(key string) string { return tc.environment[key] })
+			if got != tc.want || (err != nil) != (tc.want == "") {
+				t.Errorf("%s Want %q, got %q, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+func TestDirectoryProtectsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "capcon")
+	if err := os.MkdirAll(root, 0o755); err != nil { // as a careless user would
+		t.Fatal(err)
+	}
+	directory := For(root, "docker")
+	fill(t, directory)
+
+	got := map[string]fs.FileMode{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		got[relative] = info.Mode().Perm()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]fs.FileMode{
+		".":                                 0o700,
+		"docker":                            0o700,
+		"docker/management.kubeconfig":      0o600,
+		"docker/clusters":                   0o700,
+		"docker/clusters/demo":              0o700,
+		"docker/clusters/demo/kubeconfig":   0o600,
+		"docker/clusters/demo/cluster.json": 0o600,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("modes differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestForgetLeavesNothing(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "capcon")
+	directory := For(root, "docker")
+	fill(t, directory)
+	for range 2 { // forgetting twice is no error
+		if err := errors.Join(directory.Forget("demo"), directory.ForgetManagement()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Nothing must be left once the last cluster is gone, got: %v", err)
+	}
+}
+
+func TestForgetLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "capcon")
+	docker, podman := For(root, "docker"), For(root, "podman")
+	fill(t, docker)
+	fill(t, podman)
+	if err := errors.Join(docker.Forget("demo"), docker.ForgetManagement()); err != nil {
+		t.Fatal(err)
+	}
+	names, err := podman.Clusters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"demo"}, names); diff != "" {
+		t.Errorf("clusters of the other engine differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker")
+	if _, found, err := directory.Recall("demo"); found || err != nil {
+		t.Fatalf("Nothing is remembered yet, got: %v, %v", found, err)
+	}
+	fill(t, directory)
+	got, found, err := directory.Recall("demo")
+	if err != nil || !found {
+		t.Fatalf("recall: %v, %v", found, err)
+	}
+	if diff := cmp.Diff(Cluster{OwnerID: "abc", Namespace: "default"}, got); diff != "" {
+		t.Errorf("cluster differs (-want +got):\n%s", diff)
+	}
+}
+
+func fill(t *testing.T, directory Directory) {
+	t.Helper()
+	_, clusterErr := directory.WriteKubeconfig("demo", []byte("a"))
+	_, planeErr := directory.WriteManagementKubeconfig([]byte("b"))
+	err := errors.Join(clusterErr, planeErr, directory.Remember("demo", Cluster{OwnerID: "abc", Namespace: "default"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
