@@ -1,0 +1,83 @@
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# "make" alone lists what there is. What needs more than a few lines is a script
+# below hack; the versions of tools stand in hack/tool.sh.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o errexit -o nounset -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Of every build, test and lint run; hack/lib.sh says why. A plain "go build
+# ./..." works without it, with no Podman engine.
+GO_TAGS := remote
+
+##@ Help
+
+.PHONY: help
+help: ## Show this list
+	@hack/help.sh $(MAKEFILE_LIST)
+
+##@ Generate
+
+.PHONY: generate
+generate: ## Write the generated files: deepcopy, CRDs, roles, manifests of the plane
+	@hack/generate.sh
+
+##@ Verify
+
+.PHONY: verify
+verify: verify-headers verify-versions verify-generated ## Check licence headers, versions and generated files
+
+.PHONY: verify-headers
+verify-headers:
+	@hack/verify-headers.sh
+
+.PHONY: verify-versions
+verify-versions:
+	@hack/verify-versions.sh
+
+.PHONY: verify-modules
+verify-modules:
+	@hack/verify-modules.sh
+
+.PHONY: verify-generated
+verify-generated:
+	@hack/verify-generated.sh
+
+.PHONY: lint
+lint: ## Check style and architecture with golangci-lint
+	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --build-tags=$(GO_TAGS)
+
+.PHONY: lint-fix
+lint-fix: ## Mend what golangci-lint can mend by itself
+	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --build-tags=$(GO_TAGS) --fix
+
+##@ Test
+
+.PHONY: test
+test: ## Everything that proves it, on a real engine, with the time of each part
+	@hack/test.sh
+
+.PHONY: test-unit
+test-unit: ## Tests that need neither engine nor network, with the race detector
+	@hack/test-unit.sh
+
+.PHONY: clean
+clean: ## Remove what make built here (caches and the engine's images stay)
+	rm -rf bin _artifacts
+
+include hack/engine.mk
+-include images/images.mk

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# What the scripts of this directory share. Sourced, not run.
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+readonly root
+
+# The Podman bindings need this tag; without it they want C headers of gpgme and
+# btrfs. Everything but a plain "go build ./..." is built with it.
+# shellcheck disable=SC2034 # read by the scripts that source this file
+readonly go_tags="remote"
+
+# Shared by all clones of one user, so that a second clone builds nothing twice.
+# shellcheck disable=SC2034 # read by the scripts that source this file
+readonly cache="${XDG_CACHE_HOME:-${HOME}/.cache}/cluster-api-provider-container"
+
+say() { echo "${0##*/}: $*"; }
+
+# die prints what is wrong and, line by line, what to do about it.
+die() {
+  local line
+  echo "${0##*/}: $1" >&2
+  for line in "${@:2}"; do
+    echo "  ${line}" >&2
+  done
+  exit 1
+}
+
+# tool prints the path of a pinned tool and builds it first where it is missing.
+tool() { "${root}/hack/tool.sh" "$1"; }
+
+# source_files lists what git would have in the next commit if everything were
+# added: tracked and untracked files, without the ignored and the deleted ones.
+source_files() {
+  local file
+  git -C "${root}" ls-files --cached --others --exclude-standard -- "$@" | sort --unique |
+    while IFS= read -r file; do
+      if [[ -e "${root}/${file}" || -L "${root}/${file}" ]]; then
+        echo "${file}"
+      fi
+    done
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Runs go test through gotestsum, which ends with one line of totals, and keeps
+# its reports in _artifacts.
+#
+#   hack/test-go.sh NAME [ARGUMENTS OF GO TEST]...
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+main() {
+  local name="${1:?usage: test-go.sh NAME [ARGUMENTS]...}" runner
+  shift
+  runner="$(tool gotestsum)"
+  cd "${root}"
+  mkdir -p _artifacts
+  "${runner}" --format=pkgname --format-hide-empty-pkg --hide-summary=output \
+    --junitfile="_artifacts/${name}.xml" --jsonfile="_artifacts/${name}.json" \
+    -- -tags="${go_tags}" "$@" 2>&1 | tee "_artifacts/${name}.log"
+}
+
+main "$@"

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Runs the tests that need neither an engine nor the network.
+#
+#   hack/test-unit.sh [PACKAGE]...     default: all
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+main() {
+  local race=()
+  cd "${root}"
+  # Without the tag as well: it is what an editor or "go install" does.
+  go vet ./...
+  if has_c_compiler; then
+    race=(-race)
+  else
+    say "Without the race detector, because there is no C compiler. To have it: sudo apt-get install gcc libc6-dev"
+  fi
+  hack/test-go.sh unit -short "${race[@]}" -timeout=10m "${@:-./...}"
+}
+
+# The race detector is the only thing here that needs cgo.
+has_c_compiler() { [[ "$(go env CGO_ENABLED)" == 1 ]] && command -v "$(go env CC)" >/dev/null; }
+
+main "$@"

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Prints the path of a development tool at its pinned version and builds it first
+# where the cache has none. The only place where the versions of tools stand.
+#
+#   hack/tool.sh controller-gen
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+declare -Ar packages=(
+  [controller-gen]="sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0"
+  [golangci-lint]="github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.9.0"
+  [gotestsum]="gotest.tools/gotestsum@v1.13.0"
+  [kustomize]="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1"
+)
+
+main() {
+  local name="${1:?usage: tool.sh NAME}" package directory
+  package="${packages[${name}]:-}"
+  [[ -n "${package}" ]] || die "No tool ${name} is pinned." "Known: ${!packages[*]}"
+  directory="${cache}/tools/${name}-${package##*@}"
+  if [[ ! -x "${directory}/${name}" ]]; then
+    build "${name}" "${package}" "${directory}" >&2
+  fi
+  echo "${directory}/${name}"
+}
+
+# build moves the finished binary into place, so that two clones that build at
+# once never see half of one.
+build() {
+  local name="$1" package="$2" directory="$3" scratch
+  say "Building ${package}, because ${directory} has none."
+  mkdir -p "${directory}"
+  scratch="$(mktemp --directory "${directory}/build.XXXXXX")"
+  # GOFLAGS is the repository's business, and a cross build would not run here.
+  env --unset=GOOS --unset=GOARCH GOFLAGS="" CGO_ENABLED=0 GOBIN="${scratch}" go install "${package}" ||
+    { rm -rf "${scratch}"; die "${package} cannot be built." "Read the messages above; is the Go module proxy reachable?"; }
+  mv "${scratch}/${name}" "${directory}/${name}"
+  rmdir "${scratch}"
+}
+
+main "$@"
