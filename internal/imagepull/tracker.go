@@ -68,6 +68,8 @@ func NewTracker(images engine.Images) *Tracker {
 
 // Status of an image.
 type Status struct {
+	// Reference that was asked for.
+	Reference string
 	// Present: the engine has it.
 	Present bool
 	// Image is set where it is present.
@@ -79,13 +81,30 @@ type Status struct {
 	Err error
 }
 
+// Text says for people how far the pull is, or why the last one ended and
+// what to do.
+func (s Status) Text() string {
+	const megabyte = 1 << 20
+	switch {
+	case s.Present:
+		return "image " + s.Reference + " is present"
+	case s.Err != nil:
+		return s.Err.Error() + "; it is tried again: check the image's name and the registry, or load the image into the engine"
+	case s.Progress.LayersTotal == 0:
+		return "pulling image " + s.Reference
+	default:
+		return fmt.Sprintf("pulling image %s: %d of %d layers, %d of %d MiB", s.Reference,
+			s.Progress.LayersDone, s.Progress.LayersTotal, s.Progress.CurrentBytes/megabyte, s.Progress.TotalBytes/megabyte)
+	}
+}
+
 // Ensure reports whether the engine has the image and sees to it that it is
 // being pulled where not. The error is that of asking the engine.
 func (t *Tracker) Ensure(ctx context.Context, reference string) (Status, error) {
 	image, err := t.images.InspectImage(ctx, reference)
 	if err == nil {
 		t.forget(reference)
-		return Status{Present: true, Image: image}, nil
+		return Status{Reference: reference, Present: true, Image: image}, nil
 	}
 	if !errors.Is(err, engine.ErrNotFound) {
 		return Status{}, fmt.Errorf("inspect image %q: %w", reference, err)
@@ -106,7 +125,7 @@ func (t *Tracker) Ensure(ctx context.Context, reference string) (Status, error) 
 			// The next call asks again.
 		}
 	}
-	return Status{Progress: current.progress, Err: current.err}, nil
+	return Status{Reference: reference, Progress: current.progress, Err: current.err}, nil
 }
 
 func (t *Tracker) forget(reference string) {

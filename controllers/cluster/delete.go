@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// deleteInterval is how soon to look again at machines that are still there.
+const deleteInterval = 2 * time.Second
+
+// reconcileDelete removes what the cluster has on the engine, and only then
+// lets the object go.
+func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
+	if s.owner().ID == "" {
+		// Nothing can have been created without it.
+		controllerutil.RemoveFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
+		return ctrl.Result{}, nil
+	}
+	return phase.Run(ctx, s,
+		r.waitForMachines,
+		r.removeContainers,
+		r.removeNetwork,
+		r.letGo,
+	)
+}
+
+// waitForMachines: machines go first, each with its own finalizer, since
+// their control plane needs the load balancer until the end.
+func (r *Reconciler) waitForMachines(ctx context.Context, s *scope) error {
+	machines := &infrav1.ContainerMachineList{}
+	if err := r.Client.List(ctx, machines,
+		client.InNamespace(s.containerCluster.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: s.owner().Cluster},
+	); err != nil {
+		return fmt.Errorf("list ContainerMachines: %w", err)
+	}
+	if count := len(machines.Items); count > 0 {
+		s.setDeleting(fmt.Sprintf("waiting for %d ContainerMachines to be deleted", count))
+		return phase.Wait(deleteInterval)
+	}
+	return nil
+}
+
+// removeContainers removes the load balancer, and the containers of machines
+// whose objects went without their finalizer having run.
+func (r *Reconciler) removeContainers(ctx context.Context, s *scope) error {
+	containers, err := r.Engine.ListContainers(ctx, s.owner().Labels())
+	if err != nil {
+		return s.deleteError(fmt.Errorf("list containers: %w", err))
+	}
+	for _, container := range containers {
+		s.setDeleting("removing container " + container.Name)
+		if err := r.Engine.RemoveContainer(ctx, container.Name); err != nil {
+			return s.deleteError(fmt.Errorf("remove container %q: %w", container.Name, err))
+		}
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
+	}
+	if err := loadbalancer.Delete(ctx, r.Engine, s.owner()); err != nil {
+		return s.deleteError(fmt.Errorf("delete load balancer: %w", err))
+	}
+	return nil
+}
+
+// removeNetwork removes the network with its last cluster. This process
+// leaves it first where nobody but it is attached; others keep it.
+func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
+	name := s.networkName()
+	if r.SelfContainer != "" && name != network.DefaultName {
+		if err := r.leaveNetwork(ctx, name); err != nil {
+			return s.deleteError(err)
+		}
+	}
+	gone, err := network.Remove(ctx, r.Engine, name)
+	if err != nil {
+		return s.deleteError(fmt.Errorf("remove network %q: %w", name, err))
+	}
+	if gone {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkRemoved", "Remove", "Removed network %s", name)
+	}
+	return nil
+}
+
+func (r *Reconciler) leaveNetwork(ctx context.Context, name string) error {
+	found, err := r.Engine.InspectNetwork(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("inspect network %q: %w", name, err)
+	}
+	if _, attached := found.Containers[r.SelfContainer]; !attached || len(found.Containers) > 1 {
+		return nil
+	}
+	return wrap(r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer), "leave network "+name)
+}
+
+func (r *Reconciler) letGo(_ context.Context, s *scope) error {
+	controllerutil.RemoveFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
+	return nil
+}
+
+func (s *scope) setDeleting(message string) {
+	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, message)
+}
+
+func (s *scope) deleteError(err error) error {
+	s.setDeleting(err.Error())
+	return err
+}

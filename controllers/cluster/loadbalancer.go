@@ -1,0 +1,270 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+const (
+	// pullInterval is how often the progress of a pull is reported.
+	pullInterval = 2 * time.Second
+	// drainInterval is how often the health of backends is looked at while a
+	// machine waits to be drained.
+	drainInterval = time.Second
+)
+
+// ensureLoadBalancer makes sure that the load balancer runs, at its address
+// and port.
+func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
+	if !s.hasLoadBalancer() {
+		return s.waitForGivenEndpoint()
+	}
+	name := s.owner().LoadBalancerContainer()
+	before, err := loadbalancer.Observe(ctx, r.Engine, name)
+	if err != nil {
+		return s.loadBalancerError(fmt.Errorf("observe load balancer: %w", err))
+	}
+	image := r.loadBalancerImage(s)
+	if !before.Exists {
+		if err := r.ensureLoadBalancerImage(ctx, s, image); err != nil {
+			return err
+		}
+	}
+	s.loadBalancer = before
+	machines, err := r.controlPlanes(ctx, s)
+	if err != nil {
+		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
+	}
+	s.loadBalancer, err = loadbalancer.Ensure(ctx, r.Engine, loadbalancer.Spec{
+		Owner:     s.owner(),
+		Image:     image,
+		Network:   s.networkName(),
+		Addresses: s.pinnedAddresses(),
+		HostPort:  uint16(s.containerCluster.Spec.LoadBalancer.HostPort), //nolint:gosec // The API admits 1 to 65535.
+		Config:    s.loadBalancerConfig(machines),
+	})
+	if err != nil {
+		return s.loadBalancerError(err)
+	}
+	r.recordLoadBalancer(s, before)
+	if s.loadBalancer.Paused {
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerPausedReason,
+			fmt.Sprintf("container %s is paused; unpause it", name))
+		return phase.Wait(0)
+	}
+	return nil
+}
+
+// recordLoadBalancer tells what was done to the world.
+func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
+	switch after := s.loadBalancer; {
+	case !before.Exists && after.Exists:
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
+			"Created load balancer %s at %s, published on 127.0.0.1:%d", after.Name, after.Address(), after.HostPort)
+	case !before.Running && after.Running:
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", after.Name)
+	}
+}
+
+func (r *Reconciler) loadBalancerImage(s *scope) string {
+	if image := s.containerCluster.Spec.LoadBalancer.Image; image != "" {
+		return image
+	}
+	return r.LoadBalancerImage
+}
+
+func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, image string) error {
+	status, err := r.Images.Ensure(ctx, image)
+	switch {
+	case err != nil:
+		return s.loadBalancerError(err)
+	case status.Present:
+		return nil
+	case status.Err != nil:
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerImagePullFailedReason, status.Text())
+	default:
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerImagePullingReason,
+			status.Text())
+	}
+	return phase.Wait(pullInterval)
+}
+
+// pinnedAddresses are those the load balancer must have: the endpoint's,
+// where that is an address and not a name.
+func (s *scope) pinnedAddresses() []netip.Addr {
+	for _, host := range []string{s.containerCluster.Spec.ControlPlaneEndpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host} {
+		if address, err := netip.ParseAddr(host); err == nil {
+			return []netip.Addr{address}
+		}
+	}
+	return nil
+}
+
+// waitForGivenEndpoint is for clusters whose endpoint somebody else serves.
+func (s *scope) waitForGivenEndpoint() error {
+	if s.containerCluster.Spec.ControlPlaneEndpoint.Host == "" && s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointMissingReason,
+			"spec.loadBalancer.type is None: set spec.controlPlaneEndpoint of the Cluster or the ContainerCluster")
+		return phase.Wait(0)
+	}
+	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerNotUsedReason, "")
+	return nil
+}
+
+// publish tells Cluster API where the API servers are reached, and pins what
+// was chosen. Endpoint and port are what was observed of the running
+// container, so that a crash before they are written loses nothing.
+func (r *Reconciler) publish(_ context.Context, s *scope) error {
+	spec := &s.containerCluster.Spec
+	if spec.ControlPlaneEndpoint.Port == 0 {
+		spec.ControlPlaneEndpoint.Port = int32(s.endpointPort())
+	}
+	if spec.ControlPlaneEndpoint.Host == "" {
+		spec.ControlPlaneEndpoint.Host = s.cluster.Spec.ControlPlaneEndpoint.Host
+	}
+	if s.hasLoadBalancer() {
+		if spec.ControlPlaneEndpoint.Host == "" {
+			spec.ControlPlaneEndpoint.Host = s.loadBalancer.Address().String()
+		}
+		if spec.LoadBalancer.HostPort == 0 {
+			spec.LoadBalancer.HostPort = int32(s.loadBalancer.HostPort)
+		}
+	}
+	s.containerCluster.Status.FailureDomains = spec.FailureDomains
+	s.containerCluster.Status.Initialization.Provisioned = ptr.To(true)
+	return nil
+}
+
+// loadBalancerError sets the condition for an error, and decides whether
+// trying again can help.
+func (s *scope) loadBalancerError(err error) error {
+	reason, status, result := infrav1.LoadBalancerNotReadyReason, metav1.ConditionFalse, err
+	var foreign *loadbalancer.ForeignError
+	switch {
+	case errors.Is(err, engine.ErrUnavailable):
+		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+	case errors.As(err, &foreign):
+		reason, result = infrav1.ContainerNotOursReason, phase.Wait(lookAgain)
+	case engine.IsTaken(err, engine.ResourceHostPort):
+		reason, result = infrav1.HostPortTakenReason, phase.Wait(lookAgain)
+	case engine.IsTaken(err, engine.ResourceAddress):
+		reason, result = infrav1.AddressTakenReason, phase.Wait(lookAgain)
+	case errors.Is(err, network.ErrExhausted):
+		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
+	}
+	s.setCondition(infrav1.LoadBalancerReadyCondition, status, reason, err.Error())
+	return result
+}
+
+// loadBalancerConfig is what the load balancer shall do now.
+func (s *scope) loadBalancerConfig(machines []loadbalancer.Machine) haproxy.Config {
+	return haproxy.Config{
+		Port:     s.endpointPort(),
+		Backends: loadbalancer.Backends(machines, s.loadBalancer),
+	}
+}
+
+// syncBackends gives the load balancer the machines there are now.
+func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
+	if !s.hasLoadBalancer() {
+		return nil
+	}
+	machines, err := r.controlPlanes(ctx, s)
+	if err != nil {
+		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
+	}
+	config := s.loadBalancerConfig(machines)
+	before := s.loadBalancer.Generation
+	s.loadBalancer, err = loadbalancer.Sync(ctx, r.Engine, s.loadBalancer.Name, config)
+	if err != nil {
+		return s.loadBalancerError(fmt.Errorf("synchronize load balancer: %w", err))
+	}
+	if s.loadBalancer.Generation != before {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerConfigured", "Reload",
+			"Load balancer %s now has %d backends", s.loadBalancer.Name, len(config.Backends))
+	}
+	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerReadyReason, "")
+	if draining(machines, config) {
+		s.reported = append(s.reported, phase.Wait(drainInterval))
+	}
+	return nil
+}
+
+// draining reports whether a machine that is going away still gets
+// connections, because no other is known to be up. haproxy sends no event
+// when one becomes so: the caller has to look again.
+func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
+	deleting := sets.New[string]()
+	for _, machine := range machines {
+		if machine.Deleting {
+			deleting.Insert(machine.Container)
+		}
+	}
+	for _, backend := range config.Backends {
+		if deleting.Has(backend.Name) && backend.Weight > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// controlPlanes are the containers of the cluster that have an API server, or
+// will. A stopped one stays a backend: its health check keeps connections
+// away, and it needs no reload when it comes back.
+func (r *Reconciler) controlPlanes(ctx context.Context, s *scope) ([]loadbalancer.Machine, error) {
+	selector := s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)})
+	containers, err := r.Engine.ListContainers(ctx, selector)
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	deleting, err := r.deletingMachines(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	machines := make([]loadbalancer.Machine, 0, len(containers))
+	for _, container := range containers {
+		addresses := network.Addresses(container, s.networkName())
+		if len(addresses) == 0 || container.Status == engine.StatusCreated || container.Status == engine.StatusRemoving {
+			continue
+		}
+		machines = append(machines, loadbalancer.Machine{
+			Container: container.Name,
+			Address:   addresses[0],
+			Port:      s.backendPort(),
+			Deleting:  deleting.Has(container.Labels[identity.LabelMachine]),
+		})
+	}
+	return machines, nil
+}

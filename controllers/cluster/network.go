@@ -1,0 +1,77 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// ensureNetwork makes sure that the network exists and that this process can
+// reach what is on it.
+func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
+	request := network.Request{Name: s.networkName()}
+	if subnet := s.containerCluster.Spec.Network.Subnet; subnet != "" {
+		prefix, err := netip.ParsePrefix(subnet)
+		if err != nil {
+			s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason,
+				fmt.Sprintf("spec.network.subnet %q is not in CIDR notation; write it as 172.30.0.0/16", subnet))
+			return phase.Wait(0)
+		}
+		request.Subnets = []netip.Prefix{prefix.Masked()}
+	}
+	_, err := r.Engine.InspectNetwork(ctx, request.Name)
+	absent := errors.Is(err, engine.ErrNotFound)
+	found, err := network.Ensure(ctx, r.Engine, request)
+	if err != nil {
+		return s.networkError(err)
+	}
+	if absent {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", found.Name)
+	}
+	if r.SelfContainer != "" {
+		if err := r.Engine.ConnectNetwork(ctx, found.Name, r.SelfContainer, engine.Attachment{Network: found.Name}); err != nil {
+			return s.networkError(fmt.Errorf("attach container %q of this manager: %w", r.SelfContainer, err))
+		}
+	}
+	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")
+	return nil
+}
+
+func (s *scope) networkError(err error) error {
+	reason, status := infrav1.NetworkNotReadyReason, metav1.ConditionFalse
+	result := fmt.Errorf("ensure network %q: %w", s.networkName(), err)
+	switch {
+	case errors.Is(err, engine.ErrUnavailable):
+		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+	case errors.Is(err, network.ErrUnusable), errors.Is(err, engine.ErrConflict), errors.Is(err, engine.ErrInvalid):
+		// Only a person can mend it; looking again at times is enough.
+		reason, result = infrav1.NetworkUnusableReason, phase.Wait(lookAgain)
+	}
+	s.setCondition(infrav1.NetworkReadyCondition, status, reason, err.Error())
+	return result
+}

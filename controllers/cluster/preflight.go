@@ -1,0 +1,57 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
+)
+
+// lookAgain is when something that only a person can mend is looked at again:
+// no event tells that a host or a network was mended.
+const lookAgain = 15 * time.Second
+
+// checkPreflight judges what is known of engine and host. What only a probe
+// can tell is judged once a machine had its image probed.
+func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
+	facts := preflight.Facts{}
+	facts.Engine, facts.EngineError = r.Engine.Info(ctx)
+	if host, known := r.Host.Known(); known {
+		facts.Host = &host.Probed
+	}
+	items := preflight.Check(facts)
+	summary := preflight.Summary(items)
+	switch {
+	case errors.Is(facts.EngineError, engine.ErrUnavailable):
+		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionUnknown, infrav1.EngineUnavailableReason, summary)
+		return fmt.Errorf("ask the engine about itself: %w", facts.EngineError)
+	case preflight.Failed(items):
+		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionFalse, infrav1.PreflightFailedReason, summary)
+		return phase.Wait(lookAgain)
+	}
+	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionTrue, infrav1.PreflightPassedReason, summary)
+	return nil
+}

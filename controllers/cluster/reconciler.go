@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package cluster reconciles ContainerClusters: the network that a cluster's
+// containers are on, and the load balancer before its API servers.
+//
+// The cluster controller is the only writer of the load balancer. It decides
+// which API servers get connections from the containers that run and the
+// Machines that stay.
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/finalizers"
+	"sigs.k8s.io/cluster-api/util/patch"
+	"sigs.k8s.io/cluster-api/util/paused"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+)
+
+// Reconciler reconciles ContainerClusters.
+type Reconciler struct {
+	Client client.Client
+	Engine engine.Engine
+	Images *imagepull.Tracker
+	Host   *hostfacts.Observer
+	Events events.EventRecorder
+
+	// LoadBalancerImage is used where a ContainerCluster names none.
+	LoadBalancerImage string
+	// SelfContainer is the name of the container this process runs in on the
+	// same engine; empty = it reaches networks as the host does. It is
+	// attached to the networks of clusters, whose API servers the controllers
+	// have to reach.
+	SelfContainer string
+	// WatchFilterValue restricts what is reconciled; see the flag.
+	WatchFilterValue string
+}
+
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=create;get;list;patch;update;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile brings one ContainerCluster closer to its spec.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
+	containerCluster := &infrav1.ContainerCluster{}
+	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("get ContainerCluster: %w", err)
+	}
+	if annotations.IsExternallyManaged(containerCluster) {
+		return ctrl.Result{}, nil
+	}
+	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return ctrl.Result{}, fmt.Errorf("get Cluster: %w", err)
+	}
+	if cluster == nil && containerCluster.DeletionTimestamp.IsZero() {
+		// Cluster API has not taken it over yet; that will be an event.
+		return ctrl.Result{}, nil
+	}
+	if added, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil || added {
+		return ctrl.Result{}, wrap(err, "add finalizer")
+	}
+	if cluster != nil {
+		if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, containerCluster); err != nil || isPaused || requeue {
+			return ctrl.Result{}, wrap(err, "set Paused condition")
+		}
+	}
+
+	patchHelper, err := patch.NewHelper(containerCluster, r.Client)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
+	}
+	s := newScope(cluster, containerCluster)
+	defer func() {
+		if err := s.patch(ctx, patchHelper); err != nil {
+			rerr = joinPatchError(rerr, err)
+		}
+	}()
+	if !containerCluster.DeletionTimestamp.IsZero() {
+		return r.reconcileDelete(ctx, s)
+	}
+	return r.reconcileNormal(ctx, s)
+}
+
+// reconcileNormal observes and acts, phase by phase. Once provisioned, an
+// error of preflight or network is reported and does not keep the load
+// balancer from following its machines.
+func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
+	return phase.Run(ctx, s,
+		r.ensureOwnerID,
+		s.lenient(r.checkPreflight),
+		s.lenient(r.ensureNetwork),
+		r.ensureLoadBalancer,
+		r.publish,
+		r.syncBackends,
+		r.publishKubeconfig,
+		s.reportLenient,
+	)
+}
+
+func wrap(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

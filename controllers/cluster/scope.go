@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// defaultPort of an API server that neither Cluster nor ContainerCluster
+// names; kubeadm's.
+const defaultPort = 6443
+
+// scope is one reconcile of one ContainerCluster.
+type scope struct {
+	// cluster is nil where it is gone and only deletion is left.
+	cluster          *clusterv1.Cluster
+	containerCluster *infrav1.ContainerCluster
+
+	// loadBalancer as observed by this reconcile.
+	loadBalancer loadbalancer.State
+	// reported are errors that did not stop this reconcile.
+	reported []error
+}
+
+func newScope(cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) *scope {
+	return &scope{cluster: cluster, containerCluster: containerCluster}
+}
+
+// owner of everything on the engine that belongs to the cluster.
+func (s *scope) owner() identity.Owner {
+	name := s.containerCluster.Labels[clusterv1.ClusterNameLabel]
+	if s.cluster != nil {
+		name = s.cluster.Name
+	}
+	return identity.Owner{
+		Namespace: s.containerCluster.Namespace,
+		Cluster:   name,
+		ID:        s.containerCluster.Annotations[infrav1.OwnerIDAnnotation],
+	}
+}
+
+func (s *scope) networkName() string {
+	if name := s.containerCluster.Spec.Network.Name; name != "" {
+		return name
+	}
+	return network.DefaultName
+}
+
+// endpointPort is the one clients connect to.
+func (s *scope) endpointPort() uint16 {
+	if port := s.containerCluster.Spec.ControlPlaneEndpoint.Port; port != 0 {
+		return uint16(port) //nolint:gosec // The API admits 1 to 65535.
+	}
+	return s.backendPort()
+}
+
+// backendPort is the one API servers listen on.
+func (s *scope) backendPort() uint16 {
+	if port := s.cluster.Spec.ClusterNetwork.APIServerPort; port != 0 {
+		return uint16(port) //nolint:gosec // The API admits 1 to 65535.
+	}
+	return defaultPort
+}
+
+func (s *scope) provisioned() bool {
+	provisioned := s.containerCluster.Status.Initialization.Provisioned
+	return provisioned != nil && *provisioned
+}
+
+func (s *scope) hasLoadBalancer() bool {
+	return s.containerCluster.Spec.LoadBalancer.Type != infrav1.LoadBalancerNone
+}
+
+// lenient makes a phase one whose error does not stop the reconcile of a
+// cluster that was once provisioned.
+func (s *scope) lenient(run phase.Func[*scope]) phase.Func[*scope] {
+	return func(ctx context.Context, s *scope) error {
+		err := run(ctx, s)
+		if err == nil || !s.provisioned() {
+			return err
+		}
+		s.reported = append(s.reported, err)
+		return nil
+	}
+}
+
+// reportLenient returns what lenient phases held back.
+func (s *scope) reportLenient(context.Context, *scope) error {
+	return phase.Join(s.reported...)
+}
+
+func (s *scope) setCondition(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(s.containerCluster, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: message,
+	})
+}
+
+// ownConditions are those the cluster controller writes, in the order in
+// which a summary names them.
+func ownConditions() []string {
+	return []string{
+		infrav1.PreflightPassedCondition,
+		infrav1.NetworkReadyCondition,
+		infrav1.LoadBalancerReadyCondition,
+	}
+}
+
+// patch writes what the reconcile found, with Ready as its summary.
+func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
+	// A failed preflight keeps new nodes from starting; it does not make a
+	// network and a load balancer that work unready.
+	summarized := []string{infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition}
+	if !s.provisioned() {
+		summarized = ownConditions()
+	}
+	if err := conditions.SetSummaryCondition(s.containerCluster, s.containerCluster, infrav1.ClusterReadyCondition,
+		conditions.ForConditionTypes(summarized),
+		conditions.CustomMergeStrategy{MergeStrategy: conditions.DefaultMergeStrategy(
+			conditions.ComputeReasonFunc(conditions.GetDefaultComputeMergeReasonFunc(
+				clusterv1.NotReadyReason, clusterv1.ReadyUnknownReason, clusterv1.ReadyReason,
+			)),
+		)},
+	); err != nil {
+		return fmt.Errorf("summarize conditions: %w", err)
+	}
+	owned := append(ownConditions(), infrav1.ClusterReadyCondition, clusterv1.PausedCondition)
+	if err := helper.Patch(ctx, s.containerCluster, patch.WithOwnedConditions{Conditions: owned}); err != nil {
+		return fmt.Errorf("patch ContainerCluster: %w", err)
+	}
+	return nil
+}
+
+// joinPatchError adds the error of the last patch, unless the object went
+// away with its finalizer.
+func joinPatchError(err, patchError error) error {
+	return errors.Join(err, kerrors.FilterOut(patchError, apierrors.IsNotFound))
+}

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	capicontroller "sigs.k8s.io/cluster-api/util/controller"
+	"sigs.k8s.io/cluster-api/util/predicates"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// SetupWithManager registers the controller and what it watches.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
+	log := ctrl.LoggerFrom(ctx)
+	scheme := mgr.GetScheme()
+	filter := predicates.All(scheme, log,
+		predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue),
+		predicates.ResourceIsNotExternallyManaged(scheme, log),
+	)
+	return capicontroller.NewControllerManagedBy(mgr, log).
+		For(&infrav1.ContainerCluster{}, builder.WithPredicates(filter)).
+		Named("containercluster").
+		WithOptions(options).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(util.ClusterToInfrastructureMapFunc(
+			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{}))).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.kubeconfigToCluster)).
+		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
+			Container: r.containerToCluster,
+			All:       r.allClusters,
+		})).
+		Complete(ctx, r)
+}
+
+// controlPlaneToCluster: the load balancer follows its machines.
+func (r *Reconciler) controlPlaneToCluster(ctx context.Context, object client.Object) []reconcile.Request {
+	machine, ok := object.(*clusterv1.Machine)
+	if !ok || !util.IsControlPlaneMachine(machine) || machine.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return r.named(ctx, machine.Namespace, machine.Spec.ClusterName)
+}
+
+func (r *Reconciler) kubeconfigToCluster(ctx context.Context, object client.Object) []reconcile.Request {
+	if name := kubeconfigCluster(object); name != "" {
+		return r.named(ctx, object.GetNamespace(), name)
+	}
+	return nil
+}
+
+// containerToCluster: a load balancer that died must come back, a control
+// plane that started must get connections.
+func (r *Reconciler) containerToCluster(ctx context.Context, labels map[string]string) []reconcile.Request {
+	switch identity.Role(labels[identity.LabelRole]) {
+	case identity.RoleLoadBalancer, identity.RoleControlPlane:
+		return r.named(ctx, labels[identity.LabelNamespace], labels[identity.LabelCluster])
+	default:
+		return nil
+	}
+}
+
+// named finds the ContainerCluster of a Cluster by the label Cluster API
+// gives it: their names may differ.
+func (r *Reconciler) named(ctx context.Context, namespace, cluster string) []reconcile.Request {
+	return r.list(ctx, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster})
+}
+
+func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request { return r.list(ctx) }
+
+func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	clusters := &infrav1.ContainerClusterList{}
+	if err := r.Client.List(ctx, clusters, options...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerClusters for an event")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(clusters.Items))
+	for i := range clusters.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+			Namespace: clusters.Items[i].Namespace, Name: clusters.Items[i].Name,
+		}})
+	}
+	return requests
+}

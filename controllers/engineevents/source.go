@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package engineevents makes an engine's events a source of reconciles, so
+// that a container that dies shows at once and nothing has to be polled.
+package engineevents
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// Engine is what the source needs of an engine.
+type Engine interface {
+	engine.EventSource
+	engine.ContainerReader
+}
+
+// Mapping says which objects an event is about.
+type Mapping struct {
+	// Container maps the labels of one of our containers.
+	Container func(ctx context.Context, labels map[string]string) []reconcile.Request
+	// All lists every object, for when events may have been missed.
+	All func(ctx context.Context) []reconcile.Request
+}
+
+// Source returns a source that enqueues what the events of eng are about.
+func Source(eng Engine, mapping Mapping) source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		go eng.Events(ctx, func(event engine.Event) {
+			for _, request := range requests(ctx, eng, mapping, event) {
+				queue.Add(request)
+			}
+		})
+		return nil
+	})
+}
+
+func requests(ctx context.Context, eng engine.ContainerReader, mapping Mapping, event engine.Event) []reconcile.Request {
+	if event.Kind == engine.EventRelist {
+		return mapping.All(ctx)
+	}
+	labels := event.Labels
+	if labels == nil {
+		// A network's event names the container by its ID alone. One that is
+		// gone by now has, or will have, an event of its own.
+		container, err := eng.InspectContainer(ctx, event.ContainerID)
+		if err != nil {
+			if engine.IgnoreNotFound(err) != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "Inspecting the container of an event", "containerID", event.ContainerID)
+			}
+			return nil
+		}
+		labels = container.Labels
+	}
+	if labels[identity.LabelOwnerID] == "" {
+		return nil
+	}
+	return mapping.Container(ctx, labels)
+}
