@@ -16,6 +16,17 @@ limitations under the License.
 
 package haproxy
 
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
 // What the process is started with and asked.
 const (
 	// ConfigPath of the configuration; that of the stock image.
@@ -27,14 +38,142 @@ const (
 	// answering process runs with.
 	GenerationPath = "/generation"
 	// StatisticsPath answers haproxy's statistics as CSV.
-	StatisticsPath = "/stats;csv"
+	StatisticsPath = statisticsPrefix + ";csv"
+
+	statisticsPrefix = "/stats"
 )
+
+const (
+	// OpenFiles is the RLIMIT_NOFILE the process is to be given. It must be
+	// set: engines' defaults run from 1024 to 1073741816, and haproxy sizes
+	// its tables by what it gets. 10000 fits under the hard limits seen on
+	// restricted hosts (20000; a maxconn of 100000 needs 200030 and does not
+	// start there).
+	OpenFiles = 10000
+	// maxConnections takes two descriptors each and leaves 2000 for health
+	// checks, listeners and the two processes' pipes during a reload. A node
+	// keeps some ten connections to the API server, so it is enough for
+	// hundreds of nodes.
+	maxConnections = 4000
+	// threads bounds memory on hosts with many cores: forwarding the bytes
+	// of one API server keeps less than one busy.
+	threads = 2
+	// hardStopAfter lets watches that were begun before a reload live on in
+	// the old process: those of Kubernetes' own clients end by themselves
+	// after ten minutes at most.
+	hardStopAfter = "15m"
+	// maxReloads bounds the memory of old processes: one that saw more
+	// reloads than this is ended with the connections it has left. Changing
+	// all machines of a control plane takes some twenty.
+	maxReloads = 50
+)
+
+// generationPlaceholder stands where the generation goes while it is being
+// computed, so that the hash covers every other byte of the text.
+const generationPlaceholder = "@generation@"
+
+// generationDigits is how many hexadecimal digits tell two configurations
+// apart: 64 bits, not for secrecy.
+const generationDigits = 16
+
+//go:embed haproxy.cfg.tmpl
+var configTemplate string
 
 // Render returns the configuration as text. Equal configurations give equal
 // texts, whatever the order of the backends. A value that cannot be written
 // safely: *InvalidError.
-func Render(config Config) (string, error) { return "", nil }
+func Render(config Config) (string, error) {
+	config, err := config.normalised()
+	if err != nil {
+		return "", err
+	}
+	parsed, err := template.New("haproxy.cfg").Parse(configTemplate)
+	if err != nil {
+		return "", fmt.Errorf("parse haproxy template: %w", err)
+	}
+	var text strings.Builder
+	if err := parsed.Execute(&text, view(config)); err != nil {
+		return "", fmt.Errorf("render haproxy configuration: %w", err)
+	}
+	sum := sha256.Sum256([]byte(text.String()))
+	generation := hex.EncodeToString(sum[:])[:generationDigits]
+	return strings.Replace(text.String(), generationPlaceholder, generation, 1), nil
+}
 
 // Generation returns the generation that a text of Render carries: a hash
 // of all the rest of it. Empty where the text carries none.
-func Generation(text string) string { return "" }
+func Generation(text string) string {
+	const before, after = "http-request return status 200 content-type text/plain string ", " if { path " + GenerationPath + " }\n"
+	_, rest, found := strings.Cut(text, before)
+	if !found {
+		return ""
+	}
+	generation, _, found := strings.Cut(rest, after)
+	if !found {
+		return ""
+	}
+	return generation
+}
+
+// templateServer is a backend as the template prints it.
+type templateServer struct {
+	Name     string
+	Endpoint netip.AddrPort
+	Weight   int
+}
+
+// templateValues are what the template prints.
+type templateValues struct {
+	Binds                                          []string
+	Backends                                       []templateServer
+	ShutDown                                       bool
+	HardStopAfter                                  string
+	MaxReloads, MaxConnections, OpenFiles, Threads int
+	StatusPort                                     int
+	Generation, GenerationPath, StatisticsPrefix   string
+}
+
+func view(config Config) templateValues {
+	values := templateValues{
+		Binds:            binds(config),
+		HardStopAfter:    hardStopAfter,
+		MaxReloads:       maxReloads,
+		MaxConnections:   maxConnections,
+		OpenFiles:        OpenFiles,
+		Threads:          threads,
+		StatusPort:       StatusPort,
+		Generation:       generationPlaceholder,
+		GenerationPath:   GenerationPath,
+		StatisticsPrefix: statisticsPrefix,
+	}
+	receiving := 0
+	for _, backend := range config.Backends {
+		values.Backends = append(values.Backends, templateServer{
+			Name:     backend.Name,
+			Endpoint: netip.AddrPortFrom(backend.Address, backend.Port),
+			Weight:   backend.Weight,
+		})
+		if backend.Weight > 0 {
+			receiving++
+		}
+	}
+	// Clients of a server that went down shall reconnect to another one at
+	// once; where there is no other, cutting them off would only do harm.
+	values.ShutDown = receiving > 1
+	return values
+}
+
+// binds are the listeners. "v4v6" on one socket is what haproxy has for both
+// families; where the kernel has no IPv6 that socket cannot be made, so it is
+// only asked for when wanted.
+func binds(config Config) []string {
+	port := strconv.Itoa(int(config.Port))
+	switch config.Family {
+	case FamilyIPv6:
+		return []string{":::" + port + " v6only"}
+	case FamilyDual:
+		return []string{":::" + port + " v4v6"}
+	default:
+		return []string{"0.0.0.0:" + port}
+	}
+}

@@ -17,7 +17,15 @@ limitations under the License.
 package haproxy
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
 	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Status is the health of a server as haproxy sees it.
@@ -63,4 +71,119 @@ var ErrStatistics = errors.New("not haproxy's statistics")
 // ParseStatistics reads the servers of the control plane out of the CSV that
 // StatisticsPath answers, in order of their names. A text that is not such
 // CSV: ErrStatistics.
-func ParseStatistics(csv []byte) ([]Server, error) { return nil, ErrStatistics }
+func ParseStatistics(text []byte) ([]Server, error) {
+	reader := csv.NewReader(bytes.NewReader(text))
+	// Later versions add columns, and a trailing comma ends every line.
+	reader.FieldsPerRecord = -1
+	header, err := reader.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read header: %w: %w", ErrStatistics, err)
+	}
+	columns := make(map[string]int, len(header))
+	for i, name := range header {
+		columns[name] = i
+	}
+	for _, name := range []string{columnProxy, columnServer, columnType, columnStatus, columnWeight} {
+		if _, found := columns[name]; !found {
+			return nil, fmt.Errorf("find column %q: %w", name, ErrStatistics)
+		}
+	}
+	var servers []Server
+	for {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read line: %w: %w", ErrStatistics, err)
+		}
+		row := statisticsRow{columns: columns, record: record}
+		if row.text(columnProxy) != backendName || row.text(columnType) != typeServer {
+			continue
+		}
+		server, err := row.server()
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, server)
+	}
+	slices.SortFunc(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
+	return servers, nil
+}
+
+const (
+	// backendName of the template, whose servers are health-checked.
+	backendName = "control-plane"
+	// typeServer tells servers from frontends and from sums.
+	typeServer = "2"
+
+	// Columns as haproxy's management guide names them; the first is
+	// printed as a comment.
+	columnProxy     = "# pxname"
+	columnServer    = "svname"
+	columnType      = "type"
+	columnStatus    = "status"
+	columnWeight    = "weight"
+	columnCheck     = "check_status"
+	columnCheckCode = "check_code"
+	columnSessions  = "scur"
+	columnAddress   = "addr"
+)
+
+// statisticsRow is one line of the CSV.
+type statisticsRow struct {
+	columns map[string]int
+	record  []string
+}
+
+// text of a column; empty where the line has none of the name.
+func (r statisticsRow) text(column string) string {
+	if i, found := r.columns[column]; found && i < len(r.record) {
+		return r.record[i]
+	}
+	return ""
+}
+
+// number in a column; 0 where it is empty.
+func (r statisticsRow) number(column string) (int, error) {
+	text := r.text(column)
+	if text == "" {
+		return 0, nil
+	}
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("read column %q: %w: %w", column, ErrStatistics, err)
+	}
+	return number, nil
+}
+
+func (r statisticsRow) server() (Server, error) {
+	weight, weightErr := r.number(columnWeight)
+	code, codeErr := r.number(columnCheckCode)
+	sessions, sessionsErr := r.number(columnSessions)
+	if err := errors.Join(weightErr, codeErr, sessionsErr); err != nil {
+		return Server{}, err
+	}
+	// "* L7OK" is a check that is being repeated, with the last result.
+	check := strings.TrimPrefix(r.text(columnCheck), "* ")
+	return Server{
+		Name:      r.text(columnServer),
+		Address:   r.text(columnAddress),
+		Status:    status(r.text(columnStatus), check),
+		Weight:    weight,
+		Check:     check,
+		CheckCode: code,
+		Sessions:  sessions,
+	}, nil
+}
+
+// status drops the counters of "UP 1/3" and "DOWN 1/2": a server on its way is
+// still used, or not, as before. Before its first check haproxy calls a
+// server up without knowing.
+func status(text, check string) Status {
+	word, _, _ := strings.Cut(text, " ")
+	if word == "no" || check == "" || check == "INI" {
+		return StatusUnknown
+	}
+	return Status(word)
+}

@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package haproxy
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func backends(format string, count int) []Backend {
+	var out []Backend
+	for i := range count {
+		out = append(out, Backend{
+			Name:    fmt.Sprintf("demo-control-plane-%d", i),
+			Address: netip.MustParseAddr(fmt.Sprintf(format, i+3)),
+			Port:    6443,
+			Weight:  FullWeight,
+		})
+	}
+	return out
+}
+
+func TestRender(t *testing.T) {
+	t.Parallel()
+	draining := backends("172.18.0.%d", 3)
+	draining[1].Weight = 0
+	cases := map[string]struct {
+		reason string
+		config Config
+	}{
+		"ipv4-none":     {"A cluster begins without machines.", Config{Port: 6443}},
+		"ipv4-one":      {"With one API server nothing is gained by cutting its clients off.", Config{Port: 6443, Backends: backends("172.18.0.%d", 1)}},
+		"ipv4-three":    {"Three API servers share, and a dead one's clients move.", Config{Port: 6443, Backends: backends("172.18.0.%d", 3)}},
+		"ipv4-draining": {"A machine that is deleted takes nothing new.", Config{Port: 7777, Backends: draining}},
+		"ipv6-three":    {"IPv6 addresses are written with brackets.", Config{Port: 6443, Family: FamilyIPv6, Backends: backends("fd00:10::%x", 3)}},
+		"dual-one":      {"Both families share one listener.", Config{Port: 6443, Family: FamilyDual, Backends: backends("172.18.0.%d", 1)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Render(tc.config)
+			if err != nil {
+				t.Fatalf("%s\nRender: %v", tc.reason, err)
+			}
+			golden := filepath.Join("testdata", name+".cfg")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s\nRender: -want +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestRenderIsDeterministic(t *testing.T) {
+	t.Parallel()
+	ordered := Config{Port: 6443, Backends: backends("172.18.0.%d", 5)}
+	shuffled := Config{Port: 6443, Family: FamilyIPv4, Backends: slices.Clone(ordered.Backends)}
+	slices.Reverse(shuffled.Backends)
+	want, err := Render(ordered)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Render(shuffled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("equal configurations give different texts: -ordered +shuffled:\n%s", diff)
+	}
+	if shuffled.Backends[0].Name != "demo-control-plane-4" {
+		t.Error("Render changed the caller's backends")
+	}
+}
+
+func TestGeneration(t *testing.T) {
+	t.Parallel()
+	one, err := Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(Generation(one)) != generationDigits || Generation(one) == Generation(two) {
+		t.Errorf("generations %q and %q must be %d digits and differ", Generation(one), Generation(two), generationDigits)
+	}
+	for _, text := range []string{"", "global\n", "http-request return status 200 content-type text/plain string abc"} {
+		if got := Generation(text); got != "" {
+			t.Errorf("Generation(%q) = %q, want none", text, got)
+		}
+	}
+}
+
+func TestRenderRefuses(t *testing.T) {
+	t.Parallel()
+	good := backends("172.18.0.%d", 1)[0]
+	with := func(change func(*Backend)) Config {
+		backend := good
+		change(&backend)
+		return Config{Port: 6443, Backends: []Backend{backend}}
+	}
+	cases := map[string]struct {
+		reason string
+		config Config
+		field  string
+	}{
+		"NoPort":        {"There is no port 0.", Config{}, "port"},
+		"StatusPort":    {"The status listener has that port.", Config{Port: StatusPort}, "port"},
+		"Family":        {"The family is a closed list.", Config{Port: 6443, Family: "IPv4\n"}, "family"},
+		"Many":          {"The text is bounded.", Config{Port: 6443, Backends: backends("172.18.0.%d", maxBackends+1)}, "backends"},
+		"NoName":        {"A server has a name.", with(func(b *Backend) { b.Name = "" }), "backends[0].name"},
+		"LineInName":    {"A line break would begin a line of its own.", with(func(b *Backend) { b.Name = "a\nglobal" }), "backends[0].name"},
+		"SpaceInName":   {"A space would begin an argument.", with(func(b *Backend) { b.Name = "a 10.0.0.1:1" }), "backends[0].name"},
+		"CommentInName": {"The rest would be a comment.", with(func(b *Backend) { b.Name = "a#" }), "backends[0].name"},
+		"VariableInName": {
+			"haproxy expands variables in quotes.", with(func(b *Backend) { b.Name = `"$HOME"` }), "backends[0].name"},
+		"EndOfText":   {"$ of a pattern may match before a last line break.", with(func(b *Backend) { b.Name = "a\n" }), "backends[0].name"},
+		"NoAddress":   {"A stopped container has none; it must be left out.", with(func(b *Backend) { b.Address = netip.Addr{} }), "backends[0].address"},
+		"Unspecified": {"0.0.0.0 is no machine.", with(func(b *Backend) { b.Address = netip.IPv4Unspecified() }), "backends[0].address"},
+		"Zone":        {"A zone is free text.", with(func(b *Backend) { b.Address = netip.MustParseAddr("fe80::1").WithZone("a\nb") }), "backends[0].address"},
+		"NoBackendPort": {
+			"There is no port 0.", with(func(b *Backend) { b.Port = 0 }), "backends[0].port"},
+		"Negative": {"No weight is below 0.", with(func(b *Backend) { b.Weight = -1 }), "backends[0].weight"},
+		"Heavy":    {"haproxy's limit is 256.", with(func(b *Backend) { b.Weight = 257 }), "backends[0].weight"},
+		"Twice":    {"Names are unique.", Config{Port: 6443, Backends: []Backend{good, good}}, "backends[1].name"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := Render(tc.config)
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) || text != "" {
+				t.Fatalf("%s\nRender = %q, %v, want an InvalidError", tc.reason, text, err)
+			}
+			if invalid.Field != tc.field {
+				t.Errorf("%s\nfield = %q, want %q", tc.reason, invalid.Field, tc.field)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("error text spans lines: %q", err)
+			}
+		})
+	}
+}
+
+// FuzzRender proves that no value adds a line or an argument: whatever is
+// rendered has the lines of a harmless configuration of the same shape.
+func FuzzRender(f *testing.F) {
+	f.Add("a", "172.18.0.3", uint16(6443), 100)
+	f.Add("a\n  server evil 10.0.0.1:1", "::ffff:10.0.0.1", uint16(1), 0)
+	f.Add("$(x) # \"", "fe80::1%a b", uint16(0), -5)
+	f.Fuzz(func(t *testing.T, name, address string, port uint16, weight int) {
+		parsed, err := netip.ParseAddr(address)
+		if err != nil {
+			t.Skip()
+		}
+		text, err := Render(Config{Port: 6443, Backends: []Backend{{Name: name, Address: parsed, Port: port, Weight: weight}}})
+		if err != nil {
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("untyped error: %v", err)
+			}
+			return
+		}
+		harmless, err := Render(Config{Port: 6443, Backends: []Backend{{Name: "x", Address: netip.MustParseAddr("10.0.0.1"), Port: 1, Weight: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, want := strings.Split(text, "\n"), strings.Split(harmless, "\n")
+		if len(lines) != len(want) {
+			t.Fatalf("%d lines, want %d", len(lines), len(want))
+		}
+		for i := range lines {
+			if got := len(strings.Fields(lines[i])); got != len(strings.Fields(want[i])) {
+				t.Errorf("line %q has %d words", lines[i], got)
+			}
+		}
+		if Generation(text) == "" {
+			t.Error("no generation")
+		}
+	})
+}
+
+func ExampleRender() {
+	text, err := Render(Config{
+		Port:     6443,
+		Backends: []Backend{{Name: "demo-0", Address: netip.MustParseAddr("172.18.0.3"), Port: 6443, Weight: FullWeight}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, "server demo-0") {
+			fmt.Println(strings.TrimSpace(line))
+		}
+	}
+	// Output:
+	// server demo-0 172.18.0.3:6443 weight 100
+	// server demo-0 172.18.0.3:6443 weight 100
+}
