@@ -35,6 +35,8 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/util/apiwarnings"
 	"sigs.k8s.io/cluster-api/util/index"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
 )
 
 // name is the manager's in user agents, informer metrics and leases.
@@ -52,12 +54,14 @@ type Options struct {
 	// Setups add further providers, after Cluster API's.
 	Setups []SetupFunc
 
-	// WebhookAddress and WebhookPort are where webhooks are served,
-	// WebhookCertDir holds tls.crt and tls.key, which are read again when
-	// they change. Defaults: 127.0.0.1 and 9443.
+	// WebhookAddress and WebhookPort are where webhooks are served. Defaults:
+	// 127.0.0.1 and 9443.
 	WebhookAddress string
 	WebhookPort    int
-	WebhookCertDir string
+	// WebhookCertName is the file in WebhookCertDir that holds both
+	// certificate and key, and is read again when it changes.
+	WebhookCertDir  string
+	WebhookCertName string
 	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics;
 	// "0" turns one off. Defaults: 127.0.0.1:9440 and "0".
 	HealthAddress  string
@@ -178,9 +182,11 @@ func newManager(opts Options) (ctrl.Manager, error) {
 		Cache:                  cacheOptions(scheme, opts.SyncPeriod),
 		Client:                 clientOptions(),
 		WebhookServer: webhook.NewServer(webhook.Options{
-			Host:    opts.WebhookAddress,
-			Port:    opts.WebhookPort,
-			CertDir: opts.WebhookCertDir,
+			Host:     opts.WebhookAddress,
+			Port:     opts.WebhookPort,
+			CertDir:  opts.WebhookCertDir,
+			CertName: opts.WebhookCertName,
+			KeyName:  opts.WebhookCertName,
 		}),
 	})
 	if err != nil {
@@ -196,7 +202,7 @@ func addReadiness(mgr ctrl.Manager, opts Options) error {
 	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
 		return fmt.Errorf("add ready check: %w", err)
 	}
-	if err := mgr.Add(&heartbeat{reader: mgr.GetAPIReader(), writer: mgr.GetClient(), version: opts.Version}); err != nil {
+	if err := mgr.Add(&readiness.Heartbeat{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Version: opts.Version}); err != nil {
 		return fmt.Errorf("add ready lease: %w", err)
 	}
 	return nil

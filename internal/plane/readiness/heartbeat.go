@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package manager
+package readiness
 
 import (
 	"context"
@@ -46,21 +46,23 @@ const (
 	leaseRenewal = LeaseDuration / 3
 )
 
-// heartbeat renews the lease, from the moment the webhooks are served and the
-// controllers start.
-type heartbeat struct {
-	reader  client.Reader
-	writer  client.Client
-	version string
+// Heartbeat renews the lease, from the moment the webhooks are served and the
+// controllers start. It is a runnable of controller-runtime's manager.
+type Heartbeat struct {
+	// Reader reads from the API server, not from a cache.
+	Reader client.Reader
+	Writer client.Writer
+	// Version is published in the lease. May be empty.
+	Version string
 }
 
 // NeedLeaderElection puts the heartbeat in the group of the controllers, which
 // starts after webhooks and caches.
-func (h *heartbeat) NeedLeaderElection() bool { return true }
+func (h *Heartbeat) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable. An error of the API server is logged and
 // tried again: the supervisor may be restarting it.
-func (h *heartbeat) Start(ctx context.Context) error {
+func (h *Heartbeat) Start(ctx context.Context) error {
 	log := ctrl.Log.WithName("heartbeat")
 	holder := fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000"), os.Getpid())
 	ticker := time.NewTicker(leaseRenewal)
@@ -77,15 +79,15 @@ func (h *heartbeat) Start(ctx context.Context) error {
 	}
 }
 
-func (h *heartbeat) renew(ctx context.Context, holder string, now time.Time) error {
+func (h *Heartbeat) renew(ctx context.Context, holder string, now time.Time) error {
 	lease := &coordinationv1.Lease{}
-	err := h.reader.Get(ctx, client.ObjectKey{Namespace: LeaseNamespace, Name: LeaseName}, lease)
+	err := h.Reader.Get(ctx, client.ObjectKey{Namespace: LeaseNamespace, Name: LeaseName}, lease)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
 		return fmt.Errorf("get lease: %w", err)
 	}
 	lease.Namespace, lease.Name = LeaseNamespace, LeaseName
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, LeaseVersionAnnotation, h.version)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, LeaseVersionAnnotation, h.Version)
 	lease.Spec.LeaseDurationSeconds = ptr.To(int32(LeaseDuration.Seconds()))
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
 	if ptr.Deref(lease.Spec.HolderIdentity, "") != holder {
@@ -93,12 +95,12 @@ func (h *heartbeat) renew(ctx context.Context, holder string, now time.Time) err
 		lease.Spec.AcquireTime = &metav1.MicroTime{Time: now}
 	}
 	if missing {
-		if err := h.writer.Create(ctx, lease); err != nil {
+		if err := h.Writer.Create(ctx, lease); err != nil {
 			return fmt.Errorf("create lease: %w", err)
 		}
 		return nil
 	}
-	if err := h.writer.Update(ctx, lease); err != nil {
+	if err := h.Writer.Update(ctx, lease); err != nil {
 		return fmt.Errorf("update lease: %w", err)
 	}
 	return nil

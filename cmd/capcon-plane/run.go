@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/capi-samples/cluster-api-provider-container/config/crd"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
+)
+
+// runDaemon runs the plane until the process is told to stop. Arguments after
+// "--" go to the manager.
+func runDaemon(args []string) error {
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own program: %w", err)
+	}
+	args, managerArgs := cut(args)
+	opts := daemon.Options{
+		Manager:            append([]string{program, "manager"}, managerArgs...),
+		ManagerEnvironment: os.Environ(),
+		Manifests:          []fs.FS{crd.FS},
+		Output:             os.Stderr,
+	}
+	ports := daemon.DefaultPorts()
+	flags := pflag.NewFlagSet("capcon-plane run", pflag.ContinueOnError)
+	flags.StringVar(&opts.StateDir, "state-dir", daemon.DefaultStateDir, "directory of everything that outlives the container")
+	flags.StringVar(&opts.Binaries, "binaries", "/usr/local/bin", "directory of etcd, kube-apiserver and kube-controller-manager")
+	flags.StringVar(&opts.APIAddress, "api-address", "0.0.0.0", "address the API server listens on")
+	flags.IntVar(&ports.API, "api-port", ports.API, "port the API server listens on")
+	flags.IntVar(&ports.EtcdClient, "etcd-client-port", ports.EtcdClient, "port of etcd for the API server, on 127.0.0.1")
+	flags.IntVar(&ports.EtcdPeer, "etcd-peer-port", ports.EtcdPeer, "port of etcd for its peers, on 127.0.0.1")
+	flags.IntVar(&ports.ControllerManager, "controller-manager-port", ports.ControllerManager, "port of kube-controller-manager, on 127.0.0.1")
+	flags.IntVar(&ports.Webhook, "webhook-port", ports.Webhook, "port of the webhooks, on 127.0.0.1")
+	flags.IntVar(&ports.Health, "health-port", ports.Health, "port of the manager's health, on 127.0.0.1")
+	flags.StringVar(&opts.PublicURL, "public-url", "", "server in the kubeconfig for the host (default https://127.0.0.1:<api-port>)")
+	flags.DurationVar(&opts.Lifetime, "certificate-lifetime", daemon.DefaultLifetime, "lifetime of certificates, which are renewed in its last third")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	opts.Ports = ports
+	opts.Log = ctrl.Log.WithName("plane")
+	return daemon.Run(ctrl.SetupSignalHandler(), opts)
+}
+
+// cut splits arguments at "--".
+func cut(args []string) (before, after []string) {
+	for i, arg := range args {
+		if arg == "--" {
+			return args[:i], args[i+1:]
+		}
+	}
+	return args, nil
+}

@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/supervise"
+)
+
+// The bounds of how often certificates are looked at: often enough for the
+// shortest that makes sense in a test, rarely enough to cost nothing.
+const (
+	shortestRenewalCheck = 500 * time.Millisecond
+	longestRenewalCheck  = time.Hour
+	// renewalChecks in the last third of a certificate's life.
+	renewalChecks = 10
+)
+
+// Run runs the plane until ctx ends, then stops its processes in reverse order
+// and returns nil. It returns an error when the plane does not come up. The
+// state directory in use: supervise.ErrLocked.
+func Run(ctx context.Context, opts Options) (err error) {
+	opts = opts.withDefaults()
+	began := time.Now()
+	if err := ensurePrivateDir(opts.StateDir); err != nil {
+		return err
+	}
+	lock, err := supervise.AcquireLock(layout(opts.StateDir).lock())
+	if err != nil {
+		return fmt.Errorf("use state directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+
+	id, err := newIdentity(opts)
+	if err != nil {
+		return err
+	}
+	var renewal sync.WaitGroup
+	defer renewal.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	renewal.Go(func() { id.keepRenewing(ctx) })
+
+	supervisor := supervise.New(supervise.Options{Output: opts.Output, Log: opts.Log})
+	defer supervisor.Stop()
+	if err := id.start(ctx, supervisor); err != nil {
+		if ctx.Err() != nil {
+			opts.Log.Info("Stopping before the management plane was ready")
+			return nil
+		}
+		return err
+	}
+	opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
+	if opts.Ready != nil {
+		opts.Ready(Running{Kubeconfig: id.files.adminKubeconfig(), PIDs: func() map[string]int { return pids(supervisor) }})
+	}
+	<-ctx.Done()
+	opts.Log.Info("Stopping management plane")
+	return nil
+}
+
+// start brings the processes up in their order.
+func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor) error {
+	for _, process := range []supervise.Process{id.etcdProcess(), id.apiServerProcess()} {
+		if err := supervisor.Start(ctx, process); err != nil {
+			return err
+		}
+	}
+	if err := id.install(ctx); err != nil {
+		return err
+	}
+	if len(id.opts.Manager) == 0 {
+		return nil
+	}
+	var (
+		wait sync.WaitGroup
+		errs [2]error
+	)
+	for i, process := range []supervise.Process{id.managerProcess(), id.controllerManagerProcess()} {
+		wait.Go(func() { errs[i] = supervisor.Start(ctx, process) })
+	}
+	wait.Wait()
+	return errors.Join(errs[:]...)
+}
+
+// install brings the API up to what the manager serves.
+func (id *identity) install(ctx context.Context) error {
+	began := time.Now()
+	config, err := clientcmd.BuildConfigFromFlags("", id.files.kubeconfig(userDaemon))
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	// The lease of the manager's last life would make the plane look ready
+	// before the webhooks answer.
+	if err := forgetReadiness(ctx, config); err != nil {
+		return err
+	}
+	more := slices.DeleteFunc(slices.Clone(id.opts.Manifests), func(f fs.FS) bool { return f == nil })
+	objects, err := manifests.Objects(manifests.Server{URL: id.webhookURL(), CABundle: id.api.CertificatePEM()}, more...)
+	if err != nil {
+		return err
+	}
+	if err := manifests.Install(ctx, config, objects); err != nil {
+		return err
+	}
+	id.opts.Log.Info("Manifests are installed", "objects", len(objects), "after", time.Since(began).Round(time.Millisecond).String())
+	return nil
+}
+
+func forgetReadiness(ctx context.Context, config *rest.Config) error {
+	client, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("create client: %w", err)
+	}
+	err = client.Leases(readiness.LeaseNamespace).Delete(ctx, readiness.LeaseName, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete lease of the last manager: %w", err)
+	}
+	return nil
+}
+
+// keepRenewing renews certificates until ctx ends. Every component reads its
+// files again by itself.
+func (id *identity) keepRenewing(ctx context.Context) {
+	interval := min(max(id.opts.Lifetime/3/renewalChecks, shortestRenewalCheck), longestRenewalCheck)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			renewed, err := id.renew(now)
+			if err != nil {
+				id.opts.Log.Error(err, "Renewing certificates")
+			}
+			if len(renewed) > 0 {
+				id.opts.Log.Info("Renewed certificates", "certificates", renewed)
+			}
+		}
+	}
+}
+
+func pids(supervisor *supervise.Supervisor) map[string]int {
+	running := map[string]int{}
+	for _, state := range supervisor.States() {
+		running[state.Name] = state.PID
+	}
+	return running
+}

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package daemon
+
+import (
+	"io"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// DefaultStateDir is where the container mounts its volume.
+const DefaultStateDir = "/var/lib/capcon-plane"
+
+// AdminKubeconfig is the file, below the state directory, by which the host
+// reaches the plane.
+const AdminKubeconfig = "admin.kubeconfig"
+
+// DefaultLifetime of certificates: a plane is restarted, and so renews, far
+// more often, and while it runs it renews in time.
+const DefaultLifetime = 365 * 24 * time.Hour
+
+// Ports that the processes listen on.
+type Ports struct {
+	// API is the API server's, the only one reached from outside.
+	API int
+	// The others listen on 127.0.0.1 only.
+	EtcdClient, EtcdPeer, ControllerManager, Webhook, Health int
+}
+
+// DefaultPorts are each component's usual ones.
+func DefaultPorts() Ports {
+	return Ports{API: 6443, EtcdClient: 2379, EtcdPeer: 2380, ControllerManager: 10257, Webhook: 9443, Health: 9440}
+}
+
+// Options of a daemon.
+type Options struct {
+	// StateDir holds everything that outlives the daemon. Default:
+	// DefaultStateDir.
+	StateDir string
+	// Binaries is the directory of etcd, kube-apiserver and
+	// kube-controller-manager. Default /usr/local/bin.
+	Binaries string
+	// Manager is the command line that runs the manager; the daemon adds
+	// --kubeconfig, --webhook-port, --webhook-cert-dir and --health-address.
+	// Empty: neither manager nor controller manager run, which is enough to
+	// test against an API server.
+	Manager []string
+	// ManagerEnvironment is the manager's whole environment, "KEY=value".
+	ManagerEnvironment []string
+
+	// APIAddress is the address the API server listens on. Default 0.0.0.0.
+	APIAddress string
+	// Ports to listen on; those that are zero get their default.
+	Ports Ports
+	// PublicURL is the server in the kubeconfig for the host. Default
+	// https://127.0.0.1:<API port>.
+	PublicURL string
+	// Names that the API server is reached by, beside localhost and the
+	// addresses of this host.
+	Names []string
+
+	// Lifetime of certificates. Default DefaultLifetime.
+	Lifetime time.Duration
+
+	// Manifests are CRDs and webhook configurations to install beside
+	// Cluster API's; nil elements are left out.
+	Manifests []fs.FS
+
+	// Output gets the lines of the processes, Log what the daemon does.
+	Output io.Writer
+	Log    logr.Logger
+	// Ready, if not nil, is called once everything runs.
+	Ready func(Running)
+}
+
+// Running describes a daemon that runs.
+type Running struct {
+	// Kubeconfig is the path of the kubeconfig for the host.
+	Kubeconfig string
+	// PIDs by process name, asked anew with each call.
+	PIDs func() map[string]int
+}
+
+func (o Options) withDefaults() Options {
+	if o.StateDir == "" {
+		o.StateDir = DefaultStateDir
+	}
+	if o.Binaries == "" {
+		o.Binaries = "/usr/local/bin"
+	}
+	if o.APIAddress == "" {
+		o.APIAddress = "0.0.0.0"
+	}
+	if o.Lifetime == 0 {
+		o.Lifetime = DefaultLifetime
+	}
+	if o.Output == nil {
+		o.Output = io.Discard
+	}
+	o.Ports = o.Ports.withDefaults()
+	if o.PublicURL == "" {
+		o.PublicURL = "https://" + loopback(o.Ports.API)
+	}
+	return o
+}
+
+func (p Ports) withDefaults() Ports {
+	usual := DefaultPorts()
+	for port, value := range map[*int]int{
+		&p.API: usual.API, &p.EtcdClient: usual.EtcdClient, &p.EtcdPeer: usual.EtcdPeer,
+		&p.ControllerManager: usual.ControllerManager, &p.Webhook: usual.Webhook, &p.Health: usual.Health,
+	} {
+		if *port == 0 {
+			*port = value
+		}
+	}
+	return p
+}
+
+// layout names the files of the state directory.
+type layout string
+
+func (l layout) path(name string) string { return filepath.Join(string(l), name) }
+
+func (l layout) lock() string              { return l.path("lock") }
+func (l layout) etcdData() string          { return l.path("etcd") }
+func (l layout) pki() string               { return l.path("pki") }
+func (l layout) apiServer() string         { return l.path("pki/apiserver.pem") }
+func (l layout) etcdServer() string        { return l.path("pki/etcd-server.pem") }
+func (l layout) etcdClient() string        { return l.path("pki/etcd-client.pem") }
+func (l layout) controllerManager() string { return l.path("pki/controller-manager.pem") }
+func (l layout) webhooks() string          { return l.path("pki/webhooks") }
+func (l layout) webhook() string           { return l.path("pki/webhooks/tls.pem") }
+func (l layout) serviceAccountKey() string { return l.path("pki/service-account.pem") }
+func (l layout) tokens() string            { return l.path("pki/tokens.csv") }
+func (l layout) adminKubeconfig() string   { return l.path(AdminKubeconfig) }
+
+func (l layout) kubeconfig(user string) string { return l.path(user + ".kubeconfig") }

@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manifests
+
+import (
+	"context"
+	"crypto/sha256"
+	stdbase64 "encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	fieldManager = "capcon-plane"
+	// hashAnnotation tells what was installed, so that a start that has
+	// nothing to change does not cost the API server a merge of every CRD.
+	hashAnnotation = "capcon.cluster.x-k8s.io/manifest-hash"
+	// parallel requests; the API server is next door, and two cores are
+	// busy with four.
+	parallel = 4
+	// establishInterval between looks at CRDs that are not yet served.
+	establishInterval = 25 * time.Millisecond
+)
+
+// resources by kind.
+var resources = map[string]schema.GroupVersionResource{
+	kindCRD:        {Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+	kindMutating:   {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
+	kindValidating: {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+}
+
+// Install applies the objects and returns when every CRD is served. Objects
+// that were installed before and are the same are left alone.
+func Install(ctx context.Context, config *rest.Config, objects []*unstructured.Unstructured) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("create client: %w", err)
+	}
+	return inParallel(ctx, objects, func(ctx context.Context, o *unstructured.Unstructured) error {
+		resource := client.Resource(resources[o.GetKind()])
+		if err := apply(ctx, resource, o); err != nil {
+			return fmt.Errorf("install %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+		if o.GetKind() != kindCRD {
+			return nil
+		}
+		if err := awaitEstablished(ctx, resource, o.GetName()); err != nil {
+			return fmt.Errorf("wait for CRD %s: %w", o.GetName(), err)
+		}
+		return nil
+	})
+}
+
+func apply(ctx context.Context, resource dynamic.ResourceInterface, o *unstructured.Unstructured) error {
+	content, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	hash := hex.EncodeToString(sum[:])
+	installed, err := resource.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	if err == nil && installed.GetAnnotations()[hashAnnotation] == hash {
+		return nil
+	}
+	o = o.DeepCopy()
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[hashAnnotation] = hash
+	o.SetAnnotations(annotations)
+	_, err = resource.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	return err
+}
+
+func awaitEstablished(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
+	ticker := time.NewTicker(establishInterval)
+	defer ticker.Stop()
+	for {
+		crd, err := resource.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if isEstablished(crd) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+func isEstablished(crd *unstructured.Unstructured) bool {
+	conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
+	if err != nil {
+		return false
+	}
+	for _, c := range conditions {
+		condition, ok := c.(map[string]any)
+		if ok && condition["type"] == "Established" && condition["status"] == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// inParallel handles all objects and returns what went wrong with any.
+func inParallel(ctx context.Context, objects []*unstructured.Unstructured, handle func(context.Context, *unstructured.Unstructured) error) error {
+	var (
+		wait sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	slots := make(chan struct{}, parallel)
+	for _, o := range objects {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if err := handle(ctx, o); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+func base64(content []byte) string { return stdbase64.StdEncoding.EncodeToString(content) }

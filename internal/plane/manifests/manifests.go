@@ -1,0 +1,146 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manifests
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// capi has one file per object, in a directory per provider.
+//
+//go:embed capi
+var capi embed.FS
+
+// The kinds that are installed.
+const (
+	kindCRD        = "CustomResourceDefinition"
+	kindMutating   = "MutatingWebhookConfiguration"
+	kindValidating = "ValidatingWebhookConfiguration"
+)
+
+// errUnexpected: a file holds something that is not installed here.
+var errUnexpected = errors.New("neither a CRD nor a webhook configuration")
+
+// Server is who serves the webhooks.
+type Server struct {
+	// URL such as "https://127.0.0.1:9443", without a path.
+	URL string
+	// CABundle certifies it.
+	CABundle []byte
+}
+
+// Objects returns the CRDs and webhook configurations of Cluster API and of
+// more file systems (files .yaml or .json, one object each), with every
+// webhook at the server.
+func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for _, files := range append([]fs.FS{capi}, more...) {
+		read, err := readAll(files)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, read...)
+	}
+	for _, o := range objects {
+		if err := server.serve(o); err != nil {
+			return nil, fmt.Errorf("prepare %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return objects, nil
+}
+
+func readAll(files fs.FS) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		o := &unstructured.Unstructured{}
+		switch path.Ext(name) {
+		case ".yaml":
+			err = yaml.Unmarshal(content, o)
+		case ".json":
+			err = o.UnmarshalJSON(content)
+		default:
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		objects = append(objects, o)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
+	}
+	return objects, nil
+}
+
+// serve points the object's webhooks at the server.
+func (s Server) serve(o *unstructured.Unstructured) error {
+	switch o.GetKind() {
+	case kindCRD:
+		conversion, found, err := unstructured.NestedMap(o.Object, "spec", "conversion", "webhook")
+		if err != nil || !found {
+			return err
+		}
+		if err := s.serveOne(conversion); err != nil {
+			return err
+		}
+		return unstructured.SetNestedMap(o.Object, conversion, "spec", "conversion", "webhook")
+	case kindMutating, kindValidating:
+		webhooks, _, err := unstructured.NestedSlice(o.Object, "webhooks")
+		if err != nil {
+			return err
+		}
+		for _, w := range webhooks {
+			webhook, ok := w.(map[string]any)
+			if !ok {
+				return fmt.Errorf("webhook of type %T: %w", w, errUnexpected)
+			}
+			if err := s.serveOne(webhook); err != nil {
+				return err
+			}
+		}
+		return unstructured.SetNestedSlice(o.Object, webhooks, "webhooks")
+	default:
+		return errUnexpected
+	}
+}
+
+func (s Server) serveOne(webhook map[string]any) error {
+	servicePath, _, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
+	if err != nil {
+		return err
+	}
+	webhook["clientConfig"] = map[string]any{
+		"url":      s.URL + servicePath,
+		"caBundle": base64(s.CABundle),
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package readiness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+)
+
+// ErrNotReady: the plane answers, and is not ready yet.
+var ErrNotReady = errors.New("management plane is not ready")
+
+const (
+	// checkTimeout bounds one check, waitInterval lies between two.
+	checkTimeout = 5 * time.Second
+	waitInterval = 100 * time.Millisecond
+)
+
+// State is what a ready plane says of itself.
+type State struct {
+	// Version of the manager; may be empty.
+	Version string
+	// Since when the manager runs.
+	Since time.Time
+}
+
+// Wait checks until the plane is ready or ctx ends; the error then says what
+// was missing last.
+func Wait(ctx context.Context, config *rest.Config) (State, error) {
+	ticker := time.NewTicker(waitInterval)
+	defer ticker.Stop()
+	for {
+		state, err := Check(ctx, config)
+		if err == nil {
+			return state, nil
+		}
+		select {
+		case <-ctx.Done():
+			return State{}, fmt.Errorf("wait for management plane: %w: %w", context.Cause(ctx), err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// Check looks once whether the plane is ready.
+func Check(ctx context.Context, config *rest.Config) (State, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	leases, err := coordinationclient.NewForConfig(config)
+	if err != nil {
+		return State{}, fmt.Errorf("create client: %w", err)
+	}
+	if err := leases.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return State{}, fmt.Errorf("ask API server: %w", err)
+	}
+	lease, err := leases.Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	if err != nil {
+		return State{}, fmt.Errorf("get lease of the manager: %w", err)
+	}
+	state, err := fromLease(lease, time.Now())
+	if err != nil {
+		return State{}, err
+	}
+	return state, tryCreate(ctx, config)
+}
+
+func fromLease(lease *coordinationv1.Lease, now time.Time) (State, error) {
+	renewed := ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
+	if age := now.Sub(renewed.Time); age > LeaseDuration {
+		return State{}, fmt.Errorf("%w: its manager gave no sign of life for %s", ErrNotReady, age.Round(time.Second))
+	}
+	return State{
+		Version: lease.Annotations[LeaseVersionAnnotation],
+		Since:   ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time,
+	}, nil
+}
+
+// tryCreate creates a Cluster in a dry run: the API server asks the webhooks,
+// and nothing is stored.
+func tryCreate(ctx context.Context, config *rest.Config) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("create client: %w", err)
+	}
+	cluster := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cluster.x-k8s.io/v1beta2",
+		"kind":       "Cluster",
+		"metadata":   map[string]any{"generateName": "readiness-"},
+		"spec": map[string]any{
+			"infrastructureRef": map[string]any{
+				"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "ContainerCluster", "name": "readiness",
+			},
+		},
+	}}
+	_, err = client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).
+		Namespace(metav1.NamespaceDefault).Create(ctx, cluster, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		return fmt.Errorf("create Cluster in a dry run: %w", err)
+	}
+	return nil
+}
