@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+)
+
+// FieldOwner of what capcon applies. Fields it never sets belong to users and
+// controllers.
+const FieldOwner = "capcon"
+
+// Scheme knows every kind that capcon reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	err := errors.Join(
+		scheme.AddToScheme(s),
+		apiextensionsv1.AddToScheme(s), // the tree of conditions asks for contract versions
+		clusterv1.AddToScheme(s),
+		bootstrapv1.AddToScheme(s),
+		controlplanev1.AddToScheme(s),
+		addonsv1.AddToScheme(s),
+		infrav1.AddToScheme(s),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("make scheme: %w", err)
+	}
+	return s, nil
+}
+
+// Connect makes a client of a kubeconfig. It reads without a cache: capcon
+// lives shortly and asks for little.
+func Connect(kubeconfig []byte) (client.Client, error) {
+	s, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
+	}
+	config.UserAgent = FieldOwner
+	// One user on one machine: client-side throttling would only delay.
+	config.QPS = -1
+	c, err := client.New(config, client.Options{Scheme: s})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the management plane: %w", err)
+	}
+	return c, nil
+}
+
+// Apply makes the objects so, the first of them the Cluster, which comes to
+// own those that Cluster API would leave behind. Applying the same again
+// changes nothing.
+func Apply(ctx context.Context, c client.Client, rendered []client.Object) error {
+	var owner client.Object
+	for _, object := range rendered {
+		if owner != nil && ownedByCluster(object) {
+			objects.OwnedByCluster(object, owner.GetName(), owner.GetUID())
+		}
+		applied, err := apply(ctx, c, object)
+		if err != nil {
+			return err
+		}
+		if owner == nil {
+			owner = applied
+		}
+	}
+	return nil
+}
+
+// ownedByCluster is true for what Cluster API does not make owned itself. A
+// template's owner is set by the controllers too, but only once it is used.
+func ownedByCluster(object client.Object) bool {
+	switch object.(type) {
+	case *infrav1.ContainerCluster, *controlplanev1.KubeadmControlPlane, *clusterv1.MachineDeployment:
+		return false
+	}
+	return true
+}
+
+func apply(ctx context.Context, c client.Client, object client.Object) (client.Object, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	if err != nil {
+		return nil, fmt.Errorf("convert %T: %w", object, err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	unstructured.RemoveNestedField(u.Object, "status")
+	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
+	if err != nil {
+		return nil, fmt.Errorf("apply %s %q: %w", u.GetKind(), u.GetName(), err)
+	}
+	return u, nil
+}
+
+// Delete asks for the deletion of a Cluster and returns at once; what belongs
+// to it is deleted first, in the order Cluster API has for that. Absent: no
+// error.
+func Delete(ctx context.Context, c client.Client, namespace, name string) error {
+	doomed := &clusterv1.Cluster{}
+	doomed.Namespace, doomed.Name = namespace, name
+	if err := c.Delete(ctx, doomed); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete Cluster %q: %w", name, err)
+	}
+	return nil
+}
+
+// Leftovers returns the kinds and names of what the deletion of a Cluster has
+// not yet taken along.
+func Leftovers(ctx context.Context, c client.Client, namespace, name string) ([]string, error) {
+	lists := map[string]client.ObjectList{
+		"ContainerMachineTemplate": &infrav1.ContainerMachineTemplateList{},
+		"KubeadmConfigTemplate":    &bootstrapv1.KubeadmConfigTemplateList{},
+		"ClusterResourceSet":       &addonsv1.ClusterResourceSetList{},
+		"ConfigMap":                &corev1.ConfigMapList{},
+		"Secret":                   &corev1.SecretList{},
+	}
+	var left []string
+	for kind, list := range lists {
+		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
+		if err != nil {
+			return nil, fmt.Errorf("list %ss of cluster %q: %w", kind, name, err)
+		}
+		items, err := names(list)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			left = append(left, kind+" "+item)
+		}
+	}
+	return left, nil
+}
+
+// Clusters returns all Clusters of the management cluster.
+func Clusters(ctx context.Context, c client.Client) ([]clusterv1.Cluster, error) {
+	list := &clusterv1.ClusterList{}
+	if err := c.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list Clusters: %w", err)
+	}
+	return list.Items, nil
+}
+
+// ErrNoKubeconfig says that the cluster has no kubeconfig yet.
+var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not made")
+
+// Kubeconfig returns the one of a cluster that works on the engine's host.
+func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: namespace, Name: HostKubeconfigSecret(name)}
+	err := c.Get(ctx, key, secret)
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read Secret %q: %w", key.Name, err)
+	}
+	kubeconfig := secret.Data["value"]
+	if len(kubeconfig) == 0 {
+		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
+	}
+	return kubeconfig, nil
+}
+
+// HostKubeconfigSecret is the name of the Secret that the provider writes
+// beside Cluster API's own.
+func HostKubeconfigSecret(cluster string) string { return cluster + "-kubeconfig-host" }

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"cmp"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+func summarizeMachines(o Observed) []Machine {
+	containers := make(map[string]*infrav1.ContainerMachine, len(o.Containers))
+	for i := range o.Containers {
+		containers[o.Containers[i].Name] = &o.Containers[i]
+	}
+	ordered := slices.Clone(o.Machines)
+	slices.SortFunc(ordered, func(a, b clusterv1.Machine) int {
+		first, second := util.IsControlPlaneMachine(&a), util.IsControlPlaneMachine(&b)
+		if first != second {
+			if first {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	machines := make([]Machine, 0, len(ordered))
+	for i := range ordered {
+		machine := &ordered[i]
+		machines = append(machines, summarizeMachine(machine, containers[machine.Spec.InfrastructureRef.Name]))
+	}
+	return machines
+}
+
+// summarizeMachine says what the machine waits for: what its container knows
+// first, because that is where a cause is, then what Cluster API makes of it.
+func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMachine) Machine {
+	summary := Machine{Name: machine.Name}
+	if !machine.DeletionTimestamp.IsZero() {
+		summary.Detail = cmp.Or(oneLine(conditions.GetMessage(machine, clusterv1.MachineDeletingCondition)), "being deleted")
+		return summary
+	}
+	if machine.Status.NodeRef.IsDefined() &&
+		conditions.IsTrue(machine, clusterv1.MachineReadyCondition) &&
+		conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition) {
+		return Machine{Name: machine.Name, Ready: true, Detail: "ready"}
+	}
+	if container != nil {
+		summary.Detail = firstNotTrue(container.Status.Conditions,
+			infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition)
+	}
+	if summary.Detail == "" {
+		summary.Detail = firstNotTrue(machine.Status.Conditions,
+			clusterv1.MachineInfrastructureReadyCondition, clusterv1.MachineBootstrapConfigReadyCondition,
+			clusterv1.MachineNodeReadyCondition, clusterv1.MachineNodeHealthyCondition, clusterv1.MachineReadyCondition)
+	}
+	summary.Detail = cmp.Or(summary.Detail, "created")
+	return summary
+}
+
+// fatal are the conditions that waiting does not heal, and what does.
+//
+//nolint:gochecknoglobals // a table
+var fatal = []struct{ condition, reason, remedy string }{
+	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "mend what the message names on the engine's host"},
+	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove that network or choose another with --network"},
+	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOursReason, "remove what the message names, or choose another name"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerImagePullFailedReason, imageRemedy + " --load-balancer-image"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortTakenReason, "stop the process that listens on that port; kubeconfigs name it"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.AddressTakenReason, "remove the container that the message names"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
+	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOursReason, "remove the container that the message names"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerPausedReason, "unpause the container of the load balancer"},
+	{infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, imageRemedy + " --image"},
+	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "name a node image of that version with --image"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "the message has the engine's own words; mend what they name"},
+	{infrav1.ContainerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerNotOursReason, "remove the container that the message names"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerMissingReason, "delete the Machine, and another takes its place"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, "mend what the message names, then delete the Machine to try again"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "look into the node: capcon status, then the log of cluster-api-bootstrap.service"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, "delete the Machine, and another takes its place"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "correct the kubeadm configuration"},
+	{infrav1.BootstrapCompletedCondition, infrav1.ProviderIDMismatchReason, "take --provider-id out of the kubelet's arguments"},
+}
+
+const (
+	imageRemedy  = "build it (make images), load it (capcon images load FILE), or name one that is there with"
+	subnetRemedy = "delete machines, or make the cluster on a network with a larger subnet (--network)"
+)
+
+func troubles(o Observed) []Trouble {
+	var found []Trouble
+	if o.Infrastructure != nil {
+		found = append(found, troublesOf("cluster "+o.Infrastructure.Name, o.Infrastructure.Status.Conditions)...)
+	}
+	for i := range o.Containers {
+		// On its way out a machine may be in any state.
+		if o.Containers[i].DeletionTimestamp.IsZero() {
+			found = append(found, troublesOf("machine "+o.Containers[i].Name, o.Containers[i].Status.Conditions)...)
+		}
+	}
+	return found
+}
+
+func troublesOf(object string, present []metav1.Condition) []Trouble {
+	var found []Trouble
+	for _, entry := range fatal {
+		for i := range present {
+			condition := &present[i]
+			if condition.Type == entry.condition && condition.Reason == entry.reason && condition.Status != metav1.ConditionTrue {
+				found = append(found, Trouble{
+					Object: object, Reason: condition.Reason, Message: condition.Message, Remedy: entry.remedy,
+				})
+			}
+		}
+	}
+	return found
+}

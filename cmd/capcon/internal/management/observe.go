@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+)
+
+// Observe reads the objects of a cluster.
+func Observe(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
+	observed, err := observeSingles(ctx, c, namespace, name)
+	if err != nil {
+		return Observed{}, fmt.Errorf("observe cluster %q: %w", name, err)
+	}
+	ofCluster := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name}}
+	machines, containers := &clusterv1.MachineList{}, &infrav1.ContainerMachineList{}
+	if err := errors.Join(c.List(ctx, machines, ofCluster...), c.List(ctx, containers, ofCluster...)); err != nil {
+		return Observed{}, fmt.Errorf("observe machines of cluster %q: %w", name, err)
+	}
+	observed.Machines, observed.Containers = machines.Items, containers.Items
+
+	_, err = Kubeconfig(ctx, c, namespace, name)
+	if err != nil && !errors.Is(err, ErrNoKubeconfig) {
+		return Observed{}, err
+	}
+	observed.HasKubeconfig = err == nil
+	return observed, nil
+}
+
+func observeSingles(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
+	var observed Observed
+	cluster := &clusterv1.Cluster{}
+	if found, err := get(ctx, c, namespace, name, cluster); err != nil {
+		return Observed{}, err
+	} else if found {
+		observed.Cluster = cluster
+	}
+	infrastructure := &infrav1.ContainerCluster{}
+	if found, err := get(ctx, c, namespace, name, infrastructure); err != nil {
+		return Observed{}, err
+	} else if found {
+		observed.Infrastructure = infrastructure
+	}
+	controlPlane := &controlplanev1.KubeadmControlPlane{}
+	if found, err := get(ctx, c, namespace, objects.ControlPlaneName(name), controlPlane); err != nil {
+		return Observed{}, err
+	} else if found {
+		observed.ControlPlane = controlPlane
+	}
+	workers := &clusterv1.MachineDeployment{}
+	if found, err := get(ctx, c, namespace, objects.WorkersName(name), workers); err != nil {
+		return Observed{}, err
+	} else if found {
+		observed.Workers = workers
+	}
+	return observed, nil
+}

@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+)
+
+// Present is what a cluster has now.
+type Present struct {
+	// Exists is false where there is no such Cluster; the rest is then what
+	// an earlier attempt may have left.
+	Exists bool
+	// Deleting says that the Cluster is being deleted.
+	Deleting bool
+	// OwnerID of the cluster's containers; empty until it has one.
+	OwnerID string
+	// Values as they are; zero where the object that holds them is missing.
+	objects.Values
+	// HasControlPlane and HasWorkers say whether the counts are known.
+	HasControlPlane, HasWorkers bool
+}
+
+// Read what a cluster has now.
+func Read(ctx context.Context, c client.Client, namespace, name string) (Present, error) {
+	present := Present{Values: objects.Values{Namespace: namespace, Name: name}}
+	reads := []func(context.Context, client.Client, *Present) error{
+		readCluster, readInfrastructure, readControlPlane, readWorkers, readCNI,
+	}
+	for _, read := range reads {
+		if err := read(ctx, c, &present); err != nil {
+			return Present{}, fmt.Errorf("read cluster %q: %w", name, err)
+		}
+	}
+	return present, nil
+}
+
+func readCluster(ctx context.Context, c client.Client, p *Present) error {
+	cluster := &clusterv1.Cluster{}
+	found, err := get(ctx, c, p.Namespace, p.Name, cluster)
+	if err != nil || !found {
+		return err
+	}
+	p.Exists, p.Deleting = true, !cluster.DeletionTimestamp.IsZero()
+	p.PodCIDR = cluster.Spec.ClusterNetwork.Pods.String()
+	p.ServiceCIDR = cluster.Spec.ClusterNetwork.Services.String()
+	return nil
+}
+
+func readInfrastructure(ctx context.Context, c client.Client, p *Present) error {
+	infrastructure := &infrav1.ContainerCluster{}
+	if _, err := get(ctx, c, p.Namespace, p.Name, infrastructure); err != nil {
+		return err
+	}
+	p.OwnerID = infrastructure.Annotations[infrav1.OwnerIDAnnotation]
+	p.Network = infrastructure.Spec.Network.Name
+	p.LoadBalancerImage = infrastructure.Spec.LoadBalancer.Image
+	return nil
+}
+
+func readControlPlane(ctx context.Context, c client.Client, p *Present) error {
+	controlPlane := &controlplanev1.KubeadmControlPlane{}
+	found, err := get(ctx, c, p.Namespace, objects.ControlPlaneName(p.Name), controlPlane)
+	if err != nil || !found {
+		return err
+	}
+	p.HasControlPlane = true
+	p.ControlPlanes = ptr.Deref(controlPlane.Spec.Replicas, 1)
+	p.KubernetesVersion = controlPlane.Spec.Version
+	template := &infrav1.ContainerMachineTemplate{}
+	_, err = get(ctx, c, p.Namespace, controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name, template)
+	p.NodeImage = template.Spec.Template.Spec.Image
+	return err
+}
+
+func readWorkers(ctx context.Context, c client.Client, p *Present) error {
+	workers := &clusterv1.MachineDeployment{}
+	found, err := get(ctx, c, p.Namespace, objects.WorkersName(p.Name), workers)
+	if err != nil || !found {
+		return err
+	}
+	p.HasWorkers = true
+	p.Workers = ptr.Deref(workers.Spec.Replicas, 1)
+	return nil
+}
+
+func readCNI(ctx context.Context, c client.Client, p *Present) error {
+	manifest := &corev1.ConfigMap{}
+	if _, err := get(ctx, c, p.Namespace, objects.CNIName(p.Name), manifest); err != nil {
+		return err
+	}
+	for _, text := range manifest.Data {
+		p.CNIManifest = text
+	}
+	return nil
+}
+
+func get(ctx context.Context, c client.Client, namespace, name string, into client.Object) (bool, error) {
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func names(list client.ObjectList) ([]string, error) {
+	var found []string
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return fmt.Errorf("name a listed object: %w", err)
+		}
+		found = append(found, object.GetName())
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,268 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// Observed are the objects of a cluster as they were read. Any may be nil.
+type Observed struct {
+	Cluster        *clusterv1.Cluster
+	Infrastructure *infrav1.ContainerCluster
+	ControlPlane   *controlplanev1.KubeadmControlPlane
+	Workers        *clusterv1.MachineDeployment
+	Machines       []clusterv1.Machine
+	Containers     []infrav1.ContainerMachine
+	// HasKubeconfig says that the host's kubeconfig is there.
+	HasKubeconfig bool
+}
+
+// Snapshot says how far a cluster has come.
+type Snapshot struct {
+	// Exists is false once the Cluster is gone.
+	Exists bool
+	// Deleting says that it is being deleted.
+	Deleting bool
+	// Stages in the order they come to pass.
+	Stages []Stage
+	// Machines, control planes first.
+	Machines []Machine
+	// Troubles cannot be expected to heal by waiting.
+	Troubles []Trouble
+}
+
+// Stage is one part of a cluster's way.
+type Stage struct {
+	Name string
+	Done bool
+	// Detail says what the stage waits for, or what it has reached.
+	Detail string
+}
+
+// Machine is one machine's state.
+type Machine struct {
+	Name  string
+	Ready bool
+	// Detail says what the machine waits for.
+	Detail string
+}
+
+// Trouble is a condition that waiting does not heal.
+type Trouble struct {
+	// Object that has the condition, for people.
+	Object string
+	// Reason and Message of the condition.
+	Reason, Message string
+	// Remedy says what to do.
+	Remedy string
+}
+
+// Ready reports whether every stage is done.
+func (s Snapshot) Ready() bool {
+	return s.Exists && !s.Deleting && !slices.ContainsFunc(s.Stages, func(stage Stage) bool { return !stage.Done })
+}
+
+// Missing names the stages and machines that are not done.
+func (s Snapshot) Missing() []string {
+	var missing []string
+	for _, stage := range s.Stages {
+		if !stage.Done {
+			missing = append(missing, stage.Name+": "+stage.Detail)
+		}
+	}
+	for _, machine := range s.Machines {
+		if !machine.Ready {
+			missing = append(missing, machine.Name+": "+machine.Detail)
+		}
+	}
+	return missing
+}
+
+// Summarize says how far the observed cluster has come.
+func Summarize(o Observed) Snapshot {
+	if o.Cluster == nil {
+		return Snapshot{}
+	}
+	machines := summarizeMachines(o)
+	return Snapshot{
+		Exists:   true,
+		Deleting: !o.Cluster.DeletionTimestamp.IsZero(),
+		Stages: []Stage{
+			infrastructureStage(o),
+			controlPlaneStage(o),
+			workersStage(o),
+			nodesStage(machines),
+			availableStage(o),
+		},
+		Machines: machines,
+		Troubles: troubles(o),
+	}
+}
+
+func infrastructureStage(o Observed) Stage {
+	stage := Stage{Name: "infrastructure", Detail: "network and load balancer"}
+	if ptr.Deref(o.Cluster.Status.Initialization.InfrastructureProvisioned, false) {
+		stage.Done = true
+		if o.Infrastructure != nil && o.Infrastructure.Spec.LoadBalancer.HostPort != 0 {
+			stage.Detail = fmt.Sprintf("API server at 127.0.0.1:%d", o.Infrastructure.Spec.LoadBalancer.HostPort)
+		}
+		return stage
+	}
+	if o.Infrastructure != nil {
+		stage.Detail = cmp.Or(firstNotTrue(o.Infrastructure.Status.Conditions,
+			infrav1.PreflightPassedCondition, infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition), stage.Detail)
+	}
+	return stage
+}
+
+func controlPlaneStage(o Observed) Stage {
+	stage := Stage{Name: "control plane", Detail: "not created yet"}
+	if o.ControlPlane == nil {
+		return stage
+	}
+	status := o.ControlPlane.Status
+	counts := replicas{
+		wanted: o.ControlPlane.Spec.Replicas, present: status.Replicas,
+		ready: status.AvailableReplicas, upToDate: status.UpToDateReplicas,
+	}
+	observed := status.ObservedGeneration == o.ControlPlane.Generation
+	initialized := ptr.Deref(status.Initialization.ControlPlaneInitialized, false)
+	stage.Done = observed && initialized && o.HasKubeconfig && counts.complete()
+	switch {
+	case !initialized:
+		stage.Detail = "waiting for the first API server"
+	case !o.HasKubeconfig:
+		stage.Detail = "waiting for the kubeconfig"
+	default:
+		stage.Detail = counts.String()
+	}
+	return stage
+}
+
+func workersStage(o Observed) Stage {
+	stage := Stage{Name: "workers", Detail: "not created yet"}
+	if o.Workers == nil {
+		return stage
+	}
+	status := o.Workers.Status
+	counts := replicas{
+		wanted: o.Workers.Spec.Replicas, present: status.Replicas,
+		ready: status.AvailableReplicas, upToDate: status.UpToDateReplicas,
+	}
+	stage.Done = status.ObservedGeneration == o.Workers.Generation && counts.complete()
+	stage.Detail = counts.String()
+	return stage
+}
+
+// nodesStage guards against counts that have not caught up with a change:
+// machines on their way out are not counted anywhere else.
+func nodesStage(machines []Machine) Stage {
+	ready := 0
+	for _, machine := range machines {
+		if machine.Ready {
+			ready++
+		}
+	}
+	return Stage{
+		Name:   "nodes",
+		Done:   len(machines) > 0 && ready == len(machines),
+		Detail: fmt.Sprintf("%d of %d ready", ready, len(machines)),
+	}
+}
+
+func availableStage(o Observed) Stage {
+	stage := Stage{Name: "cluster", Detail: "waiting for the first report"}
+	available := conditions.Get(o.Cluster, clusterv1.ClusterAvailableCondition)
+	if available == nil {
+		return stage
+	}
+	current := o.Cluster.Status.ObservedGeneration == o.Cluster.Generation
+	stage.Done = current && available.Status == metav1.ConditionTrue
+	stage.Detail = "available"
+	if !stage.Done {
+		stage.Detail = cmp.Or(oneLine(available.Message), available.Reason)
+	}
+	return stage
+}
+
+// replicas are the counts of a scalable object. A count that nobody has
+// reported yet is not complete.
+type replicas struct {
+	wanted, present, ready, upToDate *int32
+}
+
+func (r replicas) complete() bool {
+	wanted := ptr.Deref(r.wanted, 1)
+	for _, count := range []*int32{r.present, r.ready, r.upToDate} {
+		if count == nil || *count != wanted {
+			return false
+		}
+	}
+	return true
+}
+
+func (r replicas) String() string {
+	wanted := ptr.Deref(r.wanted, 1)
+	if present := ptr.Deref(r.present, 0); present > wanted {
+		return fmt.Sprintf("%d of %d available, %d to go", ptr.Deref(r.ready, 0), wanted, present-wanted)
+	}
+	return fmt.Sprintf("%d of %d available", ptr.Deref(r.ready, 0), wanted)
+}
+
+// firstNotTrue returns the text of the first condition of the types, in their
+// order, that is there and not True.
+func firstNotTrue(present []metav1.Condition, types ...string) string {
+	for _, conditionType := range types {
+		for i := range present {
+			if present[i].Type == conditionType && present[i].Status != metav1.ConditionTrue {
+				return describe(present[i])
+			}
+		}
+	}
+	return ""
+}
+
+func describe(condition metav1.Condition) string {
+	if message := oneLine(condition.Message); message != "" {
+		return condition.Reason + ": " + message
+	}
+	return condition.Reason
+}
+
+// oneLine joins the lines of a message, which Cluster API writes as lists.
+func oneLine(message string) string {
+	var parts []string
+	for line := range strings.Lines(message) {
+		if part := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "* ")); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package progress shows how far something has come: a terminal sees one
+// picture that is drawn anew, a pipe gets a line for each change.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// State of a step.
+type State int
+
+// The states of a step.
+const (
+	// Waiting steps have not been done yet.
+	Waiting State = iota
+	// Done steps are.
+	Done
+	// Failed steps need somebody.
+	Failed
+)
+
+// Step is one line of the picture.
+type Step struct {
+	// Name is what the line is about, the same in each picture.
+	Name string
+	// State of it.
+	State State
+	// Detail says what it waits for or has reached. One line.
+	Detail string
+	// Indented steps belong to the one before.
+	Indented bool
+}
+
+// Display shows steps.
+type Display interface {
+	// Show what is true now.
+	Show(steps []Step)
+	// Close ends the picture. What was shown last stays.
+	Close()
+}
+
+// NewPipe shows a line per change, each with the time since the start.
+func NewPipe(w io.Writer, now func() time.Time) Display {
+	return &pipe{w: w, now: now, start: now(), shown: map[string]Step{}}
+}
+
+type pipe struct {
+	w     io.Writer
+	now   func() time.Time
+	start time.Time
+	shown map[string]Step
+}
+
+func (p *pipe) Show(steps []Step) {
+	present := make(map[string]Step, len(steps))
+	for _, step := range steps {
+		present[step.Name] = step
+		if p.shown[step.Name] != step {
+			p.line(step.Name, mark(step.State), step.Detail)
+		}
+	}
+	for _, name := range gone(p.shown, present) {
+		p.line(name, "", "gone")
+	}
+	p.shown = present
+}
+
+func (p *pipe) line(name, mark, detail string) {
+	// An error of the output has nowhere to go but the output.
+	_, _ = fmt.Fprintf(p.w, "%s %-7s %s: %s\n", elapsed(p.now().Sub(p.start)), mark, name, detail)
+}
+
+func (p *pipe) Close() {}
+
+func gone(before, now map[string]Step) []string {
+	var names []string
+	for name, step := range before {
+		if _, still := now[name]; !still && step.Indented {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func mark(state State) string {
+	switch state {
+	case Done:
+		return "done"
+	case Failed:
+		return "failed"
+	case Waiting:
+	}
+	return "waiting"
+}
+
+func elapsed(d time.Duration) string {
+	return fmt.Sprintf("%4ds", int(d.Round(time.Second).Seconds()))
+}
+
+// NewTerminal draws one picture again and again. Width asks for the number of
+// columns each time, because users resize windows.
+func NewTerminal(w io.Writer, title string, width func() int, now func() time.Time) Display {
+	return &terminal{w: w, title: title, width: width, now: now, start: now()}
+}
+
+type terminal struct {
+	w     io.Writer
+	title string
+	width func() int
+	now   func() time.Time
+	start time.Time
+	// drawn is how many lines the last picture has.
+	drawn int
+}
+
+// Escape sequences of ECMA-48: cursor up n lines, erase to the end of the
+// screen, colours.
+const (
+	cursorUp   = "\x1b[%dA"
+	eraseBelow = "\r\x1b[J"
+	green      = "\x1b[32m"
+	red        = "\x1b[31m"
+	dim        = "\x1b[2m"
+	plain      = "\x1b[0m"
+)
+
+func (t *terminal) Show(steps []Step) {
+	var picture strings.Builder
+	if t.drawn > 0 {
+		fmt.Fprintf(&picture, cursorUp, t.drawn)
+	}
+	picture.WriteString(eraseBelow)
+	columns := t.width()
+	picture.WriteString(cut(fmt.Sprintf("%s %s", t.title, strings.TrimSpace(elapsed(t.now().Sub(t.start)))), columns) + "\n")
+	nameWidth := widest(steps)
+	for _, step := range steps {
+		picture.WriteString(draw(step, nameWidth, columns) + "\n")
+	}
+	t.drawn = len(steps) + 1
+	// An error of the output has nowhere to go but the output.
+	_, _ = io.WriteString(t.w, picture.String())
+}
+
+func (t *terminal) Close() { t.drawn = 0 }
+
+func draw(step Step, nameWidth, columns int) string {
+	sign, colour := "·", dim
+	switch step.State {
+	case Done:
+		sign, colour = "✓", green
+	case Failed:
+		sign, colour = "✗", red
+	case Waiting:
+	}
+	indent := " "
+	if step.Indented {
+		indent = "   "
+	}
+	const signAndSpaces = 3
+	text := cut(fmt.Sprintf("%-*s  %s", nameWidth, step.Name, step.Detail), columns-len(indent)-signAndSpaces)
+	return indent + colour + sign + plain + " " + text
+}
+
+func widest(steps []Step) int {
+	width := 0
+	for _, step := range steps {
+		width = max(width, utf8.RuneCountInString(step.Name))
+	}
+	return width
+}
+
+// cut keeps a line from wrapping, which would make the picture taller than
+// what is erased.
+func cut(text string, columns int) string {
+	if columns < 1 || utf8.RuneCountInString(text) <= columns {
+		return text
+	}
+	return string([]rune(text)[:columns-1]) + "…"
+}
