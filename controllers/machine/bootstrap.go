@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	// recordInterval is how often a running bootstrap is looked at.
+	recordInterval = time.Second
+	// maxAttempts of an interrupted bootstrap: an engine that was restarted
+	// three times in a row has another problem.
+	maxAttempts = 3
+)
+
+// observeBootstrap reads what the node recorded of its bootstrap. While it
+// runs it is looked at once a second; a bootstrap that has ended is read with
+// each reconcile and causes none.
+func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
+	result, err := r.readRecord(ctx, s.container.Name)
+	if err != nil {
+		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapUnknownReason, err.Error())
+		return err
+	}
+	switch result.State {
+	case bootstrap.Done:
+		s.setBootstrapCompleted(metav1.ConditionTrue, infrav1.BootstrapCompletedReason, "")
+		return nil
+	case bootstrap.Failed:
+		return r.reportFailure(s, infrav1.BootstrapFailedReason, result)
+	case bootstrap.Interrupted:
+		return r.recoverInterrupted(ctx, s, result)
+	default:
+		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
+		return phase.Wait(recordInterval)
+	}
+}
+
+func (r *Reconciler) readRecord(ctx context.Context, container string) (bootstrap.Result, error) {
+	archive, err := r.Engine.Download(ctx, container, bootstrap.RecordPath)
+	if errors.Is(err, engine.ErrNotFound) {
+		return bootstrap.Result{}, nil
+	}
+	if err != nil {
+		return bootstrap.Result{}, fmt.Errorf("download bootstrap record of container %q: %w", container, err)
+	}
+	result, err := bootstrap.ReadRecord(archive)
+	if err := errors.Join(err, archive.Close()); err != nil {
+		return bootstrap.Result{}, fmt.Errorf("read bootstrap record of container %q: %w", container, err)
+	}
+	return result, nil
+}
+
+// reportProgress names the minute the bootstrap is in, not the second: a
+// condition that changes with every look would be a write with every look.
+func (s *scope) reportProgress(running time.Duration) {
+	if timeout := s.bootstrapTimeout(); running > timeout {
+		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapTimeoutReason, fmt.Sprintf(
+			"bootstrap has run for longer than %s; look at /var/lib/cluster-api-bootstrap/log in container %s", timeout, s.container.Name))
+		return
+	}
+	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrappingReason, "bootstrap is running in container "+s.container.Name)
+}
+
+func (r *Reconciler) reportFailure(s *scope, reason string, result bootstrap.Result) error {
+	message := result.Message(s.config.Secrets()...)
+	s.setBootstrapCompleted(metav1.ConditionFalse, reason, message)
+	return nil
+}
+
+// recoverInterrupted begins the bootstrap of a new container, where repeating
+// it is safe: the first control plane and workers leave nothing behind. An
+// interrupted join of a control plane may have left a member in etcd, which
+// only the replacement of the whole Machine removes.
+func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope, result bootstrap.Result) error {
+	operation := s.config.KubeadmOperation()
+	repeatable := operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker
+	if !repeatable || s.isNode() || s.currentAttempt() >= maxAttempts {
+		return r.reportFailure(s, infrav1.BootstrapInterruptedReason, result)
+	}
+	s.attempt = s.currentAttempt() + 1
+	name := s.container.Name
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
+		"Bootstrap in container %s was interrupted; creating the container anew, attempt %d of %d", name, s.attempt, maxAttempts)
+	if err := r.Engine.RemoveContainer(ctx, name); err != nil {
+		return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
+	}
+	if err := r.createContainer(ctx, s); err != nil {
+		return err
+	}
+	s.reportProgress(0)
+	return phase.Wait(recordInterval)
+}

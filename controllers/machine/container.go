@@ -1,0 +1,285 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+// lookAgain is when something that only a person can mend is looked at again:
+// no event tells that a network or a mount was mended.
+const lookAgain = 15 * time.Second
+
+// observeContainer looks for the machine's container, and refuses one that is
+// somebody else's. That spec.providerID names it is proof as good as its
+// labels: so machines are taken over that were declared anew.
+func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
+	if s.owner().ID == "" && s.containerMachine.Spec.ProviderID == "" {
+		// Without an identity there is no name to look for.
+		return nil
+	}
+	name := s.containerName()
+	container, err := r.Engine.InspectContainer(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case err != nil:
+		return s.engineError(fmt.Errorf("inspect container %q: %w", name, err))
+	case !s.owns(container):
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOursReason, fmt.Sprintf(
+			"container %s exists and is not this machine's (it belongs to %s); remove or rename it", name, describeOwner(container.Labels)))
+		return phase.Wait(lookAgain)
+	}
+	s.container = &container
+	return nil
+}
+
+func (s *scope) owns(container engine.Container) bool {
+	if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name) {
+		return true
+	}
+	return s.owner().Owns(container.Labels) && container.Labels[identity.LabelMachine] == s.containerMachine.Name
+}
+
+func describeOwner(labels map[string]string) string {
+	if labels[identity.LabelCluster] == "" {
+		return "nobody this provider knows"
+	}
+	return fmt.Sprintf("machine %q of cluster %s/%s, owner ID %s",
+		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
+}
+
+// ensureContainer makes the machine's container exist and run, and says what
+// it does where it must not.
+func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
+	switch {
+	case s.container == nil && s.isNode():
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerMissingReason, fmt.Sprintf(
+			"container %s is gone and its state with it; delete the Machine, or let a MachineHealthCheck replace it", s.containerName()))
+		return phase.Wait(0)
+	case s.container == nil, s.container.Status == engine.StatusCreated:
+		// One that was created and never started is what a crash left: it may
+		// lack its bootstrap.
+		s.attempt = max(1, s.currentAttempt())
+		return r.createContainer(ctx, s)
+	}
+	switch s.container.Status {
+	case engine.StatusRunning:
+		return s.checkAttachment()
+	case engine.StatusPaused:
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerPausedReason, fmt.Sprintf("container %s is paused; unpause it", s.container.Name))
+		return phase.Wait(0)
+	case engine.StatusExited:
+		return r.startContainer(ctx, s)
+	default:
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("container %s is %s", s.container.Name, s.container.Status))
+		return phase.Wait(time.Second)
+	}
+}
+
+// checkAttachment: a container that was taken off its network still runs, and
+// is of no use.
+func (s *scope) checkAttachment() error {
+	endpoint, attached := s.container.Networks[s.networkName()]
+	if !attached || len(endpoint.Addresses) == 0 {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerDisconnectedReason,
+			fmt.Sprintf("container %s is not on network %s; connect it with its address", s.container.Name, s.networkName()))
+		return phase.Wait(0)
+	}
+	for _, address := range network.Addresses(*s.container, s.networkName()) {
+		if !contains(endpoint.Addresses, address) {
+			s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerDisconnectedReason,
+				fmt.Sprintf("container %s has lost its address %s on network %s", s.container.Name, address, s.networkName()))
+			return phase.Wait(0)
+		}
+	}
+	s.setContainerReady(metav1.ConditionTrue, infrav1.ContainerRunningReason, "")
+	return nil
+}
+
+func contains(addresses []netip.Addr, address netip.Addr) bool {
+	for _, each := range addresses {
+		if each == address {
+			return true
+		}
+	}
+	return false
+}
+
+// startContainer starts what engine or host stopped, unless a person did so
+// on purpose.
+func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
+	stopped := fmt.Sprintf("container %s ended with exit code %d", s.container.Name, s.container.ExitCode)
+	if s.container.OOMKilled {
+		stopped += " for want of memory"
+	}
+	if _, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]; maintenance {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it stays stopped while annotated for maintenance")
+		return phase.Wait(0)
+	}
+	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; starting it")
+	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
+		return fmt.Errorf("start container %q: %w", s.container.Name, err)
+	}
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", stopped)
+	return r.observeAgain(ctx, s)
+}
+
+func (r *Reconciler) observeAgain(ctx context.Context, s *scope) error {
+	container, err := r.Engine.InspectContainer(ctx, s.containerName())
+	if err != nil {
+		return s.engineError(fmt.Errorf("inspect container %q: %w", s.containerName(), err))
+	}
+	s.container = &container
+	return s.checkAttachment()
+}
+
+// createContainer creates the container with its bootstrap inside and starts
+// it. From then on the node needs nobody.
+func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
+	image, err := s.image()
+	if err != nil {
+		return fmt.Errorf("choose node image: %w", err)
+	}
+	facts, err := r.Host.Observe(ctx, image)
+	if err != nil {
+		return s.engineError(err)
+	}
+	if refused := facts.Probed.PrivilegedError; refused != nil {
+		return s.engineError(fmt.Errorf("run a privileged container: %w", refused))
+	}
+	archives, err := s.archives(facts.Node)
+	if err != nil {
+		return s.engineError(err)
+	}
+	spec := node.Spec(s.nodeMachine(image), facts.Node)
+	container, err := network.Place(ctx, r.Engine, network.Placement{
+		Spec:      spec,
+		Network:   s.networkName(),
+		Addresses: s.keepAddresses(),
+		Prepare: func(ctx context.Context, _ []netip.Addr) error {
+			for _, archive := range archives {
+				if err := r.Engine.Upload(ctx, spec.Name, bytes.NewReader(archive)); err != nil {
+					return fmt.Errorf("upload bootstrap: %w", err)
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return s.placeError(fmt.Errorf("create container %q: %w", spec.Name, err))
+	}
+	s.container = &container
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
+		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt)
+	return s.checkAttachment()
+}
+
+// keepAddresses are those of a container that is made anew.
+func (s *scope) keepAddresses() []netip.Addr {
+	if s.container == nil || s.attempt == 1 {
+		return nil
+	}
+	return network.Addresses(*s.container, s.networkName())
+}
+
+func (s *scope) nodeMachine(image string) node.Machine {
+	labels := s.owner().ContainerLabels(s.role(), s.containerMachine.Name)
+	labels[identity.LabelAttempt] = strconv.Itoa(s.attempt)
+	mounts := make([]node.Mount, 0, len(s.containerMachine.Spec.ExtraMounts))
+	for _, mount := range s.containerMachine.Spec.ExtraMounts {
+		mounts = append(mounts, node.Mount{
+			HostPath: mount.HostPath, ContainerPath: mount.ContainerPath, ReadOnly: ptr.Deref(mount.ReadOnly, false),
+		})
+	}
+	return node.Machine{
+		Container: s.containerName(),
+		Hostname:  identity.HostName(s.machine.Name),
+		Image:     image,
+		Labels:    labels,
+		Mounts:    mounts,
+	}
+}
+
+// archives are what is uploaded before the first start.
+func (s *scope) archives(host node.Host) ([][]byte, error) {
+	// An unknown version is the user's own image: taken as current.
+	minor, err := node.Minor(s.machine.Spec.Version)
+	if err != nil {
+		minor = 0
+	}
+	bootstrapping, err := bootstrap.Archive(bootstrap.Input{
+		Config:   s.config,
+		Instance: s.instance(),
+		KubeletFlags: node.KubeletFlags(node.Kubelet{
+			ProviderID:      identity.ProviderID(s.containerName()),
+			Zone:            s.failureDomain(),
+			KubernetesMinor: minor,
+		}, host),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("pack bootstrap: %w", err)
+	}
+	archives := [][]byte{bootstrapping}
+	adaptation, err := node.Archive(host)
+	if err != nil {
+		return nil, fmt.Errorf("pack adaptation to the host: %w", err)
+	}
+	if adaptation != nil {
+		archives = append(archives, adaptation)
+	}
+	return archives, nil
+}
+
+// placeError reports why there is no container, and decides whether trying
+// again at once can help.
+func (s *scope) placeError(err error) error {
+	reason, status, result := infrav1.ContainerFailedReason, metav1.ConditionFalse, err
+	switch {
+	case errors.Is(err, engine.ErrUnavailable):
+		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+	case errors.Is(err, network.ErrExhausted):
+		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
+	case engine.IsTaken(err, engine.ResourceName):
+		reason, result = infrav1.ContainerNotOursReason, phase.Wait(lookAgain)
+	case errors.Is(err, engine.ErrInvalid):
+		// Such as an extraMount whose path does not exist.
+		result = phase.Wait(lookAgain)
+	}
+	s.setContainerReady(status, reason, err.Error())
+	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
+	return result
+}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// The keys of a bootstrap data secret, from the contract.
+const (
+	dataSecretValue  = "value"
+	dataSecretFormat = "format"
+)
+
+// waitForCluster keeps a container from being created before there is a
+// network to put it on. One that exists goes on whatever the cluster does.
+func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
+	if s.container != nil {
+		return nil
+	}
+	provisioned := ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
+	switch {
+	case !provisioned:
+		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
+	case s.containerCluster == nil:
+		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
+	case s.machine.Spec.Bootstrap.DataSecretName == nil:
+		s.wait(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
+	default:
+		return nil
+	}
+	return phase.Wait(0)
+}
+
+// wait says why there is no container yet.
+func (s *scope) wait(reason, message string) {
+	s.setContainerReady(metav1.ConditionFalse, reason, message)
+	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
+}
+
+// readBootstrapData parses the data secret where a container is to be made
+// of it, and otherwise as far as it is still there: its secrets have to be
+// kept out of messages. Bad data is refused before anything is created.
+func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
+	if s.machine.Spec.Bootstrap.DataSecretName == nil {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: s.machine.Namespace, Name: *s.machine.Spec.Bootstrap.DataSecretName}
+	err := r.Client.Get(ctx, key, secret)
+	switch {
+	case apierrors.IsNotFound(err) && s.container != nil:
+		// What runs does not need its data any more.
+		return nil
+	case apierrors.IsNotFound(err):
+		s.wait(infrav1.WaitingForBootstrapDataReason, fmt.Sprintf("waiting for the bootstrap data Secret %q", key.Name))
+		return phase.Wait(lookAgain)
+	case err != nil:
+		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
+	}
+	config, err := s.parse(secret)
+	if err != nil && s.container == nil {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
+		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
+		return phase.Wait(lookAgain)
+	}
+	s.config = config
+	return nil
+}
+
+// parse returns what the data secret asks for, adapted to a container. No
+// error quotes the data.
+func (s *scope) parse(secret *corev1.Secret) (bootstrap.Config, error) {
+	value := secret.Data[dataSecretValue]
+	if len(value) == 0 {
+		return bootstrap.Config{}, fmt.Errorf("bootstrap data Secret %q has no key %q; the bootstrap provider must write it", secret.Name, dataSecretValue)
+	}
+	config, err := bootstrap.Parse(value, string(secret.Data[dataSecretFormat]), s.instance())
+	if err != nil {
+		return bootstrap.Config{}, fmt.Errorf("parse bootstrap data Secret %q: %w", secret.Name, err)
+	}
+	config, err = config.Adapt(bootstrap.ContainerAdaptation())
+	if err != nil {
+		return bootstrap.Config{}, fmt.Errorf("adapt bootstrap data Secret %q to a container: %w", secret.Name, err)
+	}
+	return config, nil
+}
+
+// instance is what templates in bootstrap data may know of the machine.
+func (s *scope) instance() bootstrap.Instance {
+	return bootstrap.Instance{
+		ID:       s.containerName(),
+		Hostname: identity.HostName(s.machine.Name),
+		Zone:     s.failureDomain(),
+	}
+}
+
+func (s *scope) failureDomain() string { return s.machine.Spec.FailureDomain }

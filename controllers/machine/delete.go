@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"sigs.k8s.io/cluster-api/util"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+)
+
+const (
+	// releaseTimeout is how long a control plane waits for the load balancer
+	// to let go of it. One reload takes less than a second.
+	releaseTimeout = 10 * time.Second
+	// releaseInterval is how often it looks.
+	releaseInterval = time.Second
+)
+
+// reconcileDelete removes the container, and only then lets the object go.
+func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
+	return phase.Run(ctx, s,
+		r.observeOwnContainer,
+		r.waitForRelease,
+		r.removeContainer,
+	)
+}
+
+// observeOwnContainer leaves a container of our name alone that is somebody
+// else's: then there is nothing of ours to remove.
+func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
+	name := s.containerName()
+	container, err := r.Engine.InspectContainer(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case err != nil:
+		return s.engineError(fmt.Errorf("inspect container %q: %w", name, err))
+	case s.owns(container):
+		s.container = &container
+	}
+	return nil
+}
+
+// waitForRelease keeps an API server running until the load balancer sends
+// no new connections to it, so that clients do not see it go.
+func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
+	if s.container == nil || !s.loadBalancerStays() {
+		return nil
+	}
+	if r.Clock.Since(s.containerMachine.DeletionTimestamp.Time) > releaseTimeout {
+		return nil
+	}
+	serving, err := loadbalancer.Serving(ctx, r.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
+	if err != nil {
+		return s.engineError(fmt.Errorf("ask the load balancer: %w", err))
+	}
+	if serving {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for the load balancer to let go")
+		return phase.Wait(releaseInterval)
+	}
+	return nil
+}
+
+// loadBalancerStays: a control plane that goes with its whole cluster has
+// nobody left to serve.
+func (s *scope) loadBalancerStays() bool {
+	return s.machine != nil && util.IsControlPlaneMachine(s.machine) &&
+		s.cluster != nil && s.cluster.DeletionTimestamp.IsZero() &&
+		s.containerCluster != nil && s.containerCluster.DeletionTimestamp.IsZero() &&
+		s.containerCluster.Spec.LoadBalancer.Type != infrav1.LoadBalancerNone
+}
+
+func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
+	if s.container != nil {
+		name := s.container.Name
+		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+name)
+		if err := r.Engine.RemoveContainer(ctx, name); err != nil {
+			return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
+		}
+		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", name)
+	}
+	controllerutil.RemoveFinalizer(s.containerMachine, infrav1.MachineFinalizer)
+	return nil
+}

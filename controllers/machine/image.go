@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+// pullInterval is how often the progress of a pull is reported.
+const pullInterval = 2 * time.Second
+
+// image is the one of the spec, or the one known for the Machine's version.
+func (s *scope) image() (string, error) {
+	if image := s.containerMachine.Spec.Image; image != "" {
+		return image, nil
+	}
+	image, err := node.Image(s.machine.Spec.Version)
+	if err != nil {
+		return "", fmt.Errorf("choose node image: %w", err)
+	}
+	return image, nil
+}
+
+// ensureImage fetches the image of a container that is to be created.
+func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
+	if s.container != nil {
+		return nil
+	}
+	image, err := s.image()
+	if err != nil {
+		s.wait(infrav1.VersionUnsupportedReason, err.Error())
+		return phase.Wait(0)
+	}
+	status, err := r.Images.Ensure(ctx, image)
+	switch {
+	case err != nil:
+		return s.engineError(err)
+	case status.Present:
+		return nil
+	case status.Err != nil:
+		s.wait(infrav1.ImagePullFailedReason, status.Text())
+	default:
+		s.wait(infrav1.ImagePullingReason, status.Text())
+	}
+	return phase.Wait(pullInterval)
+}
+
+// engineError reports what the engine answered instead of doing its work.
+func (s *scope) engineError(err error) error {
+	status, reason := metav1.ConditionFalse, infrav1.ContainerFailedReason
+	if errors.Is(err, engine.ErrUnavailable) {
+		status, reason = metav1.ConditionUnknown, infrav1.EngineUnavailableReason
+	}
+	s.setContainerReady(status, reason, err.Error())
+	return err
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// uninitializedTaint is on a Node whose kubelet was told that a cloud
+// controller would complete it; TaintExternalCloudProvider of Kubernetes'
+// cloud-provider API.
+const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
+
+// nodeInterval is how often a Node is looked for that has not registered.
+const nodeInterval = 5 * time.Second
+
+// ensureNode sets what a Node lacks because nobody told its kubelet, as with
+// bootstrap providers that do not read the kubelet's environment. It acts
+// only until Cluster API has found the Node.
+func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
+	if s.isNode() || !conditions.IsTrue(s.containerMachine, infrav1.BootstrapCompletedCondition) {
+		return nil
+	}
+	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return phase.Wait(nodeInterval)
+	}
+	if err != nil {
+		return fmt.Errorf("connect to the workload cluster: %w", err)
+	}
+	node := &corev1.Node{}
+	if err := workload.Get(ctx, client.ObjectKey{Name: identity.HostName(s.machine.Name)}, node); err != nil {
+		if apierrors.IsNotFound(err) {
+			return phase.Wait(nodeInterval)
+		}
+		return fmt.Errorf("get Node: %w", err)
+	}
+	if id := node.Spec.ProviderID; id != "" && id != s.containerMachine.Spec.ProviderID {
+		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.ProviderIDMismatchReason, fmt.Sprintf(
+			"Node %s has provider ID %q, this machine is %q; remove --provider-id from the kubelet's arguments", node.Name, id, s.containerMachine.Spec.ProviderID))
+		return phase.Wait(0)
+	}
+	if err := initializeNode(ctx, workload, node, s.containerMachine.Spec.ProviderID); err != nil {
+		return err
+	}
+	return phase.Wait(nodeInterval)
+}
+
+// initializeNode does what a cloud controller would.
+func initializeNode(ctx context.Context, workload client.Client, node *corev1.Node, providerID string) error {
+	uninitialized := func(taint corev1.Taint) bool { return taint.Key == uninitializedTaint }
+	if node.Spec.ProviderID == providerID && !slices.ContainsFunc(node.Spec.Taints, uninitialized) {
+		return nil
+	}
+	original := node.DeepCopy()
+	node.Spec.ProviderID = providerID
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, uninitialized)
+	if err := workload.Patch(ctx, node, client.StrategicMergeFrom(original)); err != nil {
+		return fmt.Errorf("patch Node %q: %w", node.Name, err)
+	}
+	return nil
+}

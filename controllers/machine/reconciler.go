@@ -1,0 +1,163 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package machine reconciles ContainerMachines: each is one container that
+// bootstraps itself into a Kubernetes node.
+//
+// Every reconcile begins by observing the container. Conditions tell people
+// and Cluster API what was observed; nothing here reads them back.
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/finalizers"
+	"sigs.k8s.io/cluster-api/util/patch"
+	"sigs.k8s.io/cluster-api/util/paused"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+)
+
+// Reconciler reconciles ContainerMachines.
+type Reconciler struct {
+	Client client.Client
+	Engine engine.Engine
+	Images *imagepull.Tracker
+	Host   *hostfacts.Observer
+	Events events.EventRecorder
+	// ClusterCache reaches workload clusters.
+	ClusterCache clustercache.ClusterCache
+	// Clock tells how long a bootstrap takes.
+	Clock clock.PassiveClock
+
+	// WatchFilterValue restricts what is reconciled; see the flag.
+	WatchFilterValue string
+}
+
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines/finalizers,verbs=update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile brings one ContainerMachine closer to its spec.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
+	containerMachine := &infrav1.ContainerMachine{}
+	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
+		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerMachine")
+	}
+	s, err := r.newScope(ctx, containerMachine)
+	if err != nil || s == nil {
+		return ctrl.Result{}, err
+	}
+	if added, err := finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer); err != nil || added {
+		return ctrl.Result{}, wrap(err, "add finalizer")
+	}
+	if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused || requeue {
+		return ctrl.Result{}, wrap(err, "set Paused condition")
+	}
+
+	patchHelper, err := patch.NewHelper(containerMachine, r.Client)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
+	}
+	defer func() {
+		if err := s.patch(ctx, patchHelper); err != nil && !apierrors.IsNotFound(err) {
+			rerr = errors.Join(rerr, err)
+		}
+	}()
+	if !containerMachine.DeletionTimestamp.IsZero() {
+		return r.reconcileDelete(ctx, s)
+	}
+	return r.reconcileNormal(ctx, s)
+}
+
+// reconcileNormal observes and acts, phase by phase.
+func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
+	return phase.Run(ctx, s,
+		r.observeContainer,
+		r.waitForCluster,
+		r.readBootstrapData,
+		r.ensureImage,
+		r.ensureContainer,
+		r.publish,
+		r.observeBootstrap,
+		r.ensureNode,
+	)
+}
+
+// newScope gathers the objects around a ContainerMachine. It returns nil
+// where Cluster API has not taken the object over yet, or somebody else
+// manages it: both are nothing to act on.
+func (r *Reconciler) newScope(ctx context.Context, containerMachine *infrav1.ContainerMachine) (*scope, error) {
+	machine, err := util.GetOwnerMachine(ctx, r.Client, containerMachine.ObjectMeta)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("get Machine: %w", err)
+	}
+	name := containerMachine.Labels[clusterv1.ClusterNameLabel]
+	if machine != nil {
+		name = machine.Spec.ClusterName
+	}
+	deleting := !containerMachine.DeletionTimestamp.IsZero()
+	if (machine == nil && !deleting) || name == "" {
+		return nil, nil
+	}
+	cluster, err := util.GetClusterByName(ctx, r.Client, containerMachine.Namespace, name)
+	if err != nil && (!apierrors.IsNotFound(err) || !deleting) {
+		return nil, fmt.Errorf("get Cluster %q: %w", name, err)
+	}
+	if annotations.IsExternallyManaged(containerMachine) {
+		return nil, nil
+	}
+	s := &scope{machine: machine, cluster: cluster, containerMachine: containerMachine, clusterName: name}
+	if cluster == nil || cluster.Spec.InfrastructureRef.Kind != "ContainerCluster" {
+		return s, nil
+	}
+	containerCluster := &infrav1.ContainerCluster{}
+	key := client.ObjectKey{Namespace: cluster.Namespace, Name: cluster.Spec.InfrastructureRef.Name}
+	switch err := r.Client.Get(ctx, key, containerCluster); {
+	case err == nil:
+		s.containerCluster = containerCluster
+	case !apierrors.IsNotFound(err):
+		return nil, fmt.Errorf("get ContainerCluster %q: %w", key.Name, err)
+	}
+	return s, nil
+}
+
+func wrap(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/patch"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// defaultBootstrapTimeout is ten times what a bootstrap takes on a laptop:
+// longer means that something hangs, not that the machine is slow.
+const defaultBootstrapTimeout = 10 * time.Minute
+
+// scope is one reconcile of one ContainerMachine.
+type scope struct {
+	clusterName string
+	// cluster, containerCluster and machine may be nil while deleting;
+	// containerCluster also where the Cluster has other infrastructure.
+	cluster          *clusterv1.Cluster
+	containerCluster *infrav1.ContainerCluster
+	machine          *clusterv1.Machine
+	containerMachine *infrav1.ContainerMachine
+
+	// container as observed by this reconcile, nil where it is absent.
+	container *engine.Container
+	// config is the bootstrap data; empty where it was not needed or there
+	// is none any more.
+	config bootstrap.Config
+	// attempt of the bootstrap that a container to be created is for.
+	attempt int
+}
+
+// owner of the machine's container.
+func (s *scope) owner() identity.Owner {
+	owner := identity.Owner{Namespace: s.containerMachine.Namespace, Cluster: s.clusterName}
+	if s.containerCluster != nil {
+		owner.ID = s.containerCluster.Annotations[infrav1.OwnerIDAnnotation]
+	}
+	return owner
+}
+
+// containerName is that of spec.providerID once there is one: it is what the
+// Node knows, whatever a later release would choose.
+func (s *scope) containerName() string {
+	if name, err := identity.ParseProviderID(s.containerMachine.Spec.ProviderID); err == nil {
+		return name
+	}
+	return s.owner().NodeContainer(s.containerMachine.Name)
+}
+
+func (s *scope) networkName() string {
+	if s.containerCluster != nil && s.containerCluster.Spec.Network.Name != "" {
+		return s.containerCluster.Spec.Network.Name
+	}
+	return network.DefaultName
+}
+
+func (s *scope) role() identity.Role {
+	if util.IsControlPlaneMachine(s.machine) {
+		return identity.RoleControlPlane
+	}
+	return identity.RoleWorker
+}
+
+// isNode reports whether the machine has become a Node: then its container
+// holds state, and is never made again.
+func (s *scope) isNode() bool { return s.machine.Status.NodeRef.IsDefined() }
+
+// currentAttempt of the observed container, 1 where its label is damaged.
+func (s *scope) currentAttempt() int {
+	if s.container == nil {
+		return 0
+	}
+	attempt, err := strconv.Atoi(s.container.Labels[identity.LabelAttempt])
+	if err != nil {
+		return 1
+	}
+	return attempt
+}
+
+func (s *scope) bootstrapTimeout() time.Duration {
+	if timeout := s.containerMachine.Spec.BootstrapTimeout; timeout != nil {
+		return timeout.Duration
+	}
+	return defaultBootstrapTimeout
+}
+
+func (s *scope) setContainerReady(status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(s.containerMachine, metav1.Condition{
+		Type: infrav1.ContainerReadyCondition, Status: status, Reason: reason, Message: message,
+	})
+}
+
+func (s *scope) setBootstrapCompleted(status metav1.ConditionStatus, reason, message string) {
+	conditions.Set(s.containerMachine, metav1.Condition{
+		Type: infrav1.BootstrapCompletedCondition, Status: status, Reason: reason, Message: message,
+	})
+}
+
+// ownConditions are those the machine controller writes, in the order in
+// which a summary names them.
+func ownConditions() []string {
+	return []string{infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition}
+}
+
+// patch writes what the reconcile found. Ready takes status, reason and
+// message of the first condition that is not True, so that a glance at it
+// tells what is wrong.
+func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
+	ready := metav1.Condition{Type: infrav1.MachineReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
+	for _, conditionType := range ownConditions() {
+		condition := conditions.Get(s.containerMachine, conditionType)
+		if condition == nil {
+			ready.Status, ready.Reason = metav1.ConditionUnknown, clusterv1.NotYetReportedReason
+			break
+		}
+		if condition.Status != metav1.ConditionTrue {
+			ready.Status, ready.Reason, ready.Message = condition.Status, condition.Reason, condition.Message
+			break
+		}
+	}
+	conditions.Set(s.containerMachine, ready)
+	owned := append(ownConditions(), infrav1.MachineReadyCondition, clusterv1.PausedCondition)
+	if err := helper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
+		return fmt.Errorf("patch ContainerMachine: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	capicontroller "sigs.k8s.io/cluster-api/util/controller"
+	"sigs.k8s.io/cluster-api/util/predicates"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// SetupWithManager registers the controller and what it watches.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
+	log := ctrl.LoggerFrom(ctx)
+	scheme := mgr.GetScheme()
+	clusterToMachines, err := util.ClusterToTypedObjectsMapper(mgr.GetClient(), &infrav1.ContainerMachineList{}, scheme)
+	if err != nil {
+		return fmt.Errorf("map Clusters to ContainerMachines: %w", err)
+	}
+	return capicontroller.NewControllerManagedBy(mgr, log).
+		For(&infrav1.ContainerMachine{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue))).
+		Named("containermachine").
+		WithOptions(options).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(
+			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine")))).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToMachines),
+			predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
+		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).
+		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
+			Container: containerToMachine,
+			All:       r.allMachines,
+		})).
+		Complete(ctx, r)
+}
+
+// containerToMachine: the label holds the name of the ContainerMachine.
+func containerToMachine(_ context.Context, labels map[string]string) []reconcile.Request {
+	name := labels[identity.LabelMachine]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: labels[identity.LabelNamespace], Name: name}}}
+}
+
+func (r *Reconciler) allMachines(ctx context.Context) []reconcile.Request {
+	machines := &infrav1.ContainerMachineList{}
+	if err := r.Client.List(ctx, machines); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerMachines for an event")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(machines.Items))
+	for i := range machines.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
+	}
+	return requests
+}

@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package controllers wires the controllers of this provider into a manager.
+// Each kind has a package of its own below.
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+)
+
+// DefaultLoadBalancerImage is used where nothing else is said. Any haproxy
+// from 2.6 with bash does.
+const DefaultLoadBalancerImage = "haproxy:3.2"
+
+// Options of the controllers.
+type Options struct {
+	// Engine that runs the containers.
+	Engine engine.Engine
+	// ClusterCache reaches workload clusters.
+	ClusterCache clustercache.ClusterCache
+	// LoadBalancerImage where a ContainerCluster names none; empty means
+	// DefaultLoadBalancerImage.
+	LoadBalancerImage string
+	// SelfContainer is the name of the container on the same engine that
+	// this process runs in; empty = none.
+	SelfContainer string
+	// WatchFilterValue restricts the controllers to objects with that value
+	// of the label cluster.x-k8s.io/watch-filter; empty = all objects.
+	WatchFilterValue string
+	// ClusterConcurrency and MachineConcurrency are how many objects of a
+	// kind are reconciled at once; 0 means 10.
+	ClusterConcurrency, MachineConcurrency int
+}
+
+const defaultConcurrency = 10
+
+// Setup registers all controllers with the manager.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if options.LoadBalancerImage == "" {
+		options.LoadBalancerImage = DefaultLoadBalancerImage
+	}
+	images := imagepull.NewTracker(options.Engine)
+	if err := mgr.Add(images); err != nil {
+		return fmt.Errorf("add image pulls: %w", err)
+	}
+	host := hostfacts.NewObserver(options.Engine)
+	if err := (&cluster.Reconciler{
+		Client:            mgr.GetClient(),
+		Engine:            options.Engine,
+		Images:            images,
+		Host:              host,
+		Events:            mgr.GetEventRecorder("containercluster-controller"),
+		LoadBalancerImage: options.LoadBalancerImage,
+		SelfContainer:     options.SelfContainer,
+		WatchFilterValue:  options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(options.ClusterConcurrency)); err != nil {
+		return fmt.Errorf("set up ContainerCluster controller: %w", err)
+	}
+	if err := (&machine.Reconciler{
+		Client:           mgr.GetClient(),
+		Engine:           options.Engine,
+		Images:           images,
+		Host:             host,
+		Events:           mgr.GetEventRecorder("containermachine-controller"),
+		ClusterCache:     options.ClusterCache,
+		Clock:            clock.RealClock{},
+		WatchFilterValue: options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(options.MachineConcurrency)); err != nil {
+		return fmt.Errorf("set up ContainerMachine controller: %w", err)
+	}
+	return nil
+}
+
+func concurrency(asked int) controller.Options {
+	if asked == 0 {
+		asked = defaultConcurrency
+	}
+	return controller.Options{MaxConcurrentReconciles: asked}
+}
