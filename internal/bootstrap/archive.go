@@ -16,8 +16,18 @@ limitations under the License.
 
 package bootstrap
 
+import (
+	"archive/tar"
+	"bytes"
+	_ "embed"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
 // Paths in the node. What is below Directory holds secrets and is removed once the bootstrap has ended, however it
-// ended; what is below RecordPath holds none and stays as long as the node's /var.
+// ended; what is below RecordPath stays as long as the node's /var.
 const (
 	// UnitName is the systemd unit that bootstraps the node.
 	UnitName = "cluster-api-bootstrap.service"
@@ -28,7 +38,15 @@ const (
 	RecordPath = "/var/lib/cluster-api-bootstrap/record"
 	// LogPath is the file in the node with everything the bootstrap printed.
 	LogPath = "/var/lib/cluster-api-bootstrap/log"
+
+	unitDirectory = "etc/systemd/system"
 )
+
+//go:embed script/bootstrap.sh
+var script []byte
+
+//go:embed script/cluster-api-bootstrap.service
+var unit []byte
 
 // Input is everything an archive is made of.
 type Input struct {
@@ -38,8 +56,8 @@ type Input struct {
 	Instance Instance
 	// KubeletFlags are flags such as --provider-id=container:///name. They are added after the user's own in
 	// KUBELET_EXTRA_ARGS of /etc/default/kubelet, just before each of the user's commands, so that they survive a user
-	// who writes that file. A flag the user gives wins; of flags that hold pairs (--node-labels=key=value) the user's
-	// pairs win. One pair per flag.
+	// who writes that file. A flag the user gives wins, there or in kubeadm's kubeletExtraArgs; of flags that hold a
+	// pair (--node-labels=key=value) the user's pairs win. One pair per flag.
 	KubeletFlags []string
 	// Files are the provider's own, written before anything of the user's happens.
 	Files []File
@@ -50,7 +68,86 @@ type Input struct {
 // Archive returns an uncompressed tar to be extracted at "/" of a container that was created and not started yet, with
 // ownership kept. Equal input gives equal bytes. It holds the private keys that the input holds.
 //
-// An error means that the provider's part of the input is malformed.
+// An error means that a part of the input that did not come from Parse is malformed.
 func Archive(in Input) ([]byte, error) {
-	return nil, errNotImplemented
+	flags, err := in.kubeletFlags()
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(in.Instance.ID, isControl) {
+		return nil, fmt.Errorf("instance ID %q holds a control character", in.Instance.ID)
+	}
+	steps, err := plan(in)
+	if err != nil {
+		return nil, err
+	}
+	a := newArchiver()
+	base := strings.TrimPrefix(Directory, "/")
+	a.directory(base)
+	a.file(path.Join(base, "bootstrap"), script)
+	a.file(path.Join(base, "instance-id"), []byte(in.Instance.ID+"\n"))
+	a.file(path.Join(base, "kubelet-flags"), []byte(lines(flags)))
+	a.directory(path.Join(base, "steps"))
+	for i, step := range steps {
+		directory := path.Join(base, "steps", step.directory(i))
+		a.directory(directory)
+		for _, f := range step.files {
+			a.file(path.Join(directory, f.name), f.content)
+		}
+	}
+	a.public(path.Join(unitDirectory, UnitName), unit)
+	a.link(path.Join(unitDirectory, "multi-user.target.wants", UnitName), "../"+UnitName)
+	return a.finish()
+}
+
+// archiver writes a tar. Its first error is kept and returned at the end.
+type archiver struct {
+	buffer *bytes.Buffer
+	writer *tar.Writer
+	err    error
+}
+
+func newArchiver() *archiver {
+	buffer := &bytes.Buffer{}
+	return &archiver{buffer: buffer, writer: tar.NewWriter(buffer)}
+}
+
+func (a *archiver) add(header tar.Header, content []byte) {
+	if a.err != nil {
+		return
+	}
+	// A fixed time makes equal input equal bytes. Not 0, which some tools take for "no time".
+	header.ModTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	header.Size = int64(len(content))
+	if a.err = a.writer.WriteHeader(&header); a.err == nil {
+		_, a.err = a.writer.Write(content)
+	}
+}
+
+// directory adds one of our own directories. Directories of the image are left to the engine: an entry would change
+// their mode.
+func (a *archiver) directory(name string) {
+	a.add(tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o700}, nil)
+}
+
+func (a *archiver) file(name string, content []byte) {
+	a.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600}, content)
+}
+
+func (a *archiver) public(name string, content []byte) {
+	a.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, content)
+}
+
+func (a *archiver) link(name, target string) {
+	a.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, nil)
+}
+
+func (a *archiver) finish() ([]byte, error) {
+	if a.err == nil {
+		a.err = a.writer.Close()
+	}
+	if a.err != nil {
+		return nil, fmt.Errorf("write bootstrap archive: %w", a.err)
+	}
+	return a.buffer.Bytes(), nil
 }

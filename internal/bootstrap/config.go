@@ -54,7 +54,7 @@ type Command struct {
 	Args []string
 }
 
-// User is an account to be created in the node.
+// User is an account to be created in the node. The zero User creates nothing; it keeps the place of an entry.
 type User struct {
 	// Name of the account. An account that exists is kept and only completed.
 	Name string

@@ -16,6 +16,28 @@ limitations under the License.
 
 package bootstrap
 
+import (
+	"bytes"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	kubeadmGroup   = "kubeadm.k8s.io/"
+	kubeProxyGroup = "kubeproxy.config.k8s.io/"
+
+	kindInit      = "InitConfiguration"
+	kindJoin      = "JoinConfiguration"
+	kindKubeProxy = "KubeProxyConfiguration"
+)
+
+// claimsKubeadm matches a line that only a document of kubeadm has at its top level.
+var claimsKubeadm = regexp.MustCompile(`(?m)^apiVersion:[ \t]*["']?kubeadm\.k8s\.io/`)
+
 // Adaptation is what kubeadm's documents need in a container. Keys the user gave are kept; only missing ones are added.
 type Adaptation struct {
 	// IgnorePreflightErrors are added to nodeRegistration.ignorePreflightErrors of InitConfiguration and
@@ -28,7 +50,19 @@ type Adaptation struct {
 
 // ContainerAdaptation returns the adaptation every node in a container needs. The caller may change it.
 func ContainerAdaptation() Adaptation {
-	return Adaptation{}
+	return Adaptation{
+		IgnorePreflightErrors: []string{
+			// The kernel's configuration and the storage driver are the host's.
+			"SystemVerification",
+			// Swap is the host's, and the kubelet is told to live with it.
+			"Swap",
+			// The file is there only once the host has loaded br_netfilter, which a container cannot do.
+			"FileContent--proc-sys-net-bridge-bridge-nf-call-iptables",
+		},
+		// 0 leaves nf_conntrack_max alone: it is read-only outside the initial network namespace, and kube-proxy ends
+		// when it cannot write it.
+		KubeProxyConntrack: map[string]string{"maxPerCore": "0"},
+	}
 }
 
 // AdaptKubeadm adapts kubeadm's documents (v1beta3 and v1beta4) in doc. It edits the YAML, so that order and comments
@@ -37,22 +71,145 @@ func ContainerAdaptation() Adaptation {
 //
 // The error is an *InvalidError: doc claims to be a kubeadm document and is broken.
 func AdaptKubeadm(doc []byte, a Adaptation) ([]byte, error) {
-	return nil, errNotImplemented
+	documents, err := kubeadmDocuments(doc)
+	if err != nil || !documents.any(isRegistration) {
+		return doc, err
+	}
+	return documents.adapt(a, !documents.any(isKubeProxy))
 }
 
 // Adapt returns a copy of the configuration in which AdaptKubeadm was applied to every file that holds kubeadm's
 // documents. The receiver is not changed.
+//
+// A user may bring a KubeProxyConfiguration in another file or in a command that appends it to kubeadm's file. kubeadm
+// refuses two of them, so that then none is added; one in a file gets the keys it lacks, one in a command stays as it is.
 func (c Config) Adapt(a Adaptation) (Config, error) {
-	return Config{}, errNotImplemented
+	bringsKubeProxy := c.mentionsKubeProxy()
+	c.Files = slices.Clone(c.Files)
+	for i, file := range c.Files {
+		documents, err := kubeadmDocuments(file.Content)
+		if err != nil {
+			return Config{}, err
+		}
+		if !documents.any(isRegistration) && !documents.any(isKubeProxy) {
+			continue
+		}
+		if c.Files[i].Content, err = documents.adapt(a, !bringsKubeProxy); err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+func (c Config) mentionsKubeProxy() bool {
+	for _, file := range c.Files {
+		if bytes.Contains(file.Content, []byte(kindKubeProxy)) {
+			return true
+		}
+	}
+	for _, command := range slices.Concat(c.BootCommands, c.Commands) {
+		if strings.Contains(command.shell(), kindKubeProxy) {
+			return true
+		}
+	}
+	return false
 }
 
 // KubeadmOperation says what kubeadm will do with the files of the configuration.
 func (c Config) KubeadmOperation() KubeadmOperation {
-	return KubeadmNone
+	operation := KubeadmNone
+	for document := range c.kubeadmDocuments() {
+		switch {
+		case document.is(kubeadmGroup, kindInit):
+			operation = KubeadmInit
+		case !document.is(kubeadmGroup, kindJoin):
+		case document.get("controlPlane") != nil:
+			return KubeadmJoinControlPlane
+		default:
+			return KubeadmJoinWorker
+		}
+	}
+	return operation
 }
 
-// ProviderID returns the value of --provider-id the user gave the kubelet, in kubeadm's nodeRegistration or in
-// /etc/default/kubelet. It wins over the provider's, and ok is false when the user gave none.
-func (c Config) ProviderID() (id string, ok bool) {
-	return "", false
+func (d documents) any(matches func(document) bool) bool {
+	return slices.ContainsFunc(d, matches)
+}
+
+// adapt returns the text with adapted documents; those that need nothing stay byte for byte.
+func (d documents) adapt(a Adaptation, addKubeProxy bool) ([]byte, error) {
+	var out bytes.Buffer
+	for _, document := range d {
+		changed := false
+		switch {
+		case isRegistration(document):
+			changed = document.ignorePreflightErrors(a.IgnorePreflightErrors)
+		case isKubeProxy(document):
+			changed = document.conntrack(a.KubeProxyConntrack)
+		}
+		if err := document.write(&out, changed); err != nil {
+			return nil, err
+		}
+	}
+	isInit := func(document document) bool { return document.is(kubeadmGroup, kindInit) }
+	if addKubeProxy && len(a.KubeProxyConntrack) > 0 && d.any(isInit) {
+		if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+			out.WriteByte('\n')
+		}
+		out.WriteString("---\napiVersion: " + kubeProxyGroup + "v1alpha1\nkind: " + kindKubeProxy + "\nconntrack:\n")
+		for _, key := range slices.Sorted(maps.Keys(a.KubeProxyConntrack)) {
+			out.WriteString("  " + key + ": " + a.KubeProxyConntrack[key] + "\n")
+		}
+	}
+	return out.Bytes(), nil
+}
+
+func isRegistration(d document) bool {
+	return d.is(kubeadmGroup, kindInit) || d.is(kubeadmGroup, kindJoin)
+}
+
+func isKubeProxy(d document) bool {
+	return d.is(kubeProxyGroup, kindKubeProxy)
+}
+
+// ignorePreflightErrors adds checks to ignore and says whether there were any to add. "all" takes no company.
+func (d document) ignorePreflightErrors(checks []string) (changed bool) {
+	registration := child(d.root, "nodeRegistration", yaml.MappingNode)
+	if registration == nil || len(checks) == 0 {
+		return false
+	}
+	list := child(registration, "ignorePreflightErrors", yaml.SequenceNode)
+	if list == nil {
+		return false
+	}
+	ignored := func(check string) bool {
+		return slices.ContainsFunc(list.Content, func(node *yaml.Node) bool { return strings.EqualFold(node.Value, check) })
+	}
+	if ignored("all") {
+		return false
+	}
+	for _, check := range checks {
+		if !ignored(check) {
+			list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: check})
+			changed = true
+		}
+	}
+	return changed
+}
+
+// conntrack adds keys that are missing and says whether there were any.
+func (d document) conntrack(defaults map[string]string) (changed bool) {
+	conntrack := child(d.root, "conntrack", yaml.MappingNode)
+	if conntrack == nil {
+		return false
+	}
+	for _, key := range slices.Sorted(maps.Keys(defaults)) {
+		if lookup(conntrack, key) == nil {
+			conntrack.Content = append(conntrack.Content,
+				&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key},
+				&yaml.Node{Kind: yaml.ScalarNode, Value: defaults[key]})
+			changed = true
+		}
+	}
+	return changed
 }

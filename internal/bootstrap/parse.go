@@ -16,18 +16,192 @@ limitations under the License.
 
 package bootstrap
 
-import "errors"
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
 
 // FormatCloudConfig is the format of a data secret without a format, and the only one that is supported.
 const FormatCloudConfig = "cloud-config"
 
-var errNotImplemented = errors.New("not implemented yet")
+const (
+	cloudConfigHeader = "#cloud-config"
+
+	// maxDecompressed bounds what one compressed value may grow to. A Secret holds 1 MiB, so that anything beyond this
+	// is a mistake or an attack on the manager's memory.
+	maxDecompressed = 32 << 20
+)
+
+var (
+	templateHeader = regexp.MustCompile(`(?i)^##\s*template:\s*(\S*)\s*$`)
+	yamlErrorLine  = regexp.MustCompile(`line (\d+)`)
+)
 
 // Parse reads bootstrap data. An empty format means cloud-config. Data whose first line is "## template: jinja" is
-// rendered with the instance's values first.
+// rendered with the instance's values first; compressed data is decompressed.
 //
 // The errors are *FormatError, *UnsupportedError and *InvalidError. None of them quotes the data, and none goes away
 // by trying again with the same data.
 func Parse(data []byte, format string, instance Instance) (Config, error) {
-	return Config{}, errNotImplemented
+	if format != "" && format != FormatCloudConfig {
+		return Config{}, &FormatError{Format: format}
+	}
+	text, firstLine, err := cloudConfigText(data, instance)
+	if err != nil {
+		return Config{}, err
+	}
+	p := &parser{lineOffset: firstLine - 1}
+	return p.parse(text)
+}
+
+// cloudConfigText returns the YAML of data and the line of the data it begins at: decompressed, without the template
+// header and rendered.
+func cloudConfigText(data []byte, instance Instance) (text string, firstLine int, err error) {
+	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
+		if data, err = gunzip(data); err != nil {
+			return "", 0, &InvalidError{Problem: "it is compressed, and " + err.Error()}
+		}
+	}
+	text, firstLine = strings.TrimPrefix(string(data), "\ufeff"), 1
+	if strings.TrimSpace(text) == "" {
+		return "", 0, &InvalidError{Problem: "it is empty"}
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	if header := templateHeader.FindStringSubmatch(first); header != nil {
+		if !strings.EqualFold(header[1], "jinja") {
+			return "", 0, &InvalidError{Line: 1, Problem: "the template type is not jinja"}
+		}
+		firstLine++
+		if text, err = render(rest, firstLine, instance); err != nil {
+			return "", 0, err
+		}
+	}
+	header, _, _ := strings.Cut(text, "\n")
+	if strings.TrimRight(header, " \t\r") != cloudConfigHeader {
+		return "", 0, &InvalidError{Line: firstLine, Problem: "cloud-config must begin with the line " + cloudConfigHeader}
+	}
+	return text, firstLine, nil
+}
+
+// gunzip returns the decompressed data. Its errors do not quote the data.
+func gunzip(data []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, errors.New("the gzip header is broken")
+	}
+	out, err := io.ReadAll(io.LimitReader(r, maxDecompressed+1))
+	if err != nil {
+		return nil, errors.New("the gzip data is broken")
+	}
+	if len(out) > maxDecompressed {
+		return nil, fmt.Errorf("it decompresses to more than %d MiB", maxDecompressed>>20)
+	}
+	return out, nil
+}
+
+// parser walks the YAML nodes by hand: the library's own decoding puts values into its errors, and loses the lines and
+// the way numbers such as 0644 were written.
+type parser struct {
+	// lineOffset is added to the YAML's lines to give those of the data.
+	lineOffset int
+	// unsupported collects the names of everything that cannot be carried out.
+	unsupported []string
+}
+
+func (p *parser) parse(text string) (Config, error) {
+	var document yaml.Node
+	if err := unmarshal([]byte(text), &document); err != nil {
+		return Config{}, p.yamlError(err)
+	}
+	if len(document.Content) == 0 {
+		return Config{}, nil
+	}
+	modules, err := p.mapping(document.Content[0], "cloud-config")
+	if err != nil {
+		return Config{}, err
+	}
+	var config Config
+	for _, module := range modules {
+		if err := p.module(&config, module); err != nil {
+			return Config{}, err
+		}
+	}
+	if len(p.unsupported) > 0 {
+		slices.Sort(p.unsupported)
+		return Config{}, &UnsupportedError{Modules: slices.Compact(p.unsupported)}
+	}
+	return config, nil
+}
+
+func (p *parser) module(config *Config, module entry) (err error) {
+	switch module.key {
+	case "bootcmd":
+		config.BootCommands, err = p.commands(module)
+	case "write_files":
+		config.Files, err = p.files(module)
+	case "users":
+		config.Users, err = p.users(module)
+	case "runcmd":
+		config.Commands, err = p.commands(module)
+	default:
+		if !asksForNothing(module) {
+			p.refuse(module.key)
+		}
+	}
+	return err
+}
+
+// asksForNothing says that a module is there without a request: providers emit such modules for empty settings.
+func asksForNothing(module entry) bool {
+	value := deref(module.value)
+	if isNull(value) || value.Kind != yaml.ScalarNode && len(value.Content) == 0 {
+		return true
+	}
+	if module.key != "ntp" || value.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		if value.Content[i].Value == "enabled" {
+			enabled, ok := boolean(value.Content[i+1])
+			return ok && !enabled
+		}
+	}
+	return false
+}
+
+// refuse notes the name of a module or option that is not supported. Names are keys of the data and may be anything:
+// what does not look like one is not repeated.
+func (p *parser) refuse(name string) {
+	const longest = 64
+	if len(name) > longest || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && r != '.' && r != '[' && r != ']' &&
+			(r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		name = "(a key that is not a module's name)"
+	}
+	p.unsupported = append(p.unsupported, name)
+}
+
+func (p *parser) invalid(node *yaml.Node, format string, args ...any) error {
+	return &InvalidError{Line: node.Line + p.lineOffset, Problem: fmt.Sprintf(format, args...)}
+}
+
+// yamlError keeps only the line of the YAML library's error, whose text may quote the data.
+func (p *parser) yamlError(err error) error {
+	invalid := &InvalidError{Problem: "it is not valid YAML"}
+	if match := yamlErrorLine.FindStringSubmatch(err.Error()); match != nil {
+		if line, err := strconv.Atoi(match[1]); err == nil {
+			invalid.Line = line + p.lineOffset
+		}
+	}
+	return invalid
 }

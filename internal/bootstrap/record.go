@@ -17,7 +17,14 @@ limitations under the License.
 package bootstrap
 
 import (
+	"archive/tar"
+	"errors"
+	"fmt"
 	"io"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -37,9 +44,17 @@ const (
 	Interrupted State = "interrupted"
 )
 
+// Ended says that the state will never change again.
+func (s State) Ended() bool {
+	return s == Done || s == Failed || s == Interrupted
+}
+
+// ErrRecord is returned for a record that no script of ours wrote.
+var ErrRecord = errors.New("bootstrap record is malformed")
+
 // Result is what a node recorded about its bootstrap.
 type Result struct {
-	// State is how far it is. The states Done, Failed and Interrupted never change again.
+	// State is how far it is.
 	State State
 	// Step is the last step that was begun, such as "write_files[2]" or "runcmd[3]", counted from 0 as the user's list.
 	Step string
@@ -53,16 +68,82 @@ type Result struct {
 	Changed time.Time
 }
 
+const (
+	// maxRecordEntries and maxRecordFile bound what is read of a record: the node's root user may put anything there.
+	maxRecordEntries = 64
+	maxRecordFile    = 64 << 10
+)
+
+var stepName = regexp.MustCompile(`^[a-z_]{1,32}\[[0-9]{1,6}\]$`)
+
 // ReadRecord reads the tar of [RecordPath] as an engine's archive download gives it. A nil reader, an empty tar and a
 // record without a state are not an error: the bootstrap has not started. A download that raced with the script or was
 // cut off gives what is certain, never Done by mistake. The node's root user may write anything there; what does not
-// look like a record is an error that does not quote it.
+// look like a record is [ErrRecord], which does not quote it.
 func ReadRecord(r io.Reader) (Result, error) {
-	return Result{}, errNotImplemented
+	result := Result{ExitCode: -1}
+	if r == nil {
+		return result, nil
+	}
+	reader := tar.NewReader(r)
+	for range maxRecordEntries {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return result, nil
+		}
+		if err != nil {
+			return result.cutOff(err)
+		}
+		if header.Typeflag != tar.TypeReg {
+			continue
+		}
+		content, err := io.ReadAll(io.LimitReader(reader, maxRecordFile))
+		if err != nil {
+			return result.cutOff(err)
+		}
+		if err := result.read(path.Base(header.Name), strings.TrimRight(string(content), "\n"), header.ModTime); err != nil {
+			return Result{ExitCode: -1}, err
+		}
+	}
+	return Result{ExitCode: -1}, fmt.Errorf("%w: it has more than %d files", ErrRecord, maxRecordEntries)
 }
 
-// Message says in at most 1 KiB how the bootstrap stands: the step, the exit code and the last lines of the log, with
-// the secrets (see [Config.Secrets]) and everything that looks like one removed.
-func (r Result) Message(secrets ...string) string {
-	return ""
+// cutOff decides what a download is worth that ended too early. A file is used only when it was complete.
+func (r Result) cutOff(err error) (Result, error) {
+	if errors.Is(err, io.ErrUnexpectedEOF) && r.State != NotStarted {
+		return r, nil
+	}
+	return Result{ExitCode: -1}, fmt.Errorf("read bootstrap record: %w", err)
+}
+
+func (r *Result) read(name, content string, changed time.Time) error {
+	switch name {
+	case "state":
+		r.Changed = changed
+		switch state := State(content); state {
+		case Started, Done, Failed, Interrupted:
+			r.State = state
+		case NotStarted:
+			// Emptied by a crash: it had begun, and the next boot will say interrupted.
+			r.State = Started
+		default:
+			return fmt.Errorf("%w: the state is unknown", ErrRecord)
+		}
+	case "state.step":
+		if content != "" && !stepName.MatchString(content) {
+			return fmt.Errorf("%w: the step is not a step's name", ErrRecord)
+		}
+		r.Step = content
+	case "state.exit-code":
+		code, err := strconv.Atoi(content)
+		if err != nil || code < 0 || code > 255 {
+			return fmt.Errorf("%w: the exit code is not a number from 0 to 255", ErrRecord)
+		}
+		r.ExitCode = code
+	case "state.log-tail":
+		r.LogTail = strings.ToValidUTF8(content, "\ufffd")
+	case "state.kubernetes-up":
+		r.KubernetesUp = true
+	}
+	return nil
 }

@@ -16,14 +16,89 @@ limitations under the License.
 
 package bootstrap
 
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	redacted = "[redacted]"
+
+	secretNames = `(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|certificate[_-]?key|` +
+		`credentials?|authorization)`
+	secretValue = `("[^"\n]*"|'[^'\n]*'|[^\s,;]+)`
+)
+
+var (
+	privateBlock = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|\z)`)
+	// privateBlockEnd is the rest of a block whose beginning was cut off.
+	privateBlockEnd = regexp.MustCompile(`(?:[ \t]*[A-Za-z0-9+/=]+[ \t]*\r?\n)*[ \t]*-----END [A-Z0-9 ]+-----`)
+	// bootstrapToken is the token of kubeadm, "id.secret".
+	bootstrapToken = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
+	// certificateKey is kubeadm's key for uploaded certificates. A digest has the same form and is no secret.
+	certificateKey = regexp.MustCompile(`(sha256:)?\b[0-9a-fA-F]{64}\b`)
+	// userInfo is the password in a URL.
+	userInfo = regexp.MustCompile(`(://)[^/\s:@]*:[^/\s@]+@`)
+	// named is a value that follows a name that says secret: password=…, "client-secret": ….
+	named = regexp.MustCompile(`(?i)([a-z0-9_.-]*` + secretNames + `["']?[ \t]*[:=][ \t]*(?:(?:bearer|basic)[ \t]+)?)` + secretValue)
+	// flagged is the value of a flag whose name says secret: --token ….
+	flagged = regexp.MustCompile(`(?i)(--[a-z0-9-]*` + secretNames + `[ \t]+)` + secretValue)
+	// bearer is a token of HTTP.
+	bearer = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`)
+	// jsonWebToken is what service accounts have.
+	jsonWebToken = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?`)
+	// encoded may be base64. Long paths match too: see looksEncoded.
+	encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+	// cryptHash is a hashed password as in /etc/shadow.
+	cryptHash = regexp.MustCompile(`\$(1|2[abxy]?|5|6|7|y|gy|sha1)\$[A-Za-z0-9./$=,]{8,}`)
+)
+
 // Redact removes from a log what looks like a secret (bootstrap tokens, certificate keys, PEM blocks, values of
 // passwords and tokens, long base64) and every occurrence of the given secrets. See [Config.Secrets].
 func Redact(log string, secrets ...string) string {
-	return ""
+	log = redactKnown(log, secrets)
+	log = privateBlock.ReplaceAllString(log, redacted)
+	log = privateBlockEnd.ReplaceAllString(log, redacted)
+	log = certificateKey.ReplaceAllStringFunc(log, func(match string) string {
+		if strings.HasPrefix(match, "sha256:") {
+			return match
+		}
+		return redacted
+	})
+	log = jsonWebToken.ReplaceAllString(log, redacted)
+	log = cryptHash.ReplaceAllString(log, redacted)
+	log = userInfo.ReplaceAllString(log, "${1}"+redacted+"@")
+	log = named.ReplaceAllString(log, "${1}"+redacted)
+	log = flagged.ReplaceAllString(log, "${1}"+redacted)
+	log = bearer.ReplaceAllString(log, "${1} "+redacted)
+	log = bootstrapToken.ReplaceAllString(log, redacted)
+	return encoded.ReplaceAllStringFunc(log, func(match string) string {
+		if looksEncoded(match) {
+			return redacted
+		}
+		return match
+	})
 }
 
-// Secrets returns the strings of the data that must not appear in a message: lines of files, password hashes, values
-// of keys that name a secret. It is meant for [Redact] and [Result.Message] and must not be logged itself.
-func (c Config) Secrets() []string {
-	return nil
+// looksEncoded tells base64 from long words and paths: of 40 random characters nearly all have all three kinds.
+func looksEncoded(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r >= 'a' && r <= 'z' }) &&
+		strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' }) &&
+		strings.ContainsFunc(s, func(r rune) bool { return r >= '0' && r <= '9' })
+}
+
+// redactKnown takes out the given secrets, longest first, so that none is found in what is left of another.
+func redactKnown(log string, secrets []string) string {
+	secrets = slices.Clone(secrets)
+	slices.SortFunc(secrets, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
+	})
+	for _, secret := range slices.Compact(secrets) {
+		if strings.TrimSpace(secret) != "" {
+			log = strings.ReplaceAll(log, secret, redacted)
+		}
+	}
+	return log
 }

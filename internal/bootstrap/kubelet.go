@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// kubeletDefaults is the file the kubelet's unit reads KUBELET_EXTRA_ARGS from, in kindest/node and in Kubernetes'
+// own packages.
+const kubeletDefaults = "/etc/default/kubelet"
+
+// kubeletFlag matches flags that mean the same in an environment file of systemd, with and without quotes.
+var kubeletFlag = regexp.MustCompile(`^--[a-z0-9-]+(=[A-Za-z0-9_.:/,=<>%+@~-]*)?$`)
+
+var providerIDFlag = regexp.MustCompile(`--provider-id[= ]["']?([^\s"']+)`)
+
+// kubeletFlags returns the flags without those the user set in kubeadm's kubeletExtraArgs. The kubelet takes the last
+// of equal flags, and KUBELET_EXTRA_ARGS come after kubeadm's.
+func (in Input) kubeletFlags() ([]string, error) {
+	user := in.Config.kubeletExtraArgs()
+	var flags []string
+	for _, flag := range in.KubeletFlags {
+		if !kubeletFlag.MatchString(flag) {
+			return nil, fmt.Errorf("kubelet flag %q is not --name or --name=value without spaces and quotes", flag)
+		}
+		if !givenByUser(flag, user) {
+			flags = append(flags, flag)
+		}
+	}
+	return flags, nil
+}
+
+func givenByUser(flag string, user []argument) bool {
+	name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+	key, _, isPair := strings.Cut(value, "=")
+	for _, arg := range user {
+		if arg.name != name {
+			continue
+		}
+		if !isPair {
+			return true
+		}
+		for pair := range strings.SplitSeq(arg.value, ",") {
+			if strings.HasPrefix(pair, key+"=") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// argument is a flag of the kubelet without its dashes.
+type argument struct {
+	name, value string
+}
+
+// kubeletExtraArgs returns the arguments the user gives the kubelet through kubeadm: a mapping in v1beta3, a list of
+// name and value in v1beta4.
+func (c Config) kubeletExtraArgs() []argument {
+	var arguments []argument
+	for document := range c.kubeadmDocuments() {
+		registration := document.get("nodeRegistration")
+		if !isRegistration(document) || registration == nil {
+			continue
+		}
+		extra := lookup(registration, "kubeletExtraArgs")
+		switch {
+		case extra == nil:
+		case extra.Kind == yaml.MappingNode:
+			for i := 0; i+1 < len(extra.Content); i += 2 {
+				arguments = append(arguments, argument{extra.Content[i].Value, deref(extra.Content[i+1]).Value})
+			}
+		case extra.Kind == yaml.SequenceNode:
+			for _, item := range extra.Content {
+				name, value := lookup(deref(item), "name"), lookup(deref(item), "value")
+				if name != nil && value != nil {
+					arguments = append(arguments, argument{name.Value, value.Value})
+				}
+			}
+		}
+	}
+	return arguments
+}
+
+// ProviderID returns the value of --provider-id the user gave the kubelet, in kubeadm's nodeRegistration or in
+// /etc/default/kubelet. It wins over the provider's, and ok is false when the user gave none.
+func (c Config) ProviderID() (id string, ok bool) {
+	for _, arg := range c.kubeletExtraArgs() {
+		if arg.name == "provider-id" {
+			id, ok = arg.value, true
+		}
+	}
+	for _, file := range c.Files {
+		if file.Path != kubeletDefaults {
+			continue
+		}
+		for _, match := range providerIDFlag.FindAllSubmatch(file.Content, -1) {
+			id, ok = string(match[1]), true
+		}
+	}
+	return id, ok
+}
+
+func lines(values []string) string {
+	var out strings.Builder
+	for _, value := range values {
+		out.WriteString(value + "\n")
+	}
+	return out.String()
+}

@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxMessage bounds a message: conditions are read by people and kept in etcd.
+	maxMessage = 1024
+	// messageLines is how many lines of a log a message repeats.
+	messageLines = 10
+)
+
+// Message says in at most 1 KiB how the bootstrap stands: the step, the exit code and the last lines of the log, with
+// the secrets (see [Config.Secrets]) and everything that looks like one removed.
+func (r Result) Message(secrets ...string) string {
+	switch r.State {
+	case NotStarted:
+		return "The node has not begun to bootstrap"
+	case Started:
+		return r.progress()
+	case Done:
+		return "The node bootstrapped"
+	case Failed:
+		code := "an unknown exit code"
+		if r.ExitCode >= 0 {
+			code = fmt.Sprintf("exit code %d", r.ExitCode)
+		}
+		return withLog(fmt.Sprintf("Bootstrap failed at %s with %s", r.stepOrStart(), code), r.LogTail, secrets)
+	case Interrupted:
+		return withLog(fmt.Sprintf("The node stopped while it bootstrapped, at %s", r.stepOrStart()), r.LogTail, secrets)
+	default:
+		return "The state of the bootstrap is unknown"
+	}
+}
+
+func (r Result) progress() string {
+	message := "The node bootstraps, at " + r.stepOrStart()
+	if r.KubernetesUp {
+		message += "; Kubernetes is up"
+	}
+	return message
+}
+
+func (r Result) stepOrStart() string {
+	if r.Step == "" {
+		return "its start"
+	}
+	return r.Step
+}
+
+// withLog appends the end of a log that is left after redaction and fits. The whole log is redacted first: a secret
+// that spans lines is not recognised in a part of it.
+func withLog(head, log string, secrets []string) string {
+	log = strings.Map(printable, Redact(log, secrets...))
+	var kept []string
+	for line := range strings.SplitSeq(log, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			kept = append(kept, line)
+		}
+	}
+	kept = kept[max(0, len(kept)-messageLines):]
+	tail := strings.Join(kept, "\n")
+	if tail == "" {
+		return head
+	}
+	head += "; its last lines: "
+	if room := maxMessage - len(head); len(tail) > room {
+		const mark = "…"
+		cut := len(tail) - room + len(mark)
+		for cut < len(tail) && !utf8.RuneStart(tail[cut]) {
+			cut++
+		}
+		tail = mark + tail[cut:]
+	}
+	return head + tail
+}
+
+// printable drops control characters, which terminals would carry out.
+func printable(r rune) rune {
+	if r == '\t' {
+		return ' '
+	}
+	if r != '\n' && isControl(r) {
+		return -1
+	}
+	return r
+}

@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// commands reads bootcmd and runcmd. An empty entry keeps its place, so that indexes are those of the user's list.
+func (p *parser) commands(module entry) ([]Command, error) {
+	items, err := p.list(module.value, module.key)
+	if err != nil {
+		return nil, err
+	}
+	commands := make([]Command, 0, len(items))
+	for i, item := range items {
+		command, err := p.command(item, fmt.Sprintf("%s[%d]", module.key, i))
+		if err != nil {
+			return nil, err
+		}
+		commands = append(commands, command)
+	}
+	return commands, nil
+}
+
+func (p *parser) command(item *yaml.Node, path string) (Command, error) {
+	switch {
+	case isNull(item):
+		return Command{}, nil
+	case item.Kind == yaml.ScalarNode:
+		if tag := item.ShortTag(); tag != "!!str" {
+			return Command{}, p.invalid(item, "%s is neither a string nor a list", path)
+		}
+		shell, err := p.text(item, path)
+		return Command{Shell: shell}, err
+	case item.Kind != yaml.SequenceNode:
+		return Command{}, p.invalid(item, "%s is neither a string nor a list", path)
+	}
+	var args []string
+	for _, node := range item.Content {
+		arg, err := p.text(node, path)
+		if err != nil {
+			return Command{}, err
+		}
+		args = append(args, arg)
+	}
+	return Command{Args: args}, nil
+}
+
+// files reads write_files.
+func (p *parser) files(module entry) ([]File, error) {
+	items, err := p.list(module.value, module.key)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]File, 0, len(items))
+	for i, item := range items {
+		file, err := p.file(item, fmt.Sprintf("%s[%d]", module.key, i))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+func (p *parser) file(item *yaml.Node, name string) (File, error) {
+	entries, err := p.mapping(item, name)
+	if err != nil {
+		return File{}, err
+	}
+	var file File
+	var encoding, content string
+	for _, e := range entries {
+		field := name + "." + e.key
+		switch e.key {
+		case "path":
+			file.Path, err = p.line(e.value, field)
+		case "owner":
+			file.Owner, err = p.owner(e.value, field)
+		case "permissions":
+			file.Mode, err = p.permissions(e.value, field)
+		case "append":
+			file.Append, err = p.flag(e.value, field)
+		case "defer":
+			file.Defer, err = p.flag(e.value, field)
+		case "encoding":
+			encoding, err = p.line(e.value, field)
+		case "content":
+			content, err = p.content(e.value, field)
+		default:
+			p.refuse(field)
+		}
+		if err != nil {
+			return File{}, err
+		}
+	}
+	if file.Content, err = decode(content, encoding); err != nil {
+		return File{}, p.invalid(item, "%s.content: %s", name, err)
+	}
+	if file.Path == "" || strings.HasSuffix(file.Path, "/") {
+		return File{}, p.invalid(item, "%s.path does not name a file", name)
+	}
+	file.Path = path.Clean("/" + file.Path)
+	return file, nil
+}
+
+// permissions reads octal permission bits, quoted or not.
+func (p *parser) permissions(node *yaml.Node, field string) (uint32, error) {
+	text, err := p.line(node, field)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	mode, err := strconv.ParseUint(strings.TrimPrefix(text, "0o"), 8, 32)
+	if err != nil || mode > 0o7777 {
+		return 0, p.invalid(node, "%s is not an octal mode", field)
+	}
+	return uint32(mode), nil
+}
+
+func (p *parser) owner(node *yaml.Node, field string) (string, error) {
+	owner, err := p.line(node, field)
+	if err != nil || owner == "" {
+		return "", err
+	}
+	user, group, _ := strings.Cut(owner, ":")
+	if user == "" || !validAccount(user) || group != "" && !validAccount(group) {
+		return "", p.invalid(node, "%s is not user:group", field)
+	}
+	return strings.TrimSuffix(owner, ":"), nil
+}
+
+// decode undoes a write_files encoding. Its errors do not quote the content.
+func decode(content, encoding string) ([]byte, error) {
+	var encoded, compressed bool
+	switch strings.ToLower(strings.TrimSpace(encoding)) {
+	case "", "text/plain", "none":
+		return []byte(content), nil
+	case "b64", "base64":
+		encoded = true
+	case "gz", "gzip":
+		compressed = true
+	case "gz+base64", "gzip+base64", "gz+b64", "gzip+b64":
+		encoded, compressed = true, true
+	default:
+		return nil, errors.New("the encoding is none of none, b64, base64, gz, gzip, gz+b64, gz+base64, gzip+b64, gzip+base64")
+	}
+	data := []byte(content)
+	if encoded {
+		decoded, err := decodeBase64(content)
+		if err != nil {
+			return nil, errors.New("it is not valid base64")
+		}
+		data = decoded
+	}
+	if !compressed {
+		return data, nil
+	}
+	return gunzip(data)
+}
+
+func decodeBase64(content string) ([]byte, error) {
+	text := strings.TrimRight(withoutSpace(content), "=")
+	return base64.RawStdEncoding.DecodeString(text)
+}

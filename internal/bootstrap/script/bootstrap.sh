@@ -1,0 +1,264 @@
+#!/bin/sh
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Bootstraps this node once: walks the steps beside it, in order, and keeps a record of how that went. It holds nothing
+# of the user's: every path, name and command lies in a file of its own and is read as data.
+#
+#   bootstrap               run by the unit: look at the record, run the steps, write the end down, remove the secrets
+#   bootstrap steps         run all steps; ends with the exit code of the first that fails
+#   bootstrap before NAME   note that the command NAME is next
+#
+# POSIX sh, and of the node only coreutils, getent and, for users, the passwd package.
+
+set -u
+
+base=${0%/*}
+# Only tests set this: they run the script without a node.
+root=${CLUSTER_API_BOOTSTRAP_ROOT-}
+home=$root/var/lib/cluster-api-bootstrap
+record=$home/record
+log=$home/log
+sentinel=$root/run/cluster-api/bootstrap-success.complete
+kubelet=$root/etc/default/kubelet
+
+# put NAME VALUE writes a file of the record in one move, so that it is never seen half written.
+put() {
+  printf '%s\n' "$2" >"$record/.next" && mv -f -- "$record/.next" "$record/$1"
+}
+
+# put_log_tail keeps the end of the log. What the log says about commands before the last is rarely of use.
+put_log_tail() {
+  { tail -n 50 -- "$log" | tail -c 8192; } >"$record/.next" 2>/dev/null
+  mv -f -- "$record/.next" "$record/state.log-tail"
+}
+
+# The names of the record begin with "state" for a reason: an archive is made in the order of names, so that state is
+# read first, and what belongs to an end was written before it.
+state() {
+  [ -e "$record/state" ] || return 0
+  read -r value <"$record/state" || value=
+  # Cut off by a crash: it had begun.
+  printf '%s' "${value:-started}"
+}
+
+# The contract's signal lies in a tmpfs, where no archive download sees it.
+note_sentinel() {
+  if [ -e "$sentinel" ] && [ ! -e "$record/state.kubernetes-up" ]; then
+    put state.kubernetes-up true
+  fi
+}
+
+clean_up() {
+  # The steps first: as long as anything is left of them, the script is there to remove it at the next boot.
+  rm -rf -- "$base/steps" && rm -rf -- "$base"
+}
+
+begin() {
+  put state.step "$1"
+  printf 'bootstrap: %s\n' "$1"
+}
+
+start() {
+  umask 077
+  mkdir -p -- "$record" || exit
+  case $(state) in
+  '') ;;
+  done | failed | interrupted)
+    clean_up
+    exit
+    ;;
+  *)
+    # Booted in the middle of it. kubeadm does not survive being run twice, so that somebody else has to decide.
+    put_log_tail
+    put state interrupted && clean_up
+    exit 1
+    ;;
+  esac
+
+  put state started || exit
+  /bin/sh "$0" steps 3>&1 >>"$log" 2>&1 </dev/null
+  code=$?
+  note_sentinel
+  if [ "$code" -eq 0 ]; then
+    put state 'done' || exit
+  else
+    put state.exit-code "$code"
+    put_log_tail
+    put state failed || exit
+  fi
+  clean_up || exit
+  exit "$code"
+}
+
+steps() {
+  # The log is written directly, so that its end is complete when a step fails; the journal gets a copy.
+  tail -n +1 -s 0.2 -f --pid=$$ -- "$log" >&3 2>/dev/null 3>&- &
+  exec 3>&-
+  umask 022
+  read -r INSTANCE_ID <"$base/instance-id"
+  CLUSTER_API_BOOTSTRAP=$base
+  export INSTANCE_ID CLUSTER_API_BOOTSTRAP
+  for step in "$base"/steps/*; do
+    [ -d "$step" ] || continue
+    case $step in
+    *-file) begin_step && put_file ;;
+    *-user) begin_step && make_user ;;
+    *-commands) /bin/sh "$step/run" ;;
+    *) false ;;
+    esac || exit
+  done
+}
+
+begin_step() {
+  read -r name <"$step/step" && begin "$name"
+}
+
+put_file() {
+  IFS= read -r path <"$step/path" || return
+  read -r owner <"$step/owner" || return
+  read -r mode <"$step/mode" || return
+  make_parent "$root$path" || return
+  write_file "$step/content" "$root$path" || return
+  # In this order: a change of owner takes set-uid away.
+  chown -- "$owner" "$root$path" && chmod -- "$mode" "$root$path"
+}
+
+# write_file writes through links and into bind mounts, as cloud-init does; a new file is nobody else's until it has
+# its owner and mode.
+write_file() (
+  umask 077
+  if [ -e "$step/append" ]; then
+    cat -- "$1" >>"$2"
+  else
+    cat -- "$1" >"$2"
+  fi
+)
+
+make_parent() {
+  parent=${1%/*}
+  [ -z "$parent" ] || [ -d "$parent" ] || mkdir -p -- "$parent"
+}
+
+make_user() {
+  read -r user <"$step/user" || return
+  while IFS= read -r group; do
+    getent group "$group" >/dev/null || groupadd -- "$group" || return
+  done <"$step/groups"
+  if ! getent passwd "$user" >/dev/null; then
+    set --
+    while IFS= read -r option; do
+      set -- "$@" "$option"
+    done <"$step/options"
+    useradd "$@" -- "$user" || return
+    if [ -e "$step/password-created" ]; then
+      chpasswd --encrypted <"$step/password-created" || return
+    fi
+  fi
+  if [ -e "$step/password-hash" ]; then
+    chpasswd --encrypted <"$step/password-hash" || return
+  fi
+  if [ -e "$step/password" ]; then
+    chpasswd <"$step/password" || return
+  fi
+  if [ -e "$step/lock" ]; then
+    passwd --lock "$user" >/dev/null || return
+  fi
+  add_sudo_rules && add_ssh_keys
+}
+
+add_sudo_rules() {
+  [ -e "$step/sudo" ] || return 0
+  rules=$root/etc/sudoers.d/90-cloud-init-users
+  (umask 027 && mkdir -p -- "${rules%/*}") && cat -- "$step/sudo" >>"$rules" && chmod -- 0440 "$rules"
+}
+
+add_ssh_keys() {
+  [ -e "$step/ssh-keys" ] || return 0
+  directory=$(getent passwd "$user" | cut -d : -f 6) || return
+  [ -n "$directory" ] || return
+  directory=$root$directory/.ssh
+  mkdir -p -- "$directory" && cat -- "$step/ssh-keys" >>"$directory/authorized_keys" &&
+    chown -R -- "$user:" "$directory" && chmod -- 0700 "$directory" && chmod -- 0600 "$directory/authorized_keys"
+}
+
+# before notes the command that is next. The kubelet's flags are looked at each time, since any command may have written
+# the file they are in.
+before() {
+  note_sentinel
+  merge_kubelet_flags || exit
+  begin "$1"
+}
+
+# read_kubelet_args sets args to what systemd makes of the last KUBELET_EXTRA_ARGS in the file, and quote to the quotes
+# it is in.
+read_kubelet_args() {
+  args='' quote='' whole=''
+  [ -e "$kubelet" ] || return 0
+  while read -r line || [ -n "$line" ]; do
+    whole=$whole$line
+    case $whole in
+    *\\)
+      whole=${whole%\\}
+      continue
+      ;;
+    KUBELET_EXTRA_ARGS=*) args=${whole#*=} ;;
+    esac
+    whole=''
+  done <"$kubelet"
+  case $args in
+  \"*\") quote='"' ;;
+  \'*\') quote="'" ;;
+  *) return 0 ;;
+  esac
+  args=${args#?}
+  args=${args%?}
+}
+
+# given says whether the user's args hold the flag: the same key of a flag with pairs, or any value of another.
+given() {
+  pair=${1#*=}
+  case $1 in
+  *=*=*) case " $args" in *" ${1%%=*}"*"${pair%%=*}="*) return 0 ;; esac ;;
+  *) case " $args " in *" ${1%%=*}="* | *" ${1%%=*} "*) return 0 ;; esac ;;
+  esac
+  return 1
+}
+
+# merge_kubelet_flags adds what is missing in a last line of its own: the last assignment counts, and what the user or
+# the image wrote stays as it is.
+merge_kubelet_flags() {
+  [ -s "$base/kubelet-flags" ] || return 0
+  read_kubelet_args || return
+  added=''
+  while IFS= read -r flag; do
+    given "$flag" || added="$added $flag"
+  done <"$base/kubelet-flags"
+  [ -n "$added" ] || return 0
+  merged=$args$added
+  # The image's file may end without a line break.
+  if [ -s "$kubelet" ] && [ -n "$(tail -c 1 -- "$kubelet")" ]; then
+    echo >>"$kubelet" || return
+  fi
+  mkdir -p -- "${kubelet%/*}" && printf '%s\n' "KUBELET_EXTRA_ARGS=$quote${merged# }$quote" >>"$kubelet"
+}
+
+# The whole script is read before it begins: it removes itself.
+case ${1-start} in
+start) start ;;
+steps) steps ;;
+before) before "$2" ;;
+*) exit 64 ;;
+esac
+exit

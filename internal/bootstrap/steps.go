@@ -1,0 +1,240 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	defaultOwner = "root:root"
+	defaultMode  = 0o644
+)
+
+// step is one directory of the archive that the script carries out. What it is follows from the end of its name.
+type step struct {
+	kind  string
+	files []stepFile
+}
+
+type stepFile struct {
+	name    string
+	content []byte
+}
+
+func (s *step) directory(index int) string {
+	return fmt.Sprintf("%05d-%s", index, s.kind)
+}
+
+func (s *step) put(name, content string) {
+	s.files = append(s.files, stepFile{name: name, content: []byte(content)})
+}
+
+// plan orders everything into steps: the provider's part, then the user's in cloud-init's order.
+func plan(in Input) ([]step, error) {
+	var p planner
+	p.putFiles("provider_files", in.Files, nil)
+	p.commands("provider_commands", in.Commands)
+	p.commands("bootcmd", in.Config.BootCommands)
+	p.putFiles("write_files", in.Config.Files, func(f File) bool { return !f.Defer })
+	p.users(in.Config.Users)
+	p.putFiles("write_files", in.Config.Files, func(f File) bool { return f.Defer })
+	p.commands("runcmd", in.Config.Commands)
+	return p.steps, p.err
+}
+
+// planner collects steps and the first error.
+type planner struct {
+	steps []step
+	err   error
+}
+
+// line is a value that must stay on its line of a step's file.
+func (p *planner) line(step, value string) string {
+	if p.err == nil && strings.ContainsFunc(value, isControl) {
+		p.err = fmt.Errorf("%s holds a value with a control character", step)
+	}
+	return value + "\n"
+}
+
+// check notes an error about a step. The value itself is not quoted: it may be the user's.
+func (p *planner) check(ok bool, step, problem string) {
+	if p.err == nil && !ok {
+		p.err = fmt.Errorf("%s: %s", step, problem)
+	}
+}
+
+func (p *planner) putFiles(list string, files []File, wanted func(File) bool) {
+	for i, file := range files {
+		if wanted != nil && !wanted(file) {
+			continue
+		}
+		name := fmt.Sprintf("%s[%d]", list, i)
+		p.check(strings.HasPrefix(file.Path, "/") && !strings.HasSuffix(file.Path, "/"), name, "path names no file")
+		owner, mode := file.Owner, file.Mode
+		if owner == "" {
+			owner = defaultOwner
+		}
+		if mode == 0 {
+			mode = defaultMode
+		}
+		s := step{kind: "file"}
+		s.put("step", name+"\n")
+		s.put("path", p.line(name, file.Path))
+		s.put("owner", p.line(name, owner))
+		s.put("mode", fmt.Sprintf("%04o\n", mode&0o7777))
+		if file.Append {
+			s.put("append", "")
+		}
+		s.files = append(s.files, stepFile{name: "content", content: file.Content})
+		p.steps = append(p.steps, s)
+	}
+}
+
+// commands makes one step of a list of commands: they share one shell, so that cd, export and functions last, as in
+// the one script cloud-init makes of them. Each lies in a file of its own that the shell reads, so that a command's
+// quotes end with it, and the shell ends with the first command that fails.
+func (p *planner) commands(list string, commands []Command) {
+	if len(commands) == 0 {
+		return
+	}
+	s := step{kind: "commands"}
+	directory := "$CLUSTER_API_BOOTSTRAP/steps/" + s.directory(len(p.steps))
+	var run strings.Builder
+	for i, command := range commands {
+		name := fmt.Sprintf("%s[%d]", list, i)
+		text := command.shell()
+		p.check(!strings.ContainsRune(text, 0), name, "holds a NUL character")
+		if text == "" {
+			continue
+		}
+		file := fmt.Sprintf("%05d", i)
+		s.put(file, text+"\n")
+		fmt.Fprintf(&run, "/bin/sh \"$CLUSTER_API_BOOTSTRAP/bootstrap\" before '%s' || exit\n", name)
+		fmt.Fprintf(&run, ". \"%s/%s\"\n", directory, file)
+		run.WriteString("CLUSTER_API_BOOTSTRAP_CODE=$?; [ \"$CLUSTER_API_BOOTSTRAP_CODE\" -eq 0 ] || " +
+			"exit \"$CLUSTER_API_BOOTSTRAP_CODE\"\n")
+	}
+	s.put("run", run.String())
+	p.steps = append(p.steps, s)
+}
+
+// shell returns the command as shell script; a list is quoted word by word.
+func (c Command) shell() string {
+	if len(c.Args) == 0 {
+		return c.Shell
+	}
+	words := make([]string, 0, len(c.Args))
+	for _, arg := range c.Args {
+		words = append(words, quote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote makes one word of the shell of s, whatever it holds.
+func quote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func (p *planner) users(users []User) {
+	for i, user := range users {
+		if user.Name == "" {
+			continue
+		}
+		name := fmt.Sprintf("users[%d]", i)
+		p.check(validAccount(user.Name), name, "name is not a user's name")
+		s := step{kind: "user"}
+		s.put("step", name+"\n")
+		s.put("user", p.line(name, user.Name))
+		var groups strings.Builder
+		for _, group := range user.allGroups() {
+			p.check(validAccount(group), name, "holds what is not a group's name")
+			groups.WriteString(p.line(name, group))
+		}
+		s.put("groups", groups.String())
+		var options strings.Builder
+		for _, option := range user.options() {
+			options.WriteString(p.line(name, option))
+		}
+		s.put("options", options.String())
+		p.secrets(&s, name, user)
+		p.steps = append(p.steps, s)
+	}
+}
+
+// secrets puts what gives access to an account. Passwords are read from files by chpasswd: arguments can be seen by
+// every process.
+func (p *planner) secrets(s *step, name string, user User) {
+	password := func(file, value string) {
+		if value != "" {
+			s.put(file, p.line(name, user.Name+":"+value))
+		}
+	}
+	password("password-created", user.PasswordHash)
+	password("password-hash", user.NewPasswordHash)
+	password("password", user.NewPassword)
+	if !user.UnlockPassword {
+		s.put("lock", "")
+	}
+	each := func(file, prefix string, values []string) {
+		var text strings.Builder
+		for _, value := range values {
+			text.WriteString(p.line(name, prefix+value))
+		}
+		if text.Len() > 0 {
+			s.put(file, text.String())
+		}
+	}
+	each("sudo", user.Name+" ", user.Sudo)
+	each("ssh-keys", "", user.SSHAuthorizedKeys)
+}
+
+func (u User) allGroups() []string {
+	if u.PrimaryGroup == "" {
+		return u.Groups
+	}
+	return append([]string{u.PrimaryGroup}, u.Groups...)
+}
+
+// options are the arguments of useradd, each with its value in one word, so that no value can be taken for a flag.
+func (u User) options() []string {
+	var options []string
+	add := func(flag, value string) {
+		if value != "" {
+			options = append(options, flag+"="+value)
+		}
+	}
+	add("--comment", u.Gecos)
+	add("--home-dir", u.HomeDir)
+	add("--shell", u.Shell)
+	add("--uid", u.UID)
+	add("--gid", u.PrimaryGroup)
+	add("--groups", strings.Join(u.Groups, ","))
+	add("--expiredate", u.ExpireDate)
+	add("--inactive", u.Inactive)
+	if u.System {
+		options = append(options, "--system")
+	}
+	if u.NoUserGroup {
+		options = append(options, "--no-user-group")
+	}
+	if u.NoCreateHome || u.System {
+		return append(options, "--no-create-home")
+	}
+	return append(options, "--create-home")
+}
