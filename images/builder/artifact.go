@@ -1,0 +1,198 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// artifact is one step of a build: a directory of files made from files, values
+// and other artifacts, and from nothing else.
+type artifact struct {
+	name string
+	// needs are the artifacts whose directories this one reads.
+	needs []*artifact
+	// recipe names the builder's own source files that say how it is made.
+	recipe []string
+	// files are paths of the inputs on this machine.
+	files []string
+	// values are inputs that are not files: versions, flags, package lists.
+	values []string
+	// build fills the empty directory w.dir.
+	build func(ctx context.Context, w *workspace) error
+
+	once   sync.Once
+	result result
+}
+
+type result struct {
+	key, dir string
+	err      error
+}
+
+// workspace is what an artifact is built with.
+type workspace struct {
+	*builder
+	name string
+	// dir becomes the artifact; scratch is thrown away.
+	dir, scratch string
+	// start is when the work began, after any wait for others.
+	start time.Time
+}
+
+// of is the path of a file of an artifact that is already built.
+func (w *workspace) of(a *artifact, elements ...string) string {
+	return filepath.Join(append([]string{a.result.dir}, elements...)...)
+}
+
+// say prints a line of progress of this artifact.
+func (w *workspace) say(format string, arguments ...any) {
+	w.builder.say(w.name, format, arguments...)
+}
+
+// resolve returns the artifact's directory, building it and what it needs
+// where the cache does not have it.
+func (b *builder) resolve(ctx context.Context, a *artifact) (string, error) {
+	a.once.Do(func() { a.result = b.resolveOnce(ctx, a) })
+	return a.result.dir, a.result.err
+}
+
+func (b *builder) resolveOnce(ctx context.Context, a *artifact) result {
+	group, groupContext := errgroup.WithContext(ctx)
+	for _, need := range a.needs {
+		group.Go(func() error {
+			_, err := b.resolve(groupContext, need)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return result{err: err}
+	}
+	key, err := b.key(a)
+	if err != nil {
+		return result{err: fmt.Errorf("compute the inputs of %s: %w", a.name, err)}
+	}
+	dir := filepath.Join(b.cache, "artifacts", a.name, key)
+	if _, err := os.Stat(dir); err == nil {
+		return result{key: key, dir: dir}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return result{err: fmt.Errorf("look for %s in the cache: %w", a.name, err)}
+	}
+	if err := b.make(ctx, a, dir); err != nil {
+		return result{err: fmt.Errorf("build %s: %w", a.name, err)}
+	}
+	return result{key: key, dir: dir}
+}
+
+// make builds into a temporary directory and renames it, so that what is in
+// the cache is whole, and drops the artifact's older versions.
+func (b *builder) make(ctx context.Context, a *artifact, dir string) error {
+	b.markBuilt()
+	scratch, err := os.MkdirTemp(b.scratch, a.name+"-")
+	if err != nil {
+		return fmt.Errorf("create scratch directory: %w", err)
+	}
+	defer func() { b.cleanUp(a.name, os.RemoveAll(scratch)) }()
+	w := &workspace{builder: b, name: a.name, dir: filepath.Join(scratch, "out"), scratch: filepath.Join(scratch, "tmp"), start: time.Now()}
+	for _, directory := range []string{w.dir, w.scratch, filepath.Dir(dir)} {
+		if err := os.MkdirAll(directory, 0o755); err != nil {
+			return fmt.Errorf("create directory: %w", err)
+		}
+	}
+	if err := a.build(ctx, w); err != nil {
+		return err
+	}
+	if err := os.Rename(w.dir, dir); err != nil {
+		return fmt.Errorf("move into the cache: %w", err)
+	}
+	b.say(a.name, "done in %.1fs", time.Since(w.start).Seconds())
+	return prune(filepath.Dir(dir), filepath.Base(dir))
+}
+
+// prune removes all but one version of an artifact: sizes are in gigabytes,
+// and what an older checkout needs again is quickly made from Go's own cache.
+func prune(versions, keep string) error {
+	entries, err := os.ReadDir(versions)
+	if err != nil {
+		return fmt.Errorf("list cached versions: %w", err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == keep {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(versions, entry.Name())); err != nil {
+			return fmt.Errorf("remove cached version: %w", err)
+		}
+	}
+	return nil
+}
+
+// key is a hash over everything that goes into an artifact. Lists of needs and
+// values keep their order, since it can matter; files do not.
+func (b *builder) key(a *artifact) (string, error) {
+	digest := sha256.New()
+	field := func(kind, value string) { fmt.Fprintf(digest, "%s %d %s\n", kind, len(value), value) }
+	field("artifact", a.name)
+	for _, need := range a.needs {
+		field("need "+need.name, need.result.key)
+	}
+	for _, value := range a.values {
+		field("value", value)
+	}
+	for _, name := range a.recipe {
+		text, err := sources.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("read recipe: %w", err)
+		}
+		field("recipe "+name, string(text))
+	}
+	files := slices.Sorted(slices.Values(a.files))
+	for _, file := range files {
+		sum, err := sumFile(file)
+		if err != nil {
+			return "", err
+		}
+		// The base name and not the path: clones share the cache.
+		field("file "+filepath.Base(file), sum)
+	}
+	return hex.EncodeToString(digest.Sum(nil))[:20], nil
+}
+
+func sumFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("open input: %w", err)
+	}
+	defer func() { _ = file.Close() }() // only read
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return "", fmt.Errorf("read input %s: %w", path, err)
+	}
+	return hex.EncodeToString(digest.Sum(nil)), nil
+}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// pausePath is where Kubernetes' module has the source of the pause program.
+const pausePath = "build/pause/linux/pause.c"
+
+// podImages are the images that kubeadm asks for, by the names it prints, the
+// one that kind's configuration of containerd asks for, and the Pod network's.
+func podImages(ctx context.Context, w *workspace, c *components, userland, static, pause *artifact) ([]podImage, error) {
+	list := command{args: []string{
+		w.of(c.kubernetes, "kubeadm"), "config", "images", "list", "--kubernetes-version", c.kubernetesVersion,
+	}}
+	output, err := list.output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	images := []podImage{{
+		names: []string{flannelReference(w.builder)}, base: userland, source: c.flannel,
+		program: "flanneld", path: "opt/bin/flanneld",
+		config: v1.Config{Env: []string{defaultPath}, Entrypoint: []string{"/opt/bin/flanneld"}},
+	}}
+	for _, reference := range strings.Fields(output) {
+		image, err := podImageFor(reference, c, userland, static, pause)
+		if err != nil {
+			return nil, err
+		}
+		if image.source == pause {
+			sandbox, err := kindSandboxImage(ctx, w)
+			if err != nil {
+				return nil, err
+			}
+			image.names = append(image.names, sandbox)
+		}
+		images = append(images, image)
+	}
+	return images, nil
+}
+
+const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// podImageFor knows the images of kubeadm by the last part of their names.
+func podImageFor(reference string, c *components, userland, static, pause *artifact) (podImage, error) {
+	program, _, _ := strings.Cut(path.Base(reference), ":")
+	image := podImage{
+		names: []string{reference}, base: static, source: c.kubernetes,
+		program: program, path: "usr/local/bin/" + program,
+		config: v1.Config{Env: []string{defaultPath}},
+	}
+	switch program {
+	case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
+	case "kube-proxy":
+		image.base = userland
+	case "etcd":
+		image.source = c.etcd
+	case "coredns":
+		image.source, image.path = c.coredns, "coredns"
+		image.config.Entrypoint = []string{"/coredns"}
+	case "pause":
+		image.base, image.source, image.path = nil, pause, "pause"
+		image.config.Entrypoint = []string{"/pause"}
+		image.config.User = "65535:65535"
+	default:
+		return podImage{}, fmt.Errorf("kubeadm wants an image %s that nothing here builds", reference)
+	}
+	return image, nil
+}
+
+func kindSandboxImage(ctx context.Context, w *workspace) (string, error) {
+	base, err := w.kindBase(ctx)
+	if err != nil {
+		return "", err
+	}
+	config, err := os.ReadFile(filepath.Join(base, "files/etc/containerd/config.toml"))
+	if err != nil {
+		return "", fmt.Errorf("read kind's configuration of containerd: %w", err)
+	}
+	return sandboxImage(string(config))
+}
+
+// pauseProgram is Kubernetes' own, in C: one runs for every Pod.
+func pauseProgram(kubernetesVersion string) *artifact {
+	return &artifact{
+		name: "pause", recipe: []string{"controlplane.go"}, values: []string{kubernetesVersion},
+		build: func(ctx context.Context, w *workspace) error {
+			if err := w.prepareHost(ctx); err != nil {
+				return err
+			}
+			module, err := w.moduleDir(ctx, "kubernetes", kubernetesModule)
+			if err != nil {
+				return err
+			}
+			return command{args: []string{
+				"gcc", "-Os", "-Wall", "-Werror", "-static", "-s", "-DVERSION=" + kubernetesVersion,
+				"-o", filepath.Join(w.dir, "pause"), filepath.Join(module, pausePath),
+			}}.run(ctx)
+		},
+	}
+}

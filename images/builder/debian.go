@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// debianSuite is the release that all images are made of. What differs from
+// the release of kind's image stands in differences.go.
+const debianSuite = "bookworm"
+
+// sourcesDirectory is where apt's configuration lies on this machine.
+const sourcesDirectory = "/etc/apt"
+
+// findMirror returns the mirror that this machine takes the suite from, or ""
+// for debootstrap's own choice.
+func findMirror(directory fs.FS, suite string) (string, error) {
+	var mirror string
+	err := fs.WalkDir(directory, ".", func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || mirror != "" {
+			return nil
+		}
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		extension := filepath.Ext(path)
+		if filepath.Base(path) != "sources.list" && filepath.Dir(path) != "sources.list.d" ||
+			extension != ".list" && extension != ".sources" {
+			return nil
+		}
+		text, err := fs.ReadFile(directory, path)
+		if err != nil {
+			return err
+		}
+		if extension == ".list" {
+			mirror = mirrorOfLines(string(text), suite)
+		} else {
+			mirror = mirrorOfStanzas(string(text), suite)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the configuration of apt: %w", err)
+	}
+	return mirror, nil
+}
+
+// mirrorOfLines reads the one-line style: deb [options] uri suite components.
+func mirrorOfLines(text, suite string) string {
+	for line := range strings.Lines(text) {
+		if _, after, found := strings.Cut(line, "]"); found && strings.HasPrefix(line, "deb ") {
+			line = "deb " + after
+		}
+		fields := strings.Fields(line)
+		if len(fields) > 3 && fields[0] == "deb" && fields[2] == suite && slices.Contains(fields[3:], "main") {
+			return fields[1]
+		}
+	}
+	return ""
+}
+
+// mirrorOfStanzas reads the deb822 style.
+func mirrorOfStanzas(text, suite string) string {
+	for stanza := range strings.SplitSeq(text, "\n\n") {
+		fields := controlFields(stanza)
+		uris := strings.Fields(fields["uris"])
+		if slices.Contains(strings.Fields(fields["types"]), "deb") && len(uris) > 0 &&
+			slices.Contains(strings.Fields(fields["suites"]), suite) &&
+			slices.Contains(strings.Fields(fields["components"]), "main") {
+			return uris[0]
+		}
+	}
+	return ""
+}
+
+// controlFields parses a stanza of Debian's control format; keys in lower case,
+// continued lines joined by spaces.
+func controlFields(stanza string) map[string]string {
+	fields := map[string]string{}
+	var key string
+	scanner := bufio.NewScanner(strings.NewReader(stanza))
+	scanner.Buffer(nil, 1<<20) // descriptions and lists of files are long
+	for scanner.Scan() {
+		line := scanner.Text()
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
+			fields[key] += " " + strings.TrimSpace(line)
+			continue
+		}
+		name, value, found := strings.Cut(line, ":")
+		if !found {
+			continue
+		}
+		key = strings.ToLower(name)
+		fields[key] = strings.TrimSpace(value)
+	}
+	return fields
+}
+
+// debootstrap's arguments; directory gets the root file system.
+func debootstrap(mode []string, packages []string, directory, mirror string) command {
+	args := append([]string{"debootstrap", "--variant=minbase", "--include=" + strings.Join(packages, ",")}, mode...)
+	args = append(args, debianSuite, directory)
+	if mirror != "" {
+		args = append(args, mirror)
+	}
+	return command{
+		args: args, env: []string{"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"},
+		hint: "If packages could not be fetched: is the Debian mirror reachable? debootstrap honours http_proxy; " +
+			"its own record is debootstrap/debootstrap.log in the directory it names.",
+	}
+}
+
+// debsArtifact fetches the packages of all images, with all they depend on.
+func debsArtifact(packages []string) *artifact {
+	return &artifact{
+		name:   "debs",
+		recipe: []string{"debian.go"},
+		values: packages,
+		build: func(ctx context.Context, w *workspace) error {
+			if err := w.prepareHost(ctx); err != nil {
+				return err
+			}
+			mirror, err := findMirror(os.DirFS(sourcesDirectory), debianSuite)
+			if err != nil {
+				return err
+			}
+			w.say("fetching %d Debian packages and what they depend on", len(packages))
+			root := filepath.Join(w.scratch, "root")
+			if err := debootstrap([]string{"--download-only"}, packages, root, mirror).run(ctx); err != nil {
+				return err
+			}
+			debs, err := filepath.Glob(filepath.Join(root, "var/cache/apt/archives", "*.deb"))
+			if err != nil {
+				return fmt.Errorf("list fetched packages: %w", err)
+			}
+			for _, deb := range debs {
+				if err := os.Rename(deb, filepath.Join(w.dir, filepath.Base(deb))); err != nil {
+					return fmt.Errorf("keep package: %w", err)
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostPackages are the Debian packages that building needs: the root file
+// systems, the two programs in C (runc in part, pause), and the keys that
+// Debian's packages are checked with.
+func hostPackages() []string {
+	return []string{
+		"ca-certificates", "debian-archive-keyring", "debootstrap",
+		"gcc", "libc6-dev", "libseccomp-dev", "pkg-config", "tar", "xz-utils",
+	}
+}
+
+// prerequisites is the state of the machine's preparation, done once a run and
+// only if there is something to build with it.
+type prerequisites struct {
+	once sync.Once
+	err  error
+}
+
+// prepareHost makes sure that the machine can build root file systems and C.
+func (b *builder) prepareHost(ctx context.Context) error {
+	b.prepared.once.Do(func() { b.prepared.err = b.prepareHostOnce(ctx) })
+	return b.prepared.err
+}
+
+func (b *builder) prepareHostOnce(ctx context.Context) error {
+	if os.Geteuid() != 0 {
+		return errors.New("not root: images are put together with debootstrap and chroot; " +
+			"run this as root, or take the published images from a registry")
+	}
+	var stat unix.Statfs_t
+	if err := unix.Statfs(b.cache, &stat); err != nil {
+		return fmt.Errorf("look at the free space of %s: %w", b.cache, err)
+	}
+	if free := stat.Bavail * uint64(stat.Bsize); free < freeSpace {
+		return fmt.Errorf("%d GB free below %s, building needs %d GB: free some, or set XDG_CACHE_HOME to a larger file system",
+			free>>30, b.cache, freeSpace>>30)
+	}
+	return b.installHostPackages(ctx)
+}
+
+func (b *builder) installHostPackages(ctx context.Context) error {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("no apt-get: images can be built on Debian and Ubuntu; take the published images from a registry: %w", err)
+	}
+	var missing []string
+	for _, name := range hostPackages() {
+		query := command{args: []string{"dpkg-query", "--show", "--showformat", "${db:Status-Status}", name}}
+		// dpkg-query fails for a package it has never heard of.
+		if status, err := query.output(ctx); err != nil || status != "installed" {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	b.say("machine", "Installing %s with apt-get", strings.Join(missing, " "))
+	const hint = "Is a Debian or Ubuntu mirror reachable? Try the command by hand."
+	env := []string{"DEBIAN_FRONTEND=noninteractive"}
+	update := command{args: []string{"apt-get", "update", "--quiet"}, env: env, hint: hint}
+	install := command{
+		args: append([]string{"apt-get", "install", "--yes", "--quiet", "--no-install-recommends"}, missing...),
+		env:  env, hint: hint,
+	}
+	if err := update.run(ctx); err != nil {
+		return err
+	}
+	return install.run(ctx)
+}

@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command builder makes the project's container images on this machine, from
+// Go modules and Debian packages, for places without an image registry.
+//
+//	go run . node haproxy plane registry
+//
+// Every step is an artifact in a cache, found again by a hash over what goes
+// into it: a build with unchanged inputs only compares hashes. Each program is
+// built from its own Go module in a directory beside this one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "images:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, arguments []string) error {
+	flags := flag.NewFlagSet("builder", flag.ContinueOnError)
+	root := flags.String("root", filepath.Join("..", ".."), "directory of the repository")
+	load := flags.Bool("load", false, "load the images into the engine that the docker command reaches, where it has others")
+	flags.Usage = func() {
+		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image>...\nimages: %s\n", strings.Join(imageNames(), " "))
+		flags.PrintDefaults()
+	}
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	names := flags.Args()
+	if len(names) == 0 {
+		names = imageNames()
+	}
+	return buildImages(ctx, *root, names, *load)
+}
+
+func buildImages(ctx context.Context, root string, names []string, load bool) error {
+	for _, name := range names {
+		if !slices.Contains(imageNames(), name) {
+			return fmt.Errorf("no image %q: there are %s", name, strings.Join(imageNames(), ", "))
+		}
+	}
+	start := time.Now()
+	b, err := newBuilder(ctx, root)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	recipes, err := b.recipes(ctx, names)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, name := range names {
+		group.Go(func() error { return b.publish(ctx, name, recipes[name]) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if !b.builtAnything() {
+		b.say("images", "Everything is up to date (%.1fs)", time.Since(start).Seconds())
+	}
+	if load {
+		return b.loadImages(ctx, names)
+	}
+	return nil
+}
+
+// imageNames are the images that can be asked for, in the order of the help.
+func imageNames() []string {
+	return []string{"node", "haproxy", "plane", "registry"}
+}

@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// prefix is of all images built here. With the host part "localhost" their
+// names are the same in Docker and Podman, and no registry is asked for them.
+const prefix = "localhost/capcon/"
+
+func nodeReference(version string) string { return prefix + "node:" + version }
+
+// flannelReference must be the image of templates/cni/flannel.yaml; a test
+// compares them.
+func flannelReference(b *builder) string {
+	version, err := b.moduleVersion("flannel", "github.com/flannel-io/flannel")
+	if err != nil {
+		version = "unknown" // components() has already read the file
+	}
+	return prefix + "flannel:" + version
+}
+
+const (
+	haproxyReference  = prefix + "haproxy:2.6" // the version in Debian bookworm
+	planeReference    = prefix + "plane:dev"
+	registryReference = prefix + "registry:3.0.0"
+)
+
+// recipes are the named images, with all they are made from.
+func (b *builder) recipes(ctx context.Context, names []string) (map[string]*artifact, error) {
+	c, err := b.components()
+	if err != nil {
+		return nil, err
+	}
+	kindVersion, err := b.moduleVersion("builder", kindModule)
+	if err != nil {
+		return nil, err
+	}
+	packages := slices.Concat(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage})
+	slices.Sort(packages)
+	debs := debsArtifact(slices.Compact(packages))
+	static, pause := staticLayer(debs), pauseProgram(c.kubernetesVersion)
+	node := nodeImage(nodeReference(c.kubernetesVersion),
+		nodeRootLayer(debs),
+		nodeProgramsLayer(c),
+		nodeImagesLayer(c, userlandLayer(debs), static, pause, kindVersion),
+		nodeConfigurationLayer(c, kindVersion, filepath.Join(b.root, "templates/cni/flannel.yaml")))
+	images := map[string]*artifact{
+		"node": node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
+	}
+	// Only when asked for: it needs a checkout whose program compiles.
+	if slices.Contains(names, "plane") {
+		if images["plane"], err = b.planeImage(ctx, c, static); err != nil {
+			return nil, err
+		}
+	}
+	return images, nil
+}
+
+// programsImage is an image of static programs in /usr/local/bin.
+type programsImage struct {
+	name, reference string
+	base            *artifact
+	// programs are the artifacts to take programs from, by program.
+	programs map[string]*artifact
+	// extra adds files besides.
+	extra  func(t *tree)
+	config v1.Config
+}
+
+func (p programsImage) artifact() *artifact {
+	names := make([]string, 0, len(p.programs))
+	for name := range p.programs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	needs := []*artifact{p.base}
+	for _, name := range names {
+		if !slices.Contains(needs, p.programs[name]) {
+			needs = append(needs, p.programs[name])
+		}
+	}
+	return &artifact{
+		name: p.name, needs: needs, values: append(names, p.reference),
+		recipe: []string{"recipes.go", "small.go", "layer.go"},
+		build: func(ctx context.Context, w *workspace) error {
+			t := &tree{directory: filepath.Join(w.scratch, "tree")}
+			t.mkdir(".", 0o755)
+			for _, name := range names {
+				t.copy(w.of(p.programs[name], name), "usr/local/bin/"+name, 0o755)
+			}
+			if p.extra != nil {
+				p.extra(t)
+			}
+			if t.err != nil {
+				return fmt.Errorf("write files: %w", t.err)
+			}
+			layer := filepath.Join(w.scratch, layerFile)
+			if err := packLayer(ctx, t.directory, layer); err != nil {
+				return err
+			}
+			return writeImage(w.dir, p.reference, []imageLayer{
+				{w.of(p.base, layerFile), p.base.name}, {layer, p.name},
+			}, p.config)
+		},
+	}
+}

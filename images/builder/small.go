@@ -1,0 +1,197 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// haproxyImage is Debian's haproxy laid out like the stock image: the path of
+// the configuration, the user, the working directory and the entry point.
+func haproxyImage(debs *artifact) *artifact {
+	layer := &artifact{
+		name: "haproxy-root", needs: []*artifact{debs},
+		recipe: []string{"packages.go", "userland.go", "small.go"},
+		values: haproxyPackages(),
+	}
+	layerArtifact(layer, func(ctx context.Context, w *workspace, t *tree) error {
+		if err := unpack(ctx, w.of(debs), haproxyPackages(), t); err != nil {
+			return err
+		}
+		t.mkdir("usr/local/etc/haproxy", 0o755)
+		t.mkdir("var/lib/haproxy", 0o755)
+		t.chown("var/lib/haproxy", 99, 99)
+		t.write("usr/local/bin/docker-entrypoint.sh", haproxyEntrypoint, 0o755)
+		return addSystemFiles(ctx, w.of(debs), t, "haproxy:x:99:99::/var/lib/haproxy:/usr/sbin/nologin\n")
+	})
+	return &artifact{
+		name: "haproxy", needs: []*artifact{layer}, recipe: []string{"small.go", "layer.go"},
+		values: []string{haproxyReference},
+		build: func(_ context.Context, w *workspace) error {
+			return writeImage(w.dir, haproxyReference, []imageLayer{
+				{w.of(layer, layerFile), "haproxy of Debian " + debianSuite},
+			}, v1.Config{
+				Env:        []string{defaultPath},
+				Entrypoint: []string{"docker-entrypoint.sh"},
+				Cmd:        []string{"haproxy", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
+				User:       "haproxy", WorkingDir: "/var/lib/haproxy",
+				// Connections in flight end in order; SIGTERM cuts them.
+				StopSignal: "SIGUSR1",
+			})
+		},
+	}
+}
+
+// haproxyEntrypoint runs haproxy in the foreground with a master process, which
+// a reload by signal needs.
+const haproxyEntrypoint = `#!/bin/sh
+set -eu
+if [ "${1#-}" != "$1" ]; then
+  set -- haproxy "$@"
+fi
+if [ "$1" = haproxy ]; then
+  shift
+  set -- haproxy -W -db "$@"
+fi
+exec "$@"
+`
+
+// registryImage is a registry for the tests; paths as in the stock image.
+func registryImage(c *components, static *artifact) *artifact {
+	return programsImage{
+		name: "registry", reference: registryReference, base: static,
+		programs: map[string]*artifact{"registry": c.registry},
+		extra: func(t *tree) {
+			t.write("etc/distribution/config.yml", registryConfig, 0o644)
+			t.mkdir("var/lib/registry", 0o755)
+		},
+		config: v1.Config{
+			Env: []string{
+				defaultPath,
+				"OTEL_TRACES_EXPORTER=none", // it would look for a collector
+			},
+			Entrypoint:   []string{"/usr/local/bin/registry"},
+			Cmd:          []string{"serve", "/etc/distribution/config.yml"},
+			Volumes:      map[string]struct{}{"/var/lib/registry": {}},
+			ExposedPorts: map[string]struct{}{"5000/tcp": {}},
+		},
+	}.artifact()
+}
+
+const registryConfig = `version: 0.1
+log:
+  fields:
+    service: registry
+storage:
+  filesystem:
+    rootdirectory: /var/lib/registry
+  delete:
+    enabled: true
+http:
+  addr: :5000
+  headers:
+    X-Content-Type-Options: [nosniff]
+health:
+  storagedriver:
+    enabled: true
+    interval: 10s
+    threshold: 3
+`
+
+// planePackage is the management plane's program in the repository's module.
+const planePackage = "./cmd/capcon-plane"
+
+// planeImage is etcd, the API server, the garbage collector's controller
+// manager, and the program that runs them and the providers.
+func (b *builder) planeImage(ctx context.Context, c *components, static *artifact) (*artifact, error) {
+	program, err := b.planeProgram(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return programsImage{
+		name: "plane", reference: planeReference, base: static,
+		programs: map[string]*artifact{
+			"capcon-plane": program, "etcd": c.etcd,
+			"kube-apiserver": c.kubernetes, "kube-controller-manager": c.kubernetes,
+		},
+		config: v1.Config{
+			Env:        []string{"PATH=/usr/local/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},
+			Entrypoint: []string{"/usr/local/bin/capcon-plane"},
+		},
+	}.artifact(), nil
+}
+
+// planeProgram is built in the repository's own module.
+func (b *builder) planeProgram(ctx context.Context) (*artifact, error) {
+	build := program{name: "..", packages: []string{planePackage}, tags: []string{"remote"}}
+	files, err := b.planeFiles(ctx, build)
+	if err != nil {
+		return nil, err
+	}
+	return &artifact{
+		name: "capcon-plane", recipe: []string{"gobuild.go", "small.go"},
+		files:  files,
+		values: append(build.arguments(), append(build.environment(), runtime.Version())...),
+		build: func(ctx context.Context, w *workspace) error {
+			return build.build(ctx, w, w.root)
+		},
+	}, nil
+}
+
+// planeFiles are the files of the repository that the program is compiled from.
+func (b *builder) planeFiles(ctx context.Context, build program) ([]string, error) {
+	list := command{
+		dir: b.root, env: build.environment(),
+		args: []string{
+			"go", "list", "-deps", "-tags", strings.Join(build.tags, ","),
+			"-json=Dir,Standard,Module,GoFiles,EmbedFiles", planePackage,
+		},
+		hint: "The plane's image is built from " + planePackage + " of this repository.",
+	}
+	output, err := list.output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := []string{filepath.Join(b.root, "go.mod"), filepath.Join(b.root, "go.sum")}
+	decoder := json.NewDecoder(strings.NewReader(output))
+	for {
+		var found struct {
+			Dir                 string
+			Module              *struct{ Main bool }
+			GoFiles, EmbedFiles []string
+		}
+		if err := decoder.Decode(&found); err == io.EOF {
+			return files, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read the answer of go list: %w", err)
+		}
+		if found.Module == nil || !found.Module.Main {
+			continue
+		}
+		for _, file := range append(found.GoFiles, found.EmbedFiles...) {
+			files = append(files, filepath.Join(found.Dir, file))
+		}
+	}
+}

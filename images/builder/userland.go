@@ -1,0 +1,189 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Packages of the small root file systems.
+func userlandPackages() []string {
+	// What kube-proxy and flannel call, in all modes they have.
+	return []string{"iptables", "nftables", "conntrack", "ipset", "kmod", "dash"}
+}
+
+func haproxyPackages() []string {
+	// bash reads the status listener through /dev/tcp; coreutils as in the
+	// stock image.
+	return []string{"haproxy", "bash", "coreutils", "dash"}
+}
+
+// maintainerPackages are only for maintainer scripts and services, which small
+// images do not run.
+func maintainerPackages() []string {
+	return []string{
+		"adduser", "debconf", "debconf-2.0", "dpkg", "init-system-helpers",
+		"install-info", "lsb-base", "netbase", "sysvinit-utils", "debianutils",
+	}
+}
+
+// caPackage is where the certificates of the web's authorities come from.
+const caPackage = "ca-certificates"
+
+// unpack extracts packages and what they depend on below a directory that has
+// the merged /usr of a Debian system, without running maintainer scripts.
+func unpack(ctx context.Context, debs string, wanted []string, t *tree) error {
+	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
+		t.mkdir("usr/"+name, 0o755)
+		t.link("usr/"+name, name)
+	}
+	if t.err != nil {
+		return fmt.Errorf("prepare root file system: %w", t.err)
+	}
+	packages, err := readPackages(ctx, debs)
+	if err != nil {
+		return err
+	}
+	files, err := closure(packages, wanted, maintainerPackages())
+	if err != nil {
+		return err
+	}
+	// --keep-directory-symlink: packages still ship /bin and /lib as directories.
+	const script = `for deb in "$@"; do dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -p -C "$0"; done`
+	err = command{args: append([]string{"bash", "-e", "-o", "pipefail", "-c", script, t.directory}, files...)}.run(ctx)
+	if err != nil {
+		return err
+	}
+	return removeDocumentation(t.directory)
+}
+
+// removeDocumentation drops what no program reads; copyright files stay.
+func removeDocumentation(root string) error {
+	for _, path := range []string{
+		"usr/share/man", "usr/share/info", "usr/share/lintian", "usr/share/locale",
+		"usr/share/bash-completion", "usr/share/bug", "usr/share/gcc", "usr/share/gdb",
+	} {
+		if err := os.RemoveAll(filepath.Join(root, path)); err != nil {
+			return fmt.Errorf("remove documentation: %w", err)
+		}
+	}
+	documents := filepath.Join(root, "usr/share/doc")
+	err := filepath.WalkDir(documents, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || entry.IsDir() || entry.Name() == "copyright" {
+			return err
+		}
+		return os.Remove(path)
+	})
+	if err != nil {
+		return fmt.Errorf("remove documentation: %w", err)
+	}
+	return nil
+}
+
+// addSystemFiles gives a tree what programs expect of any system: users, host
+// lookup, a temporary directory and the certificates of authorities.
+func addSystemFiles(ctx context.Context, debs string, t *tree, users ...string) error {
+	t.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"+strings.Join(users, ""), 0o644)
+	groups := "root:x:0:\n"
+	for _, user := range users {
+		fields := strings.Split(user, ":")
+		groups += fields[0] + ":x:" + fields[3] + ":\n"
+	}
+	t.write("etc/group", groups, 0o644)
+	t.write("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0o644)
+	t.mkdir("tmp", os.ModeSticky|0o777)
+	t.mkdir("root", 0o700)
+	bundle, err := certificateBundle(ctx, debs)
+	if err != nil {
+		return err
+	}
+	t.write("etc/ssl/certs/ca-certificates.crt", bundle, 0o644)
+	return nil
+}
+
+// certificateBundle is what update-ca-certificates would write.
+func certificateBundle(ctx context.Context, debs string) (string, error) {
+	matches, err := filepath.Glob(filepath.Join(debs, caPackage+"_*.deb"))
+	if err != nil || len(matches) == 0 {
+		return "", errors.Join(fmt.Errorf("package %s was not fetched", caPackage), err)
+	}
+	directory, err := os.MkdirTemp("", "certificates-")
+	if err != nil {
+		return "", fmt.Errorf("create directory: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(directory) }() // below the temporary directory
+	if err := (command{args: []string{"dpkg-deb", "--extract", matches[0], directory}}).run(ctx); err != nil {
+		return "", err
+	}
+	files, err := filepath.Glob(filepath.Join(directory, "usr/share/ca-certificates/mozilla/*.crt"))
+	if err != nil {
+		return "", fmt.Errorf("list certificates: %w", err)
+	}
+	slices.Sort(files)
+	var bundle strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("read certificate: %w", err)
+		}
+		block, _ := pem.Decode(text)
+		if block == nil {
+			return "", fmt.Errorf("read certificate %s: no PEM block", filepath.Base(file))
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return "", fmt.Errorf("read certificate %s: %w", filepath.Base(file), err)
+		}
+		bundle.Write(text)
+	}
+	return bundle.String(), nil
+}
+
+// userlandLayer is the packet filter's tools, below kube-proxy and flannel.
+func userlandLayer(debs *artifact) *artifact {
+	a := &artifact{
+		name: "userland", needs: []*artifact{debs},
+		recipe: []string{"packages.go", "userland.go", "iptables.go"},
+		values: userlandPackages(),
+	}
+	return layerArtifact(a, func(ctx context.Context, w *workspace, t *tree) error {
+		if err := unpack(ctx, w.of(debs), userlandPackages(), t); err != nil {
+			return err
+		}
+		addIptablesWrapper(t)
+		return addSystemFiles(ctx, w.of(debs), t)
+	})
+}
+
+// staticLayer is what a program without a C library runs on.
+func staticLayer(debs *artifact) *artifact {
+	a := &artifact{name: "static", needs: []*artifact{debs}, recipe: []string{"userland.go"}}
+	return layerArtifact(a, func(ctx context.Context, w *workspace, t *tree) error {
+		return addSystemFiles(ctx, w.of(debs), t)
+	})
+}
