@@ -84,7 +84,7 @@ func TestTerminal(t *testing.T) {
 	got := screen(out.String())
 	want := []string{
 		"Making cluster demo 3s",
-		" ✓ infrastructure  API server at 127.0.…",
+		" ✓ infrastructure  API server at 127.0…",
 		" · workers         0 of 1 available",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package images
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		local  string
+		wish   Wish
+		want   string
+	}{
+		"named": {
+			"The user's word counts.", "localhost/capcon/node:v1.36.3",
+			Wish{Use: Node, Named: "mine:1", Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.3"}, "mine:1",
+		},
+		"registry": {
+			"Who names a registry wants its images.", "localhost/capcon/node:v1.36.3",
+			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.3"}, "127.0.0.1:5000/kindest/node:v1.36.3",
+		},
+		"offline": {
+			"What is there needs no registry.", "localhost/capcon/node:v1.36.3",
+			Wish{Use: Node, KubernetesVersion: "v1.36.3"}, "localhost/capcon/node:v1.36.3",
+		},
+		"offline of another version": {
+			"It does not fit.", "localhost/capcon/node:v1.36.3",
+			Wish{Use: Node, KubernetesVersion: "v1.35.4"}, "kindest/node:v1.35.4",
+		},
+		"load balancer": {"The public name.", "", Wish{Use: LoadBalancer}, "library/haproxy:3.2"},
+		"plane":         {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := simulated.New()
+			if tc.local != "" {
+				e.AddImage(engine.Image{Tags: []string{tc.local}}, nil)
+			}
+			got, err := Choose(t.Context(), e, tc.wish)
+			if err != nil || got != tc.want {
+				t.Errorf("%s Want %s, got %s, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+func TestEnsureSaysWhatToDo(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	e := simulated.New()
+	e.FailNext("PullImage", engine.ErrUnavailable)
+	err := Ensure(t.Context(), e, Node, "kindest/node:v1.36.3", nil)
+	var missing *MissingError
+	if !errors.As(err, &missing) {
+		t.Fatalf("Want a MissingError, got: %v", err)
+	}
+	for _, word := range []string{"kindest/node:v1.36.3", "cannot be reached", "make images", "capcon images load", "--image", "--registry"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("Want %q in: %v", word, err)
+		}
+	}
+}
+
+func TestEnsureUsesStoredCredentials(t *testing.T) {
+	directory := t.TempDir()
+	t.Setenv("DOCKER_CONFIG", directory)
+	// user:secret
+	config := `{"auths":{"127.0.0.1:5000":{"auth":"dXNlcjpzZWNyZXQ="}}}`
+	if err := os.WriteFile(filepath.Join(directory, "config.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const image = "127.0.0.1:5000/kindest/node:v1.36.3"
+	e := simulated.New()
+	e.AddRegistryImage(image, engine.Image{Tags: []string{image}}, &engine.Credentials{Username: "user", Password: "secret"})
+	if err := Ensure(t.Context(), e, Node, image, nil); err != nil {
+		t.Errorf("What \"docker login\" stored opens the registry, got: %v", err)
+	}
+}
+
+func TestReadNode(t *testing.T) {
+	t.Parallel()
+	e := simulated.New()
+	e.AddImage(engine.Image{Tags: []string{"node:1"}}, map[string][]byte{
+		"kind/version":                    []byte("v1.36.3\n"),
+		"kind/manifests/default-cni.yaml": []byte(templates.Flannel),
+	})
+	e.AddImage(engine.Image{Tags: []string{"bare:1"}}, nil)
+	cases := map[string]struct {
+		reason, image string
+		want          NodeImage
+	}{
+		"node image": {"Both files are read.", "node:1", NodeImage{KubernetesVersion: "v1.36.3", CNIManifest: templates.Flannel}},
+		"other":      {"An image that says nothing about itself is no error.", "bare:1", NodeImage{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { // not parallel: one probe at a time
+			got, err := ReadNode(t.Context(), e, tc.image)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+			if left, err := e.ListContainers(t.Context(), nil); err != nil || len(left) != 0 {
+				t.Errorf("No container stays, got %v, %v", left, err)
+			}
+		})
+	}
+	if _, err := ReadNode(t.Context(), e, "absent:1"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("An absent image is ErrNotFound, got: %v", err)
+	}
+}
+
+func TestRenderCNI(t *testing.T) {
+	t.Parallel()
+	got, err := RenderCNI(templates.Flannel, "192.168.0.0/16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got, `"--pod-subnets=192.168.0.0/16"`) || strings.Contains(got, "{{") {
+		t.Errorf("The Pod subnet has to be filled in:\n%s", got)
+	}
+	const other = "kind: ConfigMap\ndata: {a: '{{ not ours }}'}\n"
+	if got, err := RenderCNI(other, "192.168.0.0/16"); err != nil || got != other {
+		t.Errorf("A manifest that is no template stays as it is, got: %q, %v", got, err)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	digest := strings.Repeat("ab", 32)
+	cases := map[string]struct {
+		reason     string
+		config     string
+		present    string
+		wantLoaded bool
+	}{
+		"absent":        {"What is not there is loaded.", digest + ".json", "", true},
+		"there":         {"What is there costs nothing.", digest + ".json", "sha256:" + digest, false},
+		"newer format":  {"OCI paths are understood.", "blobs/sha256/" + digest, "sha256:" + digest, false},
+		"another build": {"The tag has moved on.", digest + ".json", "sha256:" + strings.Repeat("cd", 32), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := simulated.New()
+			if tc.present != "" {
+				e.AddImage(engine.Image{ID: tc.present, Tags: []string{"a:1"}}, nil)
+			}
+			content, loaded, err := Load(t.Context(), e, archive(t, tc.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if loaded != tc.wantLoaded {
+				t.Errorf("%s Loaded: %v", tc.reason, loaded)
+			}
+			if diff := cmp.Diff([]Archived{{ID: "sha256:" + digest, Tags: []string{"a:1"}}}, content); diff != "" {
+				t.Errorf("content differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesOtherFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "readme.tar")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("no archive"), 200), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(t.Context(), simulated.New(), file); !errors.Is(err, ErrNotAnArchive) {
+		t.Errorf("Want ErrNotAnArchive, got: %v", err)
+	}
+}
+
+func archive(t *testing.T, config string) string {
+	t.Helper()
+	manifest, err := json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for name, content := range map[string][]byte{config: []byte("{}"), "manifest.json": manifest} {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "image.tar")
+	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

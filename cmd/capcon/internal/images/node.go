@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package images
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/template"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// Where node images, kind's and ours, keep what they say about themselves.
+const (
+	versionPath = "/kind/version"
+	cniPath     = "/kind/manifests/default-cni.yaml"
+)
+
+// NodeImage is what a node image says about itself. Either may be empty.
+type NodeImage struct {
+	// KubernetesVersion of its components.
+	KubernetesVersion string
+	// CNIManifest of the Pod network whose images lie in the image, a
+	// template for RenderCNI.
+	CNIManifest string
+}
+
+// ReadNode reads what the image says about itself from a container that is
+// never started. Image absent: ErrNotFound.
+func ReadNode(ctx context.Context, e engine.Containers, image string) (NodeImage, error) {
+	const name = "capcon-image-probe"
+	read, err := readNode(ctx, e, name, image)
+	// Also when the user interrupts: nothing may stay.
+	if removed := e.RemoveContainer(context.WithoutCancel(ctx), name); removed != nil {
+		err = errors.Join(err, fmt.Errorf("remove container %q: %w", name, removed))
+	}
+	if err != nil {
+		return NodeImage{}, fmt.Errorf("read node image %q: %w", image, err)
+	}
+	return read, nil
+}
+
+func readNode(ctx context.Context, e engine.Containers, name, image string) (NodeImage, error) {
+	// One of an earlier run that was killed may be in the way.
+	if err := e.RemoveContainer(ctx, name); err != nil {
+		return NodeImage{}, err
+	}
+	_, err := e.CreateContainer(ctx, engine.Spec{
+		Name: name, Image: image,
+		Labels: map[string]string{identity.LabelRole: string(identity.RoleProbe)},
+	})
+	if err != nil {
+		return NodeImage{}, err
+	}
+	var read NodeImage
+	for path, into := range map[string]*string{versionPath: &read.KubernetesVersion, cniPath: &read.CNIManifest} {
+		*into, err = readFile(ctx, e, name, path)
+		if err != nil {
+			return NodeImage{}, err
+		}
+	}
+	read.KubernetesVersion = strings.TrimSpace(read.KubernetesVersion)
+	return read, nil
+}
+
+// readFile returns the text of a file, or none where there is no such file.
+func readFile(ctx context.Context, e engine.Archiver, name, path string) (string, error) {
+	stream, err := e.Download(ctx, name, path)
+	if errors.Is(err, engine.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = stream.Close() }() // read only
+	archive := tar.NewReader(stream)
+	if _, err := archive.Next(); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	const most = 1 << 20 // a manifest has to fit into a ConfigMap
+	text, err := io.ReadAll(io.LimitReader(archive, most))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return string(text), nil
+}
+
+// RenderCNI fills the Pod subnet into a manifest that is a template by kind's
+// convention: it says so in a comment. Others are returned as they are.
+func RenderCNI(manifest, podSubnet string) (string, error) {
+	if !strings.Contains(manifest, "would you kindly template this file") {
+		return manifest, nil
+	}
+	parsed, err := template.New("cni").Option("missingkey=error").Parse(manifest)
+	if err != nil {
+		return "", fmt.Errorf("parse the Pod network's manifest: %w", err)
+	}
+	var out strings.Builder
+	if err := parsed.Execute(&out, struct{ PodSubnet string }{podSubnet}); err != nil {
+		return "", fmt.Errorf("fill in the Pod network's manifest: %w", err)
+	}
+	return out.String(), nil
+}
