@@ -19,7 +19,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -242,8 +241,10 @@ func TestCapabilityNames(t *testing.T) {
 
 	// CAP_SYS_RESOURCE is 24 and CAP_CHECKPOINT_RESTORE, the last, is 40: one name
 	// too many or too few in between shifts the mask.
-	if capabilityNames[24] != "CAP_SYS_RESOURCE" || capabilityNames[40] != "CAP_CHECKPOINT_RESTORE" {
-		t.Errorf("capabilityNames: numbers 24 and 40 are %s", strings.Join([]string{capabilityNames[24], capabilityNames[40]}, ", "))
+	want := map[int]string{24: "CAP_SYS_RESOURCE", 40: "CAP_CHECKPOINT_RESTORE"}
+	got := map[int]string{24: capabilityNames[24], 40: capabilityNames[40]}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("capabilityNames: -want, +got:\n%s", diff)
 	}
 }
 
