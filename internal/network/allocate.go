@@ -20,8 +20,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // Holders maps the addresses of a network that are taken to the name of the
@@ -37,7 +39,7 @@ type ExhaustedError struct {
 	// Subnet that was searched.
 	Subnet engine.Subnet
 	// Static is how many static addresses it has, Taken how many of them
-	// are held. Static is capped at 1<<31-1.
+	// are held.
 	Static, Taken int
 }
 
@@ -56,14 +58,124 @@ func (e *ExhaustedError) Is(target error) bool { return target == ErrExhausted }
 // network made by hand, it searches from the end: engines hand out dynamic
 // addresses from the beginning. None left: *ExhaustedError.
 func Allocate(subnet engine.Subnet, taken Holders) (netip.Addr, error) {
-	return netip.Addr{}, &ExhaustedError{Subnet: subnet}
+	return allocate(subnet, taken, 0)
+}
+
+// allocate is Allocate after leaving out the first free ones of the number
+// given, or fewer where there are not so many.
+func allocate(subnet engine.Subnet, taken Holders, skip int) (netip.Addr, error) {
+	if !subnet.Prefix.IsValid() {
+		return netip.Addr{}, &ExhaustedError{Subnet: subnet}
+	}
+	last := lastAddress(subnet.Prefix)
+	next := func(address netip.Addr) netip.Addr { return after(address, subnet.Dynamic) }
+	address := subnet.Prefix.Masked().Addr()
+	if wholeIsDynamic(subnet) {
+		next, address = netip.Addr.Prev, last
+	} else if subnet.Dynamic.Contains(address) {
+		address = next(address)
+	}
+	var free []netip.Addr
+	held, usable := 0, 0
+	for ; address.IsValid() && subnet.Prefix.Contains(address); address = next(address) {
+		if reserved(subnet, address, last) {
+			continue
+		}
+		usable++
+		if _, found := taken[address]; found {
+			held++
+			continue
+		}
+		if free = append(free, address); len(free) > skip {
+			break
+		}
+	}
+	if len(free) == 0 {
+		return netip.Addr{}, &ExhaustedError{Subnet: subnet, Static: usable, Taken: held}
+	}
+	return free[len(free)-1], nil
+}
+
+// after is the address after this one and after the dynamic slice.
+func after(address netip.Addr, dynamic netip.Prefix) netip.Addr {
+	address = address.Next()
+	if dynamic.IsValid() && dynamic.Contains(address) {
+		return lastAddress(dynamic).Next()
+	}
+	return address
+}
+
+func wholeIsDynamic(subnet engine.Subnet) bool {
+	return !subnet.Dynamic.IsValid() ||
+		subnet.Dynamic.Bits() <= subnet.Prefix.Bits() && subnet.Dynamic.Overlaps(subnet.Prefix)
+}
+
+// reserved reports whether no container can have the address. Engines make
+// the first address the gateway where they do not tell it.
+func reserved(subnet engine.Subnet, address, last netip.Addr) bool {
+	first := subnet.Prefix.Masked().Addr()
+	gateway := subnet.Gateway
+	if !gateway.IsValid() {
+		gateway = first.Next()
+	}
+	return address == first || address == gateway || address.Is4() && address == last
+}
+
+// lastAddress of a prefix: in IPv4 its broadcast address.
+func lastAddress(prefix netip.Prefix) netip.Addr {
+	bytes := prefix.Masked().Addr().AsSlice()
+	for bit := prefix.Bits(); bit < len(bytes)*8; bit++ {
+		bytes[bit/8] |= 1 << (7 - bit%8)
+	}
+	last, _ := netip.AddrFromSlice(bytes)
+	return last
 }
 
 // Taken returns the addresses of a network that nobody else may have: those
 // recorded in the labels of the containers, running or not, and those that
 // attached containers, whoever created them, have now.
-func Taken(network engine.Network, containers []engine.Container) Holders { return nil }
+func Taken(network engine.Network, containers []engine.Container) Holders {
+	taken := Holders{}
+	for name, endpoint := range network.Containers {
+		for _, address := range endpoint.Addresses {
+			taken[address] = name
+		}
+	}
+	for _, container := range containers {
+		for _, address := range container.Networks[network.Name].Addresses {
+			taken[address] = container.Name
+		}
+		for _, address := range Addresses(container, network.Name) {
+			taken[address] = container.Name
+		}
+	}
+	return taken
+}
 
 // Addresses returns the static addresses recorded in a container's labels for
 // the network of that name, IPv4 first; none where it holds none there.
-func Addresses(container engine.Container, network string) []netip.Addr { return nil }
+func Addresses(container engine.Container, network string) []netip.Addr {
+	if container.Labels[identity.LabelNetwork] != network {
+		return nil
+	}
+	var addresses []netip.Addr
+	for text := range strings.SplitSeq(container.Labels[identity.LabelAddress], addressSeparator) {
+		// A label that we did not write holds no address.
+		if address, err := netip.ParseAddr(text); err == nil {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
+// addressSeparator between the addresses of two families in one label.
+const addressSeparator = ","
+
+// addressLabel is the value that Addresses reads.
+func addressLabel(addresses []netip.Addr) string {
+	texts := make([]string, len(addresses))
+	for i, address := range addresses {
+		texts[i] = address.String()
+	}
+	return strings.Join(texts, addressSeparator)
+}

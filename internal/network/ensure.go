@@ -17,12 +17,15 @@ limitations under the License.
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // DefaultName of the network that clusters live on.
@@ -64,12 +67,95 @@ func (e *UnusableError) Is(target error) bool { return target == ErrUnusable }
 // *UnusableError. A subnet taken by another network: a ConflictError of
 // ResourceSubnet.
 func Ensure(ctx context.Context, networks engine.Networks, request Request) (engine.Network, error) {
-	return engine.Network{}, errors.ErrUnsupported
+	name := cmp.Or(request.Name, DefaultName)
+	network, err := networks.InspectNetwork(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		network, err = create(ctx, networks, name, request.Subnets)
+	}
+	if err != nil {
+		return engine.Network{}, fmt.Errorf("ensure network %q: %w", name, err)
+	}
+	if err := usable(network, request.Subnets); err != nil {
+		return engine.Network{}, err
+	}
+	return network, nil
 }
+
+func create(ctx context.Context, networks engine.Networks, name string, subnets []netip.Prefix) (engine.Network, error) {
+	network, err := networks.CreateNetwork(ctx, engine.NetworkSpec{
+		Name:    name,
+		Labels:  map[string]string{identity.LabelManaged: "true"},
+		Subnets: subnets,
+	})
+	if engine.IsTaken(err, engine.ResourceName) {
+		// Another process was faster; its network is as good as ours.
+		return networks.InspectNetwork(ctx, name)
+	}
+	return network, err
+}
+
+// usable says whether containers can be given static addresses in the subnets
+// wanted.
+func usable(network engine.Network, wanted []netip.Prefix) error {
+	unusable := func(reason, remedy string) error {
+		return &UnusableError{Network: network.Name, Reason: reason, Remedy: remedy}
+	}
+	if slices.Contains(builtin, network.Name) {
+		return unusable("is the engine's own and takes no static addresses", remedyOther)
+	}
+	if network.Driver != "" && network.Driver != "bridge" {
+		return unusable(fmt.Sprintf("has the driver %q", network.Driver), "use a bridge network, or name one that does not exist and is then created")
+	}
+	if len(network.Subnets) == 0 {
+		return unusable("has no subnet", remedyOther)
+	}
+	if !slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().Is4() }) && len(wanted) == 0 {
+		return unusable("has no IPv4 subnet", "name an IPv6 subnet of it, or use another network")
+	}
+	for _, prefix := range wanted {
+		at := slices.IndexFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().BitLen() == prefix.Addr().BitLen() })
+		if at < 0 {
+			return unusable(fmt.Sprintf("has no subnet of the family of %s", prefix), remedyOther)
+		}
+		if found := network.Subnets[at].Prefix; found != prefix.Masked() {
+			return unusable(fmt.Sprintf("has the subnet %s and not %s", found, prefix.Masked()),
+				"ask for the subnet it has or for none, or use another network")
+		}
+	}
+	for _, subnet := range network.Subnets {
+		// Without this, the first container would find out.
+		if _, err := Allocate(subnet, nil); err != nil {
+			return unusable(fmt.Sprintf("has the subnet %s, which is too small", subnet.Prefix), remedyOther)
+		}
+	}
+	return nil
+}
+
+const remedyOther = "remove it, or name another network; one that does not exist is created"
+
+// builtin networks of Docker and Podman refuse static addresses.
+var builtin = []string{"bridge", "host", "none", "podman"}
 
 // Remove removes the network if this provider created it and no container,
 // running or not, is attached, and reports whether it is gone. A network
 // that is kept for one of these reasons is no error.
 func Remove(ctx context.Context, networks engine.Networks, name string) (gone bool, err error) {
-	return false, errors.ErrUnsupported
+	network, err := networks.InspectNetwork(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("inspect network %q: %w", name, err)
+	}
+	if _, managed := network.Labels[identity.LabelManaged]; !managed {
+		return false, nil
+	}
+	err = networks.RemoveNetwork(ctx, name)
+	if errors.Is(err, engine.ErrConflict) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove network %q: %w", name, err)
+	}
+	return true, nil
 }

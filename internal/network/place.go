@@ -18,7 +18,7 @@ package network
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/netip"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -37,9 +37,9 @@ type Placement struct {
 	Spec engine.Spec
 	// Network the container starts on; must exist.
 	Network string
-	// Addresses that the container must have, at most one per IP family.
-	// None = Place chooses one of each subnet of the network, and may choose
-	// again until one can be had.
+	// Addresses that the container must have, at most one per IP family. For
+	// each subnet of the network of a family without one, Place chooses an
+	// address, and chooses again until one can be had.
 	Addresses []netip.Addr
 	// Prepare is called between create and start with the addresses chosen,
 	// to upload files; nil = nothing to prepare. It may be called again for
@@ -59,9 +59,22 @@ type Placement struct {
 // A container of the same name and owner that was never started is what an
 // interrupted Place left; it is removed first. Any other container of the
 // name: a ConflictError of ResourceName. No address left: *ExhaustedError.
-// Where Addresses are given and taken: a ConflictError of ResourceAddress.
-// Host port taken: a ConflictError of ResourceHostPort. Image or network
-// absent: ErrNotFound. On an error no container is left behind.
+// An address of Addresses is taken: a ConflictError of ResourceAddress that
+// names the holder where it is known. Host port taken: a ConflictError of
+// ResourceHostPort. Image or network absent: ErrNotFound. On an error no
+// container is left behind.
 func Place(ctx context.Context, containers Engine, placement Placement) (engine.Container, error) {
-	return engine.Container{}, errors.ErrUnsupported
+	if err := removeLeftover(ctx, containers, placement.Spec); err != nil {
+		return engine.Container{}, err
+	}
+	p := placer{engine: containers, placement: placement, refused: Holders{}}
+	for {
+		container, err := p.attempt(ctx)
+		if err == nil {
+			return container, nil
+		}
+		if !p.mayRetry(err) {
+			return engine.Container{}, fmt.Errorf("place container %q on network %q: %w", placement.Spec.Name, placement.Network, err)
+		}
+	}
 }

@@ -1,0 +1,421 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package network_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+const testImage = "localhost/test:v1"
+
+// newEngine has the image and the default network 10.7.0.0/24.
+func newEngine(t *testing.T) *simulated.Engine {
+	t.Helper()
+	eng := simulated.New(simulated.WithSubnets(netip.MustParsePrefix("10.7.0.0/24")))
+	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
+	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.7.0.0/24")}); err != nil {
+		t.Fatal(err)
+	}
+	return eng
+}
+
+func placement(name string) network.Placement {
+	owner := identity.Owner{Namespace: "default", Cluster: "demo", ID: "id"}
+	return network.Placement{
+		Network: network.DefaultName,
+		Spec:    engine.Spec{Name: name, Image: testImage, Labels: owner.ContainerLabels(identity.RoleWorker, name)},
+	}
+}
+
+func addresses(texts ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range texts {
+		out = append(out, netip.MustParseAddr(text))
+	}
+	return out
+}
+
+func texts(addresses []netip.Addr) []string {
+	var out []string
+	for _, address := range addresses {
+		out = append(out, address.String())
+	}
+	return out
+}
+
+func names(t *testing.T, eng *simulated.Engine) []string {
+	t.Helper()
+	containers, err := eng.ListContainers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, container := range containers {
+		out = append(out, container.Name)
+	}
+	return out
+}
+
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	var prepared []netip.Addr
+	p := placement("a")
+	p.Prepare = func(ctx context.Context, addresses []netip.Addr) error {
+		prepared = addresses
+		container, err := eng.InspectContainer(ctx, "a")
+		if err != nil || container.Status != engine.StatusCreated {
+			t.Errorf("prepared while %q, %v, want it created and not started", container.Status, err)
+		}
+		return nil
+	}
+	container, err := network.Place(t.Context(), eng, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := addresses("10.7.0.2")
+	if container.Status != engine.StatusRunning {
+		t.Errorf("container is %s, want it running", container.Status)
+	}
+	for what, got := range map[string][]netip.Addr{
+		"prepared": prepared, "recorded": network.Addresses(container, network.DefaultName),
+		"in use": container.Networks[network.DefaultName].Addresses,
+	} {
+		if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
+			t.Errorf("address %s: -want +got:\n%s", what, diff)
+		}
+	}
+	if _, found := p.Spec.Labels[identity.LabelAddress]; found {
+		t.Error("Place changed the caller's labels")
+	}
+	second, err := network.Place(t.Context(), eng, placement("b"))
+	if err != nil || network.Addresses(second, network.DefaultName)[0] != netip.MustParseAddr("10.7.0.3") {
+		t.Errorf("second = %v, %v", second.Labels, err)
+	}
+}
+
+func TestPlaceHonoursStoppedContainers(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	if _, err := network.Place(t.Context(), eng, placement("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.StopContainer(t.Context(), "a", 0); err != nil {
+		t.Fatal(err)
+	}
+	second, err := network.Place(t.Context(), eng, placement("b"))
+	if err != nil || network.Addresses(second, network.DefaultName)[0] == netip.MustParseAddr("10.7.0.2") {
+		t.Errorf("the address of a stopped container was given away: %v, %v", second.Labels, err)
+	}
+}
+
+func TestPlaceTakesNextAddress(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		method string
+	}{
+		"BeforeStart":  {"Another process's container has taken the address and runs.", "StartContainer"},
+		"BeforeCreate": {"Another process claimed it since we looked.", "CreateContainer"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			raced := false
+			eng.OnCall(func(call simulated.Call) error {
+				if raced || call.Method != tc.method {
+					return nil
+				}
+				raced = true
+				// A container without our labels, as a user's would be.
+				spec := engine.Spec{Name: "other", Image: testImage, Attachment: engine.Attachment{
+					Network: network.DefaultName, Addresses: addresses("10.7.0.2"),
+				}}
+				if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
+					return err
+				}
+				return eng.StartContainer(t.Context(), "other")
+			})
+			prepared := 0
+			p := placement("a")
+			p.Prepare = func(context.Context, []netip.Addr) error { prepared++; return nil }
+			container, err := network.Place(t.Context(), eng, p)
+			if err != nil {
+				t.Fatalf("%s\nPlace: %v", tc.reason, err)
+			}
+			if got := container.Networks[network.DefaultName].Addresses; len(got) != 1 || got[0] == netip.MustParseAddr("10.7.0.2") {
+				t.Errorf("%s\naddresses %v, want another one", tc.reason, got)
+			}
+			if prepared != 2 {
+				t.Errorf("%s\nprepared %d times, want each of the two containers", tc.reason, prepared)
+			}
+		})
+	}
+}
+
+func TestPlaceGivesWayToClaim(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	raced := false
+	eng.OnCall(func(call simulated.Call) error {
+		if raced || call.Method != "CreateContainer" {
+			return nil
+		}
+		raced = true
+		// It is created and not started: the engine itself sees no conflict.
+		spec := placement("other").Spec
+		spec.Labels[identity.LabelNetwork], spec.Labels[identity.LabelAddress] = network.DefaultName, "10.7.0.2"
+		_, err := eng.CreateContainer(t.Context(), spec)
+		return err
+	})
+	container, err := network.Place(t.Context(), eng, placement("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := network.Addresses(container, network.DefaultName); got[0] == netip.MustParseAddr("10.7.0.2") {
+		t.Errorf("took %v, which another container claims", got)
+	}
+}
+
+func TestPlaceGivenAddresses(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := placement("a")
+	p.Addresses = addresses("10.7.0.9")
+	container, err := network.Place(t.Context(), eng, p)
+	if err != nil || container.Networks[network.DefaultName].Addresses[0] != p.Addresses[0] {
+		t.Fatalf("Place = %v, %v", container.Networks, err)
+	}
+	other := placement("b")
+	other.Addresses = p.Addresses
+	_, err = network.Place(t.Context(), eng, other)
+	if !engine.IsTaken(err, engine.ResourceAddress) {
+		t.Errorf("Place of a taken address: %v, want a conflict", err)
+	}
+	if diff := cmp.Diff([]string{"a"}, names(t, eng)); diff != "" {
+		t.Errorf("containers: -want +got:\n%s", diff)
+	}
+}
+
+func TestPlaceDual(t *testing.T) {
+	t.Parallel()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
+	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.8.0.0/24", "fd00:8::/64")}); err != nil {
+		t.Fatal(err)
+	}
+	p := placement("a")
+	p.Addresses = addresses("fd00:8::9")
+	container, err := network.Place(t.Context(), eng, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"10.8.0.2", "fd00:8::9"}, texts(network.Addresses(container, network.DefaultName))); diff != "" {
+		t.Errorf("addresses: -want +got:\n%s", diff)
+	}
+}
+
+func TestPlaceLeftovers(t *testing.T) {
+	t.Parallel()
+	ours := placement("a").Spec.Labels
+	cases := map[string]struct {
+		reason  string
+		labels  map[string]string
+		start   bool
+		refused bool
+	}{
+		"NeverStarted": {"An interrupted Place left it.", ours, false, false},
+		"Running":      {"It lives; the caller has to look at it.", ours, true, true},
+		"Foreign":      {"It is not ours to remove.", map[string]string{identity.LabelCluster: "demo"}, false, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			id, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: testImage, Labels: tc.labels})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.start {
+				if err := eng.StartContainer(t.Context(), "a"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			container, err := network.Place(t.Context(), eng, placement("a"))
+			if tc.refused != engine.IsTaken(err, engine.ResourceName) {
+				t.Fatalf("%s\nPlace: %v", tc.reason, err)
+			}
+			if tc.refused == (container.ID != "") {
+				t.Errorf("%s\nPlace = %+v", tc.reason, container)
+			}
+			left, err := eng.InspectContainer(t.Context(), "a")
+			if err != nil || tc.refused != (left.ID == id) {
+				t.Errorf("%s\ncontainer %s is left, %v", tc.reason, left.ID, err)
+			}
+		})
+	}
+}
+
+func TestPlaceLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	cases := map[string]struct {
+		reason string
+		change func(*simulated.Engine, *network.Placement)
+		check  func(error) bool
+	}{
+		"Prepare": {
+			"What cannot be prepared must not start.",
+			func(_ *simulated.Engine, p *network.Placement) {
+				p.Prepare = func(context.Context, []netip.Addr) error { return broken }
+			},
+			func(err error) bool { return errors.Is(err, broken) },
+		},
+		"Start": {
+			"An engine's own error is passed on.",
+			func(eng *simulated.Engine, _ *network.Placement) { eng.FailNext("StartContainer", broken) },
+			func(err error) bool { return errors.Is(err, broken) },
+		},
+		"HostPort": {
+			"A port taken is typed.",
+			func(eng *simulated.Engine, p *network.Placement) {
+				eng.OccupyHostPort(7000)
+				p.Spec.Ports = []engine.PortBinding{{HostPort: 7000, ContainerPort: 6443}}
+			},
+			func(err error) bool { return engine.IsTaken(err, engine.ResourceHostPort) },
+		},
+		"Image": {
+			"An image that is missing is typed.",
+			func(_ *simulated.Engine, p *network.Placement) { p.Spec.Image = "localhost/absent:v1" },
+			func(err error) bool { return errors.Is(err, engine.ErrNotFound) },
+		},
+		"Network": {
+			"A network that is missing is typed.",
+			func(_ *simulated.Engine, p *network.Placement) { p.Network = "absent" },
+			func(err error) bool { return errors.Is(err, engine.ErrNotFound) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			p := placement("a")
+			tc.change(eng, &p)
+			_, err := network.Place(t.Context(), eng, p)
+			if !tc.check(err) {
+				t.Errorf("%s\nPlace: %v", tc.reason, err)
+			}
+			if left := names(t, eng); len(left) != 0 {
+				t.Errorf("%s\nleft behind: %v", tc.reason, left)
+			}
+		})
+	}
+}
+
+func TestPlaceCleansUpAfterItsCaller(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := placement("a")
+	p.Prepare = func(ctx context.Context, _ []netip.Addr) error { cancel(); return ctx.Err() }
+	if _, err := network.Place(ctx, eng, p); !errors.Is(err, context.Canceled) {
+		t.Errorf("Place: %v, want the end of the context", err)
+	}
+	if left := names(t, eng); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestPlaceExhausted(t *testing.T) {
+	t.Parallel()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
+	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.9.0.0/29")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := network.Place(t.Context(), eng, placement(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := network.Place(t.Context(), eng, placement("c"))
+	var exhausted *network.ExhaustedError
+	if !errors.As(err, &exhausted) || exhausted.Static != 2 || exhausted.Taken != 2 {
+		t.Errorf("Place: %v, want 2 of 2 taken", err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, names(t, eng)); diff != "" {
+		t.Errorf("containers: -want +got:\n%s", diff)
+	}
+}
+
+// TestPlaceAtOnce is two processes, each with several machines, that meet at
+// every address.
+func TestPlaceAtOnce(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	placeAtOnce(t, eng, 2, 12, placement)
+}
+
+// placeAtOnce places from several processes at once and proves that no
+// address is held twice, neither by label nor in use.
+func placeAtOnce(t *testing.T, eng network.Engine, processes, each int, placement func(name string) network.Placement) {
+	t.Helper()
+	var mu sync.Mutex
+	recorded, used := map[netip.Addr]string{}, map[netip.Addr]string{}
+	claim := func(held map[netip.Addr]string, container engine.Container, addresses []netip.Addr) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, address := range addresses {
+			if holder, found := held[address]; found {
+				t.Errorf("%s is held by %s and %s", address, holder, container.Name)
+			}
+			held[address] = container.Name
+		}
+	}
+	var wait sync.WaitGroup
+	for process := range processes {
+		wait.Go(func() {
+			for machine := range each {
+				p := placement(fmt.Sprintf("capcon-place-%d-%d", process, machine))
+				container, err := network.Place(t.Context(), eng, p)
+				if err != nil {
+					t.Errorf("Place %s: %v", p.Spec.Name, err)
+					continue
+				}
+				claim(recorded, container, network.Addresses(container, p.Network))
+				claim(used, container, container.Networks[p.Network].Addresses)
+			}
+		})
+	}
+	wait.Wait()
+	if len(recorded) != processes*each || len(used) != processes*each {
+		t.Errorf("%d recorded and %d used addresses, want %d", len(recorded), len(used), processes*each)
+	}
+}

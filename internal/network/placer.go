@@ -1,0 +1,242 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// maxAttempts bounds how often Place chooses again. Each attempt either met
+// another process at the same address, after which the two spread out, or an
+// address that only the engine knew to be taken.
+const maxAttempts = 32
+
+// spread is over how many free addresses those who met spread out.
+const spread = 8
+
+// cleanupTimeout bounds the removal of a container that could not be placed,
+// which also happens when the caller has given up.
+const cleanupTimeout = 30 * time.Second
+
+// placer is one call of Place.
+type placer struct {
+	engine    Engine
+	placement Placement
+	// refused are addresses that could not be had although they seemed free.
+	refused  Holders
+	attempts int
+	// chosen are the addresses of the last attempt that were not given.
+	chosen []netip.Addr
+}
+
+// mayRetry reports whether other addresses than those chosen would do.
+func (p *placer) mayRetry(err error) bool {
+	var conflict *engine.ConflictError
+	if !errors.As(err, &conflict) || conflict.Resource != engine.ResourceAddress || len(p.chosen) == 0 {
+		return false
+	}
+	if len(p.placement.Addresses) > 0 {
+		// It may be a given address that is taken: then no other helps.
+		address, err := netip.ParseAddr(conflict.Value)
+		if err != nil || slices.Contains(p.placement.Addresses, address) {
+			return false
+		}
+	}
+	for _, address := range p.chosen {
+		p.refused[address] = "another container"
+	}
+	p.attempts++
+	return p.attempts < maxAttempts
+}
+
+func (p *placer) attempt(ctx context.Context) (engine.Container, error) {
+	addresses, err := p.choose(ctx)
+	if err != nil {
+		return engine.Container{}, err
+	}
+	spec := p.placement.Spec
+	spec.Attachment.Network = p.placement.Network
+	spec.Attachment.Addresses = addresses
+	spec.Labels = maps.Clone(spec.Labels)
+	if spec.Labels == nil {
+		spec.Labels = map[string]string{}
+	}
+	spec.Labels[identity.LabelNetwork] = p.placement.Network
+	spec.Labels[identity.LabelAddress] = addressLabel(addresses)
+
+	id, err := p.engine.CreateContainer(ctx, spec)
+	if err != nil {
+		return engine.Container{}, fmt.Errorf("create: %w", err)
+	}
+	container, err := p.start(ctx, id, addresses)
+	if err != nil {
+		return engine.Container{}, errors.Join(err, p.remove(ctx, id))
+	}
+	return container, nil
+}
+
+// start takes a created container to where it runs.
+func (p *placer) start(ctx context.Context, id string, addresses []netip.Addr) (engine.Container, error) {
+	if err := p.claimed(ctx, id, addresses); err != nil {
+		return engine.Container{}, err
+	}
+	if p.placement.Prepare != nil {
+		if err := p.placement.Prepare(ctx, addresses); err != nil {
+			return engine.Container{}, fmt.Errorf("prepare: %w", err)
+		}
+	}
+	if err := p.engine.StartContainer(ctx, id); err != nil {
+		return engine.Container{}, fmt.Errorf("start: %w", err)
+	}
+	container, err := p.engine.InspectContainer(ctx, id)
+	if err != nil {
+		return engine.Container{}, fmt.Errorf("inspect: %w", err)
+	}
+	return container, nil
+}
+
+// choose returns the addresses to try: those given, and one for each other
+// subnet of the network.
+func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
+	p.chosen = nil
+	network, err := p.engine.InspectNetwork(ctx, p.placement.Network)
+	if err != nil {
+		return nil, fmt.Errorf("inspect network: %w", err)
+	}
+	containers, err := p.holders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken := Taken(network, containers)
+	for _, address := range p.placement.Addresses {
+		if holder, found := taken[address]; found {
+			return nil, heldBy(address, holder)
+		}
+	}
+	maps.Copy(taken, p.refused)
+	addresses := slices.Clone(p.placement.Addresses)
+	for _, subnet := range network.Subnets {
+		family := subnet.Prefix.Addr().BitLen()
+		if slices.ContainsFunc(addresses, func(a netip.Addr) bool { return a.BitLen() == family }) {
+			continue
+		}
+		address, err := allocate(subnet, taken, p.skip())
+		if err != nil {
+			return nil, err
+		}
+		addresses, p.chosen = append(addresses, address), append(p.chosen, address)
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return addresses, nil
+}
+
+// skip makes processes that met at one address choose different ones next.
+func (p *placer) skip() int {
+	if p.attempts == 0 {
+		return 0
+	}
+	hash := fnv.New32a()
+	_, _ = fmt.Fprintf(hash, "%s/%d", p.placement.Spec.Name, p.attempts)
+	return int(hash.Sum32() % spread)
+}
+
+// claimed checks that no other container claims the addresses. Of two that
+// claim at once, at least the one created later sees the other.
+func (p *placer) claimed(ctx context.Context, id string, addresses []netip.Addr) error {
+	containers, err := p.holders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, container := range containers {
+		if container.ID == id || container.Name == p.placement.Spec.Name {
+			continue
+		}
+		for _, address := range Addresses(container, p.placement.Network) {
+			if slices.Contains(addresses, address) {
+				return heldBy(address, container.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func heldBy(address netip.Addr, container string) error {
+	return &engine.ConflictError{
+		Resource: engine.ResourceAddress,
+		Value:    address.String(),
+		Err:      fmt.Errorf("container %q: %w", container, engine.ErrConflict),
+	}
+}
+
+// holders are the containers that record an address on the network, of any
+// owner.
+func (p *placer) holders(ctx context.Context) ([]engine.Container, error) {
+	containers, err := p.engine.ListContainers(ctx, map[string]string{identity.LabelNetwork: p.placement.Network})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	return containers, nil
+}
+
+// remove takes back a container that could not be placed.
+func (p *placer) remove(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := p.engine.RemoveContainer(ctx, id); err != nil {
+		return fmt.Errorf("remove: %w", err)
+	}
+	return nil
+}
+
+// removeLeftover removes a container that was created for the same owner and
+// never started: nothing ever lived in it, and whether it was prepared is
+// unknown.
+func removeLeftover(ctx context.Context, containers Engine, spec engine.Spec) error {
+	container, err := containers.InspectContainer(ctx, spec.Name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("inspect container %q: %w", spec.Name, err)
+	}
+	if container.Status != engine.StatusCreated || !sameOwner(container.Labels, spec.Labels) {
+		return &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name}
+	}
+	if err := containers.RemoveContainer(ctx, container.ID); err != nil {
+		return fmt.Errorf("remove container %q, which was never started: %w", spec.Name, err)
+	}
+	return nil
+}
+
+func sameOwner(a, b map[string]string) bool {
+	for _, key := range []string{identity.LabelNamespace, identity.LabelCluster, identity.LabelOwnerID, identity.LabelMachine} {
+		if a[key] != b[key] {
+			return false
+		}
+	}
+	return true
+}
