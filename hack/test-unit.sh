@@ -25,6 +25,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 main() {
   local race=()
   cd "${root}"
+  # Once, before tests that run at the same time ask for it.
+  tool kustomize >/dev/null
   # Without the tag as well: it is what an editor or "go install" does.
   go vet ./...
   if has_c_compiler; then

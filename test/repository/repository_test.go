@@ -1,0 +1,225 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package repository
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/yaml"
+)
+
+// root is the repository's root, seen from this package.
+const root = "../.."
+
+func TestMetadataHasTheSeriesOfTheContract(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join(root, "metadata.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got clusterctlv1.Metadata
+	if err := yaml.UnmarshalStrict(content, &got); err != nil {
+		t.Fatalf("metadata.yaml is what clusterctl would refuse: %v", err)
+	}
+	want := []clusterctlv1.ReleaseSeries{{Major: 0, Minor: 1, Contract: contract}}
+	if diff := cmp.Diff(want, got.ReleaseSeries); diff != "" {
+		t.Errorf("Release series (-want +got):\n%s", diff)
+	}
+	if got.APIVersion != clusterctlv1.GroupVersion.String() || got.Kind != "Metadata" {
+		t.Errorf("metadata.yaml is a %s %s", got.APIVersion, got.Kind)
+	}
+}
+
+func TestTiltProviderNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join(root, "tilt-provider.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var providers []struct {
+		Name   string `json:"name"`
+		Config struct {
+			Image           string   `json:"image"`
+			GoMain          string   `json:"go_main"`
+			KustomizeFolder string   `json:"kustomize_folder"`
+			LiveReloadDeps  []string `json:"live_reload_deps"`
+		} `json:"config"`
+	}
+	if err := json.Unmarshal(content, &providers); err != nil {
+		t.Fatal(err)
+	}
+	for _, provider := range providers {
+		config := provider.Config
+		for _, path := range append(config.LiveReloadDeps, config.GoMain, config.KustomizeFolder) {
+			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+				t.Errorf("tilt-provider.json names %s, which is not there", path)
+			}
+		}
+		for _, directory := range importedByTheManager(t) {
+			if !slices.Contains(config.LiveReloadDeps, directory) {
+				t.Errorf("A change in %s would not reload the manager: it is not in live_reload_deps", directory)
+			}
+		}
+		if !strings.Contains(readFile(t, "config/manager/kustomization.yaml"), config.Image+"\n") {
+			t.Errorf("The image %s is not the one of config/manager", config.Image)
+		}
+	}
+}
+
+// importedByTheManager lists the top-level directories with packages that the
+// manager is, or can be, made of.
+func importedByTheManager(t *testing.T) []string {
+	t.Helper()
+	var directories []string
+	for _, directory := range []string{"api", "controllers", "internal"} {
+		if _, err := os.Stat(filepath.Join(root, directory)); err == nil {
+			directories = append(directories, directory)
+		}
+	}
+	return directories
+}
+
+func TestLayoutIsTheDocumentedOne(t *testing.T) {
+	t.Parallel()
+	// Adding a top-level directory is a decision: it goes to
+	// docs/adr/0001-architecture.md first and then in here.
+	allowed := []string{
+		"api", "cmd", "config", "controllers", "docs", "e2e", "hack", "images", "internal", "templates", "test",
+		// Made by builds, never committed.
+		"bin", "_artifacts",
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(allowed, entry.Name()) {
+			t.Errorf("The top-level directory %s is not part of the layout", entry.Name())
+		}
+	}
+}
+
+func TestPackagesAreNamedByWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	forbidden := []string{"util", "utils", "common", "helper", "helpers", "types", "pkg", "misc", "shared"}
+	for _, path := range files(t, ".go") {
+		for _, element := range strings.Split(filepath.Dir(path), "/") {
+			if slices.Contains(forbidden, element) {
+				t.Errorf("%s is in a package whose name says nothing", path)
+			}
+		}
+	}
+}
+
+func TestGoFilesHaveTheHeader(t *testing.T) {
+	t.Parallel()
+	header := readFile(t, "hack/boilerplate.go.txt")
+	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	for _, path := range files(t, ".go") {
+		content := readFile(t, path)
+		if !strings.Contains(content, strings.TrimSpace(header)) && !generated.MatchString(content) {
+			t.Errorf("%s does not have the header of hack/boilerplate.go.txt", path)
+		}
+	}
+}
+
+// Links of the documentation to files of the repository: [text](path#anchor).
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+func TestLinksInDocumentationLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, ".md") {
+		for _, match := range link.FindAllStringSubmatch(readFile(t, path), -1) {
+			target, _, _ := strings.Cut(match[1], "#")
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, match[1])
+			}
+		}
+	}
+}
+
+// Targets named in the documentation as commands: `make target`.
+var makeCommand = regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]*)")
+
+func TestDocumentationNamesTargetsOfTheMakefile(t *testing.T) {
+	t.Parallel()
+	makefiles := readFile(t, "Makefile")
+	for _, path := range files(t, ".mk") {
+		makefiles += "\n" + readFile(t, path)
+	}
+	for _, path := range files(t, ".md") {
+		for _, match := range makeCommand.FindAllStringSubmatch(readFile(t, path), -1) {
+			if !regexp.MustCompile(`(?m)^` + match[1] + `:`).MatchString(makefiles) {
+				t.Errorf("%s names make %s, which the makefiles do not have", path, match[1])
+			}
+		}
+	}
+}
+
+// files lists the repository's files of one extension by their path from the
+// root, without those of hidden and of build directories.
+func files(t *testing.T, extension string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if relative != "." && (strings.HasPrefix(entry.Name(), ".") || relative == "bin" || relative == "_artifacts") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) == extension {
+			found = append(found, relative)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		t.Fatalf("no file *%s found below %s", extension, root)
+	}
+	return found
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
