@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+func TestSpecMounts(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		host   node.Host
+		user   []node.Mount
+		want   []string
+	}{
+		"plain host": {
+			reason: "systemd needs /run and /tmp in memory, containerd a volume below /var, and nothing else is needed",
+			want:   []string{"tmpfs:/run", "tmpfs:/tmp", "volume:/var"},
+		},
+		"kernel modules": {
+			reason: "modprobe must find what the host's kernel has, and must not change it",
+			host:   node.Host{KernelModules: true},
+			want:   []string{"tmpfs:/run", "tmpfs:/tmp", "volume:/var", "bind:/lib/modules:ro"},
+		},
+		"btrfs": {
+			reason: "on btrfs the kubelet looks for the devices of the file system",
+			host:   node.Host{StorageDriver: "btrfs"},
+			want:   []string{"tmpfs:/run", "tmpfs:/tmp", "volume:/var", "bind:/dev/mapper"},
+		},
+		"user mounts": {
+			reason: "what the user mounts comes last and as asked for",
+			user:   []node.Mount{{HostPath: "/srv", ContainerPath: "/data", ReadOnly: true}, {HostPath: "/opt", ContainerPath: "/opt"}},
+			want:   []string{"tmpfs:/run", "tmpfs:/tmp", "volume:/var", "bind:/data:ro", "bind:/opt"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec := node.Spec(node.Machine{Container: "c", Mounts: tc.user}, tc.host)
+			got := make([]string, 0, len(spec.Mounts))
+			for _, mount := range spec.Mounts {
+				text := string(mount.Type) + ":" + mount.Target
+				if mount.ReadOnly {
+					text += ":ro"
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSpecSurvivesRestarts(t *testing.T) {
+	t.Parallel()
+	spec := node.Spec(node.Machine{Container: "c", Hostname: "h", Image: "i"}, node.Host{})
+	if spec.Restart != engine.RestartUnlessStopped {
+		t.Errorf("restart policy %q: a node must come back with its engine", spec.Restart)
+	}
+	if spec.StopSignal != "SIGRTMIN+3" {
+		t.Errorf("stop signal %q: systemd powers off on SIGRTMIN+3 only", spec.StopSignal)
+	}
+}
+
+func TestAdaptation(t *testing.T) {
+	t.Parallel()
+	const (
+		cgroups  = "--fail-cgroupv1=false"
+		userland = "--feature-gates=KubeletInUserNamespace=true"
+	)
+	cases := map[string]struct {
+		reason string
+		host   node.Host
+		minor  int
+		flags  []string
+		dropIn bool
+	}{
+		"cgroup v2, all capabilities": {
+			reason: "a host that holds nothing back needs no adaptation",
+			host:   node.Host{CgroupVersion: "2"}, minor: 36,
+		},
+		"cgroup v1": {
+			reason: "kubelet 1.35 and newer refuse cgroup v1 unless told not to",
+			host:   node.Host{CgroupVersion: "1"}, minor: 36, flags: []string{cgroups},
+		},
+		"cgroup v1, kubelet 1.34": {
+			reason: "kubelet 1.34 does not know the flag's default, and must not be given what it does not need",
+			host:   node.Host{CgroupVersion: "1"}, minor: 34,
+		},
+		"cgroup v1, unknown version": {
+			reason: "an unknown version is taken as a current one",
+			host:   node.Host{CgroupVersion: "1"}, flags: []string{cgroups},
+		},
+		"no CAP_SYS_RESOURCE": {
+			reason: "nobody may lower an oom_score_adj, neither kubelet nor containerd",
+			host:   node.Host{CgroupVersion: "2", CannotRaiseLimits: true}, minor: 36, flags: []string{userland}, dropIn: true,
+		},
+		"user namespace": {
+			reason: "rootless engines need the same as hosts that hold capabilities back",
+			host:   node.Host{CgroupVersion: "2", UserNamespace: true}, minor: 36, flags: []string{userland}, dropIn: true,
+		},
+		"cgroup v1, no CAP_SYS_RESOURCE": {
+			reason: "adaptations add up",
+			host:   node.Host{CgroupVersion: "1", CannotRaiseLimits: true}, minor: 36, flags: []string{cgroups, userland}, dropIn: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			flags := node.KubeletFlags(node.Kubelet{ProviderID: "container:///c", KubernetesMinor: tc.minor}, tc.host)
+			got := slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return flag != cgroups && flag != userland })
+			if diff := cmp.Diff(tc.flags, got, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+				t.Errorf("%s: flags (-want, +got):\n%s", tc.reason, diff)
+			}
+			archive, err := node.Archive(tc.host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (archive != nil) != tc.dropIn {
+				t.Errorf("%s: archive of %d bytes, want one: %v", tc.reason, len(archive), tc.dropIn)
+			}
+		})
+	}
+}
+
+func TestKubeletFlagsIdentify(t *testing.T) {
+	t.Parallel()
+	flags := node.KubeletFlags(node.Kubelet{ProviderID: "container:///c", Zone: "a", KubernetesMinor: 36}, node.Host{CgroupVersion: "2"})
+	for _, want := range []string{"--provider-id=container:///c", "--node-labels=topology.kubernetes.io/zone=a"} {
+		if !slices.Contains(flags, want) {
+			t.Errorf("flags %q lack %q: the Node must be right from its first registration", flags, want)
+		}
+	}
+	for _, flag := range node.KubeletFlags(node.Kubelet{ProviderID: "container:///c"}, node.Host{CgroupVersion: "2"}) {
+		if strings.HasPrefix(flag, "--node-labels") {
+			t.Errorf("flag %q without a zone", flag)
+		}
+	}
+}
+
+func TestArchiveIsBelowRootFileSystem(t *testing.T) {
+	t.Parallel()
+	archive, err := node.Archive(node.Host{CannotRaiseLimits: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := tar.NewReader(bytes.NewReader(archive))
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(header.Name, "etc/systemd/system/") {
+			t.Errorf("entry %q: only files below /etc are sure to reach the node", header.Name)
+		}
+	}
+}
+
+func TestImage(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, version, image, problem string
+	}{
+		"known":     {reason: "a known version has an image", version: "v1.36.3", image: "kindest/node:v1.36.3"},
+		"old":       {reason: "an old version is refused by name of the oldest", version: "v1.33.1", problem: "is older than v1.34, the oldest that is supported"},
+		"new":       {reason: "a version from the future is refused", version: "v1.37.0", problem: "is newer than v1.36, the newest that is supported"},
+		"unknown":   {reason: "a patch version without an image asks for one", version: "v1.36.99", problem: "has no known node image, so spec.image must name one"},
+		"no prefix": {reason: "Machine versions begin with v", version: "1.36.3", problem: "is not of the form v1.2.3"},
+		"empty":     {reason: "no version has no image", version: "", problem: "is not of the form v1.2.3"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			image, err := node.Image(tc.version)
+			if image != tc.image {
+				t.Errorf("%s: image %q, want %q", tc.reason, image, tc.image)
+			}
+			var version *node.VersionError
+			if errors.As(err, &version) != (tc.problem != "") {
+				t.Fatalf("%s: error %v", tc.reason, err)
+			}
+			if version != nil && version.Problem != tc.problem {
+				t.Errorf("%s: problem %q, want %q", tc.reason, version.Problem, tc.problem)
+			}
+		})
+	}
+}
