@@ -1,0 +1,132 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package imagepull_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+)
+
+const reference = "example.test/node:v1"
+
+// pulls counts the pulls an engine was asked for.
+func pulls(eng *simulated.Engine) int {
+	count := 0
+	for _, call := range eng.Journal() {
+		if call.Method == "PullImage" {
+			count++
+		}
+	}
+	return count
+}
+
+// start runs a tracker until the test ends, in the test's bubble.
+func start(t *testing.T, eng *simulated.Engine) *imagepull.Tracker {
+	t.Helper()
+	tracker := imagepull.NewTracker(eng)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- tracker.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Start ended with %v", err)
+		}
+	})
+	return tracker
+}
+
+func TestEnsurePullsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := simulated.New()
+		eng.AddRegistryImage(reference, engine.Image{}, nil)
+		tracker := start(t, eng)
+		for range 5 {
+			status, err := tracker.Ensure(t.Context(), reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status.Present {
+				t.Fatal("image is there before it was pulled")
+			}
+		}
+		synctest.Wait()
+		status, err := tracker.Ensure(t.Context(), reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !status.Present {
+			t.Errorf("image is not there after its pull: %s", status.Text())
+		}
+		if got := pulls(eng); got != 1 {
+			t.Errorf("%d pulls for one image that was asked for five times", got)
+		}
+	})
+}
+
+func TestEnsureRetriesWithPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := simulated.New()
+		tracker := start(t, eng)
+		ask := func() imagepull.Status {
+			status, err := tracker.Ensure(t.Context(), reference)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			return status
+		}
+		ask()
+		status := ask()
+		if status.Err == nil || !strings.Contains(status.Text(), "load the image into the engine") {
+			t.Errorf("status of an image that no registry has: %q lacks the remedy", status.Text())
+		}
+		if got := pulls(eng); got != 1 {
+			t.Errorf("%d pulls at once after a failure, want a pause first", got)
+		}
+		time.Sleep(6 * time.Second)
+		ask()
+		if got := pulls(eng); got != 2 {
+			t.Errorf("%d pulls after the pause, want 2", got)
+		}
+		// The image turns up without a pull, as when somebody loads it.
+		eng.AddImage(engine.Image{Tags: []string{reference}}, nil)
+		if status := ask(); !status.Present {
+			t.Error("an image that was loaded is not seen")
+		}
+	})
+}
+
+func TestEnsureReportsTheEngine(t *testing.T) {
+	t.Parallel()
+	eng := simulated.New()
+	eng.Down()
+	_, err := imagepull.NewTracker(eng).Ensure(t.Context(), reference)
+	if !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("error %v of an engine that is down, want ErrUnavailable", err)
+	}
+}
