@@ -58,7 +58,7 @@ func summarizeMachines(o Observed) []Machine {
 func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMachine) Machine {
 	summary := Machine{Name: machine.Name}
 	if !machine.DeletionTimestamp.IsZero() {
-		summary.Detail = cmp.Or(oneLine(conditions.GetMessage(machine, clusterv1.MachineDeletingCondition)), "being deleted")
+		summary.Detail = cmp.Or(OneLine(conditions.GetMessage(machine, clusterv1.MachineDeletingCondition)), "being deleted")
 		return summary
 	}
 	if machine.Status.NodeRef.IsDefined() &&

@@ -207,7 +207,7 @@ func availableStage(o Observed) Stage {
 	stage.Done = current && available.Status == metav1.ConditionTrue
 	stage.Detail = "available"
 	if !stage.Done {
-		stage.Detail = cmp.Or(oneLine(available.Message), available.Reason)
+		stage.Detail = cmp.Or(OneLine(available.Message), available.Reason)
 	}
 	return stage
 }
@@ -250,14 +250,14 @@ func firstNotTrue(present []metav1.Condition, types ...string) string {
 }
 
 func describe(condition metav1.Condition) string {
-	if message := oneLine(condition.Message); message != "" {
+	if message := OneLine(condition.Message); message != "" {
 		return condition.Reason + ": " + message
 	}
 	return condition.Reason
 }
 
-// oneLine joins the lines of a message, which Cluster API writes as lists.
-func oneLine(message string) string {
+// OneLine joins the lines of a message, which Cluster API writes as lists.
+func OneLine(message string) string {
 	var parts []string
 	for line := range strings.Lines(message) {
 		if part := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "* ")); part != "" {

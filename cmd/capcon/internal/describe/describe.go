@@ -1,0 +1,191 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package describe shows a cluster as the tree of its objects and their
+// conditions. Cluster API's own discovery finds the objects, so that the tree
+// has what "clusterctl describe" has.
+package describe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/tree"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+)
+
+// Node is one object of the tree.
+type Node struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Role of the object within its parent, such as ClusterInfrastructure;
+	// may be empty.
+	Role string `json:"role,omitempty"`
+	// Deleting says that the object is on its way out.
+	Deleting bool `json:"deleting,omitempty"`
+	// Conditions of the object, in its own order.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Children that belong to it.
+	Children []Node `json:"children,omitempty"`
+}
+
+// Cluster reads the tree of a cluster.
+func Cluster(ctx context.Context, c client.Client, namespace, name string) (Node, error) {
+	discovered, err := tree.Discovery(ctx, c, namespace, name, tree.DiscoverOptions{Echo: true})
+	if err != nil {
+		return Node{}, fmt.Errorf("discover the objects of cluster %q: %w", name, err)
+	}
+	return convert(discovered, discovered.GetRoot()), nil
+}
+
+func convert(discovered *tree.ObjectTree, object client.Object) Node {
+	node := Node{
+		Kind:       object.GetObjectKind().GroupVersionKind().Kind,
+		Name:       object.GetName(),
+		Role:       tree.GetMetaName(object),
+		Deleting:   !object.GetDeletionTimestamp().IsZero(),
+		Conditions: tree.GetConditions(object),
+	}
+	children := slices.Clone(discovered.GetObjectsByParent(object.GetUID()))
+	slices.SortFunc(children, func(a, b client.Object) int {
+		// A higher z-order comes first.
+		return cmp.Or(cmp.Compare(tree.GetZOrder(b), tree.GetZOrder(a)), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	for _, child := range children {
+		node.Children = append(node.Children, convert(discovered, child))
+	}
+	return node
+}
+
+// negative are conditions that are True when something is to be told.
+//
+//nolint:gochecknoglobals // a table
+var negative = map[string]bool{
+	clusterv1.PausedCondition:          true,
+	clusterv1.DeletingCondition:        true,
+	clusterv1.RollingOutCondition:      true,
+	clusterv1.ScalingUpCondition:       true,
+	clusterv1.ScalingDownCondition:     true,
+	clusterv1.RemediatingCondition:     true,
+	clusterv1.MachineUpdatingCondition: true,
+}
+
+// Print writes the tree: a line per object with its summary, and below it a
+// line for each condition that is not as it should be.
+func Print(w io.Writer, root Node, now time.Time) error {
+	const columnGap = 2
+	var aligned strings.Builder
+	table := tabwriter.NewWriter(&aligned, 0, 0, columnGap, ' ', 0)
+	lines := append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, rows(root, "", "", now)...)
+	_, err := io.WriteString(table, strings.Join(lines, "\n")+"\n")
+	if err := errors.Join(err, table.Flush()); err != nil {
+		return fmt.Errorf("align tree: %w", err)
+	}
+	// The table pads the last column too, which wraps on narrow terminals.
+	for line := range strings.Lines(aligned.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return fmt.Errorf("print tree: %w", err)
+		}
+	}
+	return nil
+}
+
+// rows returns the lines of a node: first stands before its own, next before
+// those of what is below it.
+func rows(node Node, first, next string, now time.Time) []string {
+	lines := []string{row(first+title(node), summary(node), now)}
+	pipe := "  "
+	if len(node.Children) > 0 {
+		pipe = "│ "
+	}
+	for _, condition := range remarkable(node) {
+		lines = append(lines, row(next+pipe+"  "+condition.Type, &condition, now))
+	}
+	for i, child := range node.Children {
+		if i == len(node.Children)-1 {
+			lines = append(lines, rows(child, next+"└─", next+"  ", now)...)
+			continue
+		}
+		lines = append(lines, rows(child, next+"├─", next+"│ ", now)...)
+	}
+	return lines
+}
+
+func title(node Node) string {
+	text := node.Kind + "/" + node.Name
+	if node.Role != "" && node.Role != node.Kind {
+		text = node.Role + " - " + text
+	}
+	if node.Deleting {
+		text += " (deleting)"
+	}
+	return text
+}
+
+func row(name string, condition *metav1.Condition, now time.Time) string {
+	if condition == nil {
+		return name + "\t\t\t\t"
+	}
+	return strings.Join([]string{
+		name,
+		string(condition.Status),
+		condition.Reason,
+		duration.HumanDuration(now.Sub(condition.LastTransitionTime.Time)),
+		management.OneLine(condition.Message),
+	}, "\t")
+}
+
+// summary is the condition that stands for the object as a whole.
+func summary(node Node) *metav1.Condition {
+	for _, conditionType := range []string{clusterv1.AvailableCondition, clusterv1.ReadyCondition} {
+		for i := range node.Conditions {
+			if node.Conditions[i].Type == conditionType {
+				return &node.Conditions[i]
+			}
+		}
+	}
+	return nil
+}
+
+// remarkable are the conditions, beside the summary, that are not as they
+// should be.
+func remarkable(node Node) []metav1.Condition {
+	whole := summary(node)
+	var found []metav1.Condition
+	for _, condition := range node.Conditions {
+		good := metav1.ConditionTrue
+		if negative[condition.Type] {
+			good = metav1.ConditionFalse
+		}
+		if condition.Status != good && (whole == nil || condition.Type != whole.Type) {
+			found = append(found, condition)
+		}
+	}
+	return found
+}

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package describe
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+)
+
+func TestClusterPrinted(t *testing.T) {
+	t.Parallel()
+	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := fakeClient(t, then)
+	root, err := Cluster(t.Context(), c, "default", "demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := Print(&out, root, then.Add(90*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	want := `NAME                                                      READY  REASON           SINCE  MESSAGE
+Cluster/demo                                              False  NotAvailable     90s    InfrastructureReady: not yet
+├─ClusterInfrastructure - ContainerCluster/demo           True   Ready            90s
+└─ControlPlane - KubeadmControlPlane/demo-control-plane
+  └─Machine/demo-control-plane-a                          False  NotReady         90s
+    └─MachineInfrastructure - ContainerMachine/demo-cp-a  False  ImagePullFailed  90s    no such image
+          ContainerReady                                  False  ImagePullFailed  90s    no such; image
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("tree differs (-want +got):\n%s\n%s", diff, out.String())
+	}
+}
+
+func fakeClient(t *testing.T, then time.Time) client.Client {
+	t.Helper()
+	scheme, err := management.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := objects.Render(objects.Values{
+		Namespace: "default", Name: "demo", KubernetesVersion: "v1.36.3", ControlPlanes: 1, NodeImage: "node:1",
+		PodCIDR: "192.168.0.0/16", ServiceCIDR: "10.128.0.0/12",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	condition := func(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{
+			Type: conditionType, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(then),
+		}
+	}
+	for _, object := range rendered {
+		object.SetUID(types.UID(object.GetObjectKind().GroupVersionKind().Kind + object.GetName()))
+		switch o := object.(type) {
+		case *clusterv1.Cluster:
+			o.Status.Conditions = []metav1.Condition{
+				condition("Available", metav1.ConditionFalse, "NotAvailable", "* InfrastructureReady: not yet"),
+				condition("Paused", metav1.ConditionFalse, "NotPaused", ""),
+			}
+		case *infrav1.ContainerCluster:
+			o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Ready", "")}
+		}
+	}
+	machine := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "demo-control-plane-a", UID: "machine",
+			Labels: map[string]string{clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: ""},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: controlplanev1.GroupVersion.String(), Kind: "KubeadmControlPlane", Name: "demo-control-plane",
+				UID: "KubeadmControlPlanedemo-control-plane", Controller: new(bool),
+			}},
+		},
+		Spec: clusterv1.MachineSpec{
+			ClusterName:       "demo",
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerMachine", Name: "demo-cp-a"},
+		},
+		Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, "NotReady", "")}},
+	}
+	container := &infrav1.ContainerMachine{
+		TypeMeta:   metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: "ContainerMachine"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-cp-a", UID: "container"},
+		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{
+			condition("Ready", metav1.ConditionFalse, "ImagePullFailed", "no such image"),
+			condition("ContainerReady", metav1.ConditionFalse, "ImagePullFailed", "no such\nimage"),
+		}},
+	}
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rendered...).WithObjects(machine, container)
+	for _, crd := range crds() {
+		builder = builder.WithObjects(crd)
+	}
+	return builder.Build()
+}
+
+// crds are what discovery asks for the version that follows the contract.
+func crds() []client.Object {
+	versions := map[string]string{
+		"containerclusters.infrastructure.cluster.x-k8s.io":         "v1alpha1",
+		"containermachines.infrastructure.cluster.x-k8s.io":         "v1alpha1",
+		"containermachinetemplates.infrastructure.cluster.x-k8s.io": "v1alpha1",
+		"kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io":         "v1beta2",
+		"kubeadmcontrolplanes.controlplane.cluster.x-k8s.io":        "v1beta2",
+	}
+	var made []client.Object
+	for name, version := range versions {
+		made = append(made, &apiextensionsv1.CustomResourceDefinition{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"cluster.x-k8s.io/v1beta2": version}},
+		})
+	}
+	return made
+}
