@@ -45,9 +45,10 @@ func HostName(machine string) string {
 }
 
 // containerName joins cluster and what it is, and makes the result unique by
-// a hash over the owner too: clusters of one name in two namespaces or two
-// management clusters share an engine.
-func containerName(owner Owner, name string) string {
+// a hash over the owner and the kind too: clusters of one name in two
+// namespaces or two management clusters share an engine, and a machine may
+// have the name that a load balancer has.
+func containerName(owner Owner, kind, name string) string {
 	readable := name
 	if readable != owner.Cluster && !strings.HasPrefix(readable, owner.Cluster+"-") {
 		readable = owner.Cluster + "-" + name
@@ -59,7 +60,7 @@ func containerName(owner Owner, name string) string {
 	if len(readable) > MaxLength-suffix {
 		readable = strings.TrimRight(readable[:MaxLength-suffix], "-")
 	}
-	return readable + "-" + hash(owner.Namespace, owner.Cluster, owner.ID, name)
+	return readable + "-" + hash(owner.Namespace, owner.Cluster, owner.ID, kind, name)
 }
 
 // hash is not for secrecy: it only has to differ where its parts differ. The

@@ -94,10 +94,11 @@ func (o Owner) Labels() map[string]string {
 	}
 }
 
-// Owns reports whether the labels of a container are those of the owner.
+// Owns reports whether the labels of a container are those of the owner. An
+// owner that is not complete owns nothing: absent labels would match it.
 func (o Owner) Owns(labels map[string]string) bool {
 	for key, value := range o.Labels() {
-		if labels[key] != value {
+		if value == "" || labels[key] != value {
 			return false
 		}
 	}
@@ -124,8 +125,17 @@ func (o Owner) Select(others map[string]string) map[string]string {
 	return selector
 }
 
+// The kinds of container that have names of their own, apart from roles: the
+// name of a machine's container must not depend on what the machine is for.
+const (
+	kindNode         = "node"
+	kindLoadBalancer = "load-balancer"
+)
+
 // NodeContainer is the name of a machine's container.
-func (o Owner) NodeContainer(machine string) string { return containerName(o, machine) }
+func (o Owner) NodeContainer(machine string) string { return containerName(o, kindNode, machine) }
 
 // LoadBalancerContainer is the name of the cluster's load balancer.
-func (o Owner) LoadBalancerContainer() string { return containerName(o, o.Cluster+"-lb") }
+func (o Owner) LoadBalancerContainer() string {
+	return containerName(o, kindLoadBalancer, o.Cluster+"-lb")
+}
