@@ -42,6 +42,12 @@ func (id *identity) etcdReady(ctx context.Context) error {
 	return get(ctx, "https://"+loopback(id.opts.Ports.EtcdClient)+"/health", config, "")
 }
 
+// apiServing reports whether the API server takes CRDs.
+func (id *identity) apiServing(ctx context.Context) error {
+	url := "https://" + loopback(id.opts.Ports.API) + "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?limit=1"
+	return get(ctx, url, trusting(id.api), id.tokens[userDaemon])
+}
+
 func (id *identity) apiReady(ctx context.Context) error {
 	return get(ctx, "https://"+loopback(id.opts.Ports.API)+"/readyz", trusting(id.api), id.tokens[userDaemon])
 }

@@ -17,7 +17,6 @@ limitations under the License.
 package supervise
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -65,15 +64,6 @@ func (c *child) State() State {
 		state.PID = c.running.Pid
 	}
 	return state
-}
-
-func (c *child) probe(ctx context.Context) error {
-	if c.process.Ready == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	return c.process.Ready(ctx)
 }
 
 // run starts the process again and again until stop.

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -108,7 +109,7 @@ func (s *Supervisor) Start(ctx context.Context, p Process) error {
 	}
 	began := time.Now()
 	s.opts.Log.Info("Starting process", "process", p.Name)
-	if err := s.awaitReady(ctx, c); err != nil {
+	if err := s.await(ctx, c, p.Ready); err != nil {
 		return err
 	}
 	s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
@@ -127,7 +128,20 @@ func (s *Supervisor) add(p Process) (*child, error) {
 	return c, nil
 }
 
-func (s *Supervisor) awaitReady(ctx context.Context, c *child) error {
+// Await waits until a started process fulfils a further condition, with the
+// same bound and the same error as Start.
+func (s *Supervisor) Await(ctx context.Context, name string, condition func(context.Context) error) error {
+	s.mu.Lock()
+	children := s.children
+	s.mu.Unlock()
+	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
+	if i < 0 {
+		return fmt.Errorf("wait for %s: no such process", name)
+	}
+	return s.await(ctx, children[i], condition)
+}
+
+func (s *Supervisor) await(ctx context.Context, c *child, condition func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ReadyTimeout, ErrNotReady)
 	defer cancel()
 	ticker := time.NewTicker(probeInterval)
@@ -135,17 +149,26 @@ func (s *Supervisor) awaitReady(ctx context.Context, c *child) error {
 	last := errors.New("never started")
 	for {
 		if c.State().PID != 0 {
-			if last = c.probe(ctx); last == nil {
+			if last = probe(ctx, condition); last == nil {
 				return nil
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("start %s: %w: %w; last lines:\n%s",
+			return fmt.Errorf("wait for %s: %w: %w; last lines:\n%s",
 				c.process.Name, context.Cause(ctx), last, strings.Join(c.output.tail(), "\n"))
 		case <-ticker.C:
 		}
 	}
+}
+
+func probe(ctx context.Context, condition func(context.Context) error) error {
+	if condition == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return condition(ctx)
 }
 
 // State is what a process does now.
