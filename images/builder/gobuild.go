@@ -58,7 +58,7 @@ func (p program) artifact(b *builder) (*artifact, error) {
 		files = append(files, sum)
 	}
 	return &artifact{
-		name:   p.name,
+		name:   "program-" + p.name,
 		recipe: []string{"gobuild.go"},
 		files:  files,
 		values: append(p.arguments(), append(p.environment(), runtime.Version())...),

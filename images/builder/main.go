@@ -84,9 +84,9 @@ func buildImages(ctx context.Context, root string, names []string, load bool) er
 	if err != nil {
 		return err
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, groupContext := errgroup.WithContext(ctx)
 	for _, name := range names {
-		group.Go(func() error { return b.publish(ctx, name, recipes[name]) })
+		group.Go(func() error { return b.publish(groupContext, name, recipes[name]) })
 	}
 	if err := group.Wait(); err != nil {
 		return err

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/flannel-io/flannel v0.28.4
+	k8s.io/client-go v0.36.3
 	k8s.io/klog/v2 v2.140.0
 )
 
@@ -57,7 +58,6 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/api v0.36.3 // indirect
 	k8s.io/apimachinery v0.36.3 // indirect
-	k8s.io/client-go v0.36.3 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2 // indirect
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect

@@ -28,7 +28,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"sync"
@@ -42,6 +41,8 @@ import (
 	"github.com/flannel-io/flannel/pkg/subnet"
 	"github.com/flannel-io/flannel/pkg/subnet/kube"
 	"github.com/flannel-io/flannel/pkg/trafficmngr/iptables"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
 
@@ -102,18 +103,22 @@ func run(ctx context.Context, podSubnets, confDir string) error {
 	return nil
 }
 
-// waitForAPI returns when the API server's Service answers: on a new node
-// kube-proxy starts at the same moment, and the client's own backoff would
-// cost seconds.
+// waitForAPI returns when the API server answers under its Service's address:
+// on a new node kube-proxy starts at the same moment, and the client's own
+// backoff would cost seconds. A connection alone proves nothing: until
+// kube-proxy's rules are there, the address may lead to some other server.
 func waitForAPI(ctx context.Context) error {
-	address := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
-	dialer := net.Dialer{Timeout: 2 * time.Second}
-	return retry(ctx, "reach the API server at "+address, func() error {
-		connection, err := dialer.DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return connection.Close()
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server: %w", err)
+	}
+	config.Timeout = 2 * time.Second
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("create API client: %w", err)
+	}
+	return retry(ctx, "reach the API server at "+config.Host, func() error {
+		return client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
 	})
 }
 
