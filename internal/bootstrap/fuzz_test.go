@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/archive/*.yaml", "testdata/kubeadm/*.yaml"} {
+		sources, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, source := range sources {
+			data, err := os.ReadFile(source)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	f.Add([]byte("## template: jinja\n#cloud-config\nruncmd: ['{{ v1.x | default(1) }}']\n"))
+	f.Add([]byte("#cloud-config\nusers: [&a {name: b, <<: *a}]\nwrite_files: [{path: /x, <<: {content: y}}]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		config, err := Parse(data, "", Instance{ID: "i", Hostname: "h"})
+		if err != nil {
+			return
+		}
+		_ = config.Secrets()
+		_ = config.KubeadmOperation()
+		_, _ = config.ProviderID()
+		adapted, err := config.Adapt(ContainerAdaptation())
+		if err != nil {
+			return
+		}
+		again, err := adapted.Adapt(ContainerAdaptation())
+		if err != nil {
+			t.Fatalf("what Adapt returned is broken: %v", err)
+		}
+		for i, file := range adapted.Files {
+			if !bytes.Equal(file.Content, again.Files[i].Content) {
+				t.Errorf("adapting twice is not adapting once:\n%q\n%q", file.Content, again.Files[i].Content)
+			}
+		}
+		if _, err := Archive(Input{Config: adapted}); err != nil {
+			t.Errorf("what Parse accepts can be archived: %v", err)
+		}
+	})
+}
+
+func FuzzRedact(f *testing.F) {
+	const token = "abcdef.0123456789abcdef"
+	f.Add("before", "after", "a secret line")
+	f.Add("-----BEGIN X-----\n", "\n-----END X-----", "password=1")
+	f.Fuzz(func(t *testing.T, before, after, secret string) {
+		got := Redact(before+"\n"+secret+"\n"+token+"\n"+after, secret)
+		if strings.Contains(got, token) {
+			t.Errorf("the token is left in %q", got)
+		}
+		if strings.TrimSpace(secret) != "" && !strings.Contains(redacted, secret) && strings.Contains(got, secret) &&
+			strings.Contains(strings.ReplaceAll(got, redacted, ""), secret) {
+			t.Errorf("the secret %q is left in %q", secret, got)
+		}
+	})
+}
+
+func FuzzReadRecord(f *testing.F) {
+	f.Add([]byte("not a tar"))
+	f.Add(bytes.Repeat([]byte{0}, 1024))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		result, err := ReadRecord(bytes.NewReader(data))
+		if err != nil && result.State != NotStarted {
+			t.Errorf("an error comes without a result: %+v", result)
+		}
+		if message := result.Message(); len(message) > maxMessage {
+			t.Errorf("a message of %d bytes", len(message))
+		}
+	})
+}
+
+// FuzzQuote proves that the shell gives back every word as it was.
+func FuzzQuote(f *testing.F) {
+	for _, word := range []string{"", "'", "a b", "$(id)", "\\", "\n", "-n", "'\\''", "ü"} {
+		f.Add(word)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		if strings.ContainsRune(word, 0) {
+			t.Skip("refused by Parse and Archive")
+		}
+		command := Command{Args: []string{"printf", "%s", word}}
+		out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", command.shell()).Output()
+		if err != nil || string(out) != word {
+			t.Errorf("got %q %v, want %q", out, err, word)
+		}
+	})
+}

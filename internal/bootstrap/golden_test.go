@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; go test -update writes it):\n%s", file, diff)
+	}
+}
+
+// TestArchiveGolden follows cloud-config from the secret to the archive.
+func TestArchiveGolden(t *testing.T) {
+	t.Parallel()
+	instance := Instance{ID: "demo-1-a1b2", Hostname: "demo-1", Zone: "a"}
+	sources, err := filepath.Glob("testdata/archive/*.yaml")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no sources: %v", err)
+	}
+	for _, source := range sources {
+		t.Run(filepath.Base(source), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, err := Parse(data, "", instance)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if config, err = config.Adapt(ContainerAdaptation()); err != nil {
+				t.Fatal(err)
+			}
+			in := Input{
+				Config:   config,
+				Instance: instance,
+				KubeletFlags: []string{
+					"--provider-id=container:///demo-demo-1", "--node-labels=topology.kubernetes.io/zone=a", "--fail-cgroupv1=false",
+				},
+				Files:    []File{{Path: "/etc/provider", Content: []byte("file\n")}},
+				Commands: []Command{{Args: []string{"systemctl", "restart", "containerd"}}},
+			}
+			archive, err := Archive(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, strings.TrimSuffix(source, ".yaml")+".golden", listing(t, archive))
+			again, err := Archive(in)
+			if err != nil || !bytes.Equal(archive, again) {
+				t.Errorf("equal input gives equal bytes (%v)", err)
+			}
+		})
+	}
+}
+
+// listing shows an archive as text, without the files that are the same in each.
+func listing(t *testing.T, archive []byte) string {
+	t.Helper()
+	var out strings.Builder
+	reader := tar.NewReader(bytes.NewReader(archive))
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return out.String()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "%v %d:%d %s", header.FileInfo().Mode(), header.Uid, header.Gid, header.Name)
+		if header.Linkname != "" {
+			fmt.Fprintf(&out, " -> %s", header.Linkname)
+		}
+		out.WriteString("\n")
+		if len(content) == 0 || bytes.Equal(content, script) || bytes.Equal(content, unit) {
+			continue
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
+			out.WriteString("    " + line + "\n")
+		}
+	}
+}
+
+func TestAdaptKubeadmGolden(t *testing.T) {
+	t.Parallel()
+	sources, err := filepath.Glob("testdata/kubeadm/*.yaml")
+	if err != nil || len(sources) == 0 {
+		t.Fatalf("no sources: %v", err)
+	}
+	for _, source := range append(sources, "testdata/kubeadm/script.sh") {
+		t.Run(filepath.Base(source), func(t *testing.T) {
+			t.Parallel()
+			data, err := os.ReadFile(source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := AdaptKubeadm(data, ContainerAdaptation())
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := AdaptKubeadm(got, ContainerAdaptation())
+			if err != nil || !bytes.Equal(got, again) {
+				t.Errorf("what is adapted needs nothing more (%v):\n%s", err, cmp.Diff(string(got), string(again)))
+			}
+			switch filepath.Base(source) {
+			case "not-kubeadm.yaml", "cluster-only.yaml", "script.sh":
+				if !bytes.Equal(data, got) {
+					t.Errorf("it must stay byte for byte:\n%s", cmp.Diff(string(data), string(got)))
+				}
+			default:
+				golden(t, strings.TrimSuffix(source, ".yaml")+".golden", string(got))
+			}
+		})
+	}
+}

@@ -1,0 +1,197 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type recordFile struct {
+	name, content string
+}
+
+func recordTar(t *testing.T, files ...recordFile) []byte {
+	t.Helper()
+	var buffer bytes.Buffer
+	w := tar.NewWriter(&buffer)
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "record/", Mode: 0o700})
+	for _, file := range files {
+		err = errors.Join(err, w.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: "record/" + file.name, Mode: 0o600, Size: int64(len(file.content)), ModTime: time.Unix(1000, 0),
+		}))
+		_, writeErr := w.Write([]byte(file.content))
+		err = errors.Join(err, writeErr)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+func TestReadRecord(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	cases := map[string]struct {
+		reason string
+		files  []recordFile
+		want   Result
+		err    error
+	}{
+		"empty": {reason: "a directory alone is no start", want: Result{ExitCode: -1}},
+		"started": {
+			reason: "a step is on its way",
+			files:  []recordFile{{"state", "started\n"}, {"state.step", "write_files[12]\n"}},
+			want:   Result{State: Started, Step: "write_files[12]", ExitCode: -1, Changed: at},
+		},
+		"up": {
+			reason: "the sentinel without the end",
+			files:  []recordFile{{"state", "started\n"}, {"state.kubernetes-up", "true\n"}, {"state.step", "runcmd[1]\n"}},
+			want:   Result{State: Started, Step: "runcmd[1]", ExitCode: -1, KubernetesUp: true, Changed: at},
+		},
+		"failed": {
+			reason: "all of it",
+			files: []recordFile{
+				{"state", "failed\n"}, {"state.exit-code", "7\n"}, {"state.log-tail", "a\nb\xff\n"}, {"state.step", "runcmd[1]\n"},
+			},
+			want: Result{State: Failed, Step: "runcmd[1]", ExitCode: 7, LogTail: "a\nb\ufffd", Changed: at},
+		},
+		"other files": {
+			reason: "a file being written and unknown ones do not count",
+			files:  []recordFile{{".next", "done\n"}, {"state", "started\n"}, {"state.future", "x"}},
+			want:   Result{State: Started, ExitCode: -1, Changed: at},
+		},
+		"not yet": {reason: "a temporary file is no state", files: []recordFile{{".next", "done\n"}}, want: Result{ExitCode: -1}},
+		"torn":    {reason: "an emptied state had started", files: []recordFile{{"state", ""}}, want: Result{State: Started, ExitCode: -1, Changed: at}},
+		"half a state": {
+			reason: "half of done is not done", files: []recordFile{{"state", "don"}}, want: Result{ExitCode: -1}, err: ErrRecord,
+		},
+		"strange step": {
+			reason: "what root in the node wrote does not get into a message",
+			files:  []recordFile{{"state", "failed"}, {"state.step", "rm -rf /"}}, want: Result{ExitCode: -1}, err: ErrRecord,
+		},
+		"strange code": {
+			reason: "exit codes are 0 to 255",
+			files:  []recordFile{{"state", "failed"}, {"state.exit-code", "1000"}}, want: Result{ExitCode: -1}, err: ErrRecord,
+		},
+		"too many": {
+			reason: "reading ends", files: slices.Repeat([]recordFile{{"x", ""}}, maxRecordEntries+1), want: Result{ExitCode: -1}, err: ErrRecord,
+		},
+		"long log": {
+			reason: "reading is bounded", files: []recordFile{{"state", "failed"}, {"state.log-tail", strings.Repeat("x", 2*maxRecordFile)}},
+			want: Result{State: Failed, ExitCode: -1, LogTail: strings.Repeat("x", maxRecordFile), Changed: at},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ReadRecord(bytes.NewReader(recordTar(t, tc.files...)))
+			if !errors.Is(err, tc.err) {
+				t.Fatalf("%s: error %v, want %v", tc.reason, err, tc.err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestReadRecordCutOff(t *testing.T) {
+	t.Parallel()
+	whole := recordTar(t, recordFile{"state", "done\n"}, recordFile{"state.step", "runcmd[1]\n"})
+	const stateContent = 3 * 512
+	for length := range whole {
+		got, err := ReadRecord(bytes.NewReader(whole[:length]))
+		if length < stateContent-512+len("done\n") && got.State == Done {
+			t.Fatalf("%d bytes are not enough to know that it is done", length)
+		}
+		if err != nil && got.State != NotStarted {
+			t.Fatalf("an error comes without a result, got %+v", got)
+		}
+	}
+	if got, err := ReadRecord(nil); err != nil || got.State != NotStarted {
+		t.Errorf("no reader: %+v %v", got, err)
+	}
+	if got, err := ReadRecord(strings.NewReader("")); err != nil || got.State != NotStarted {
+		t.Errorf("no bytes: %+v %v", got, err)
+	}
+	broken := errors.New("connection lost")
+	if _, err := ReadRecord(iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("a download that fails is an error, got %v", err)
+	}
+	if _, err := ReadRecord(io.MultiReader(bytes.NewReader(whole), iotest.ErrReader(broken))); err != nil {
+		t.Errorf("what comes after the end does not matter, got %v", err)
+	}
+}
+
+func TestMessage(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		result  Result
+		secrets []string
+		want    string
+	}{
+		"not started": {reason: "nothing yet", want: "The node has not begun to bootstrap"},
+		"started":     {reason: "the step", result: Result{State: Started, Step: "runcmd[2]"}, want: "The node bootstraps, at runcmd[2]"},
+		"first":       {reason: "before the first step", result: Result{State: Started}, want: "The node bootstraps, at its start"},
+		"up": {
+			reason: "the sentinel", result: Result{State: Started, Step: "runcmd[2]", KubernetesUp: true},
+			want: "The node bootstraps, at runcmd[2]; Kubernetes is up",
+		},
+		"done": {reason: "the end", result: Result{State: Done, Step: "runcmd[2]"}, want: "The node bootstrapped"},
+		"failed": {
+			reason:  "step, code, last lines, no secret and no escape sequence",
+			result:  Result{State: Failed, Step: "runcmd[2]", ExitCode: 1, LogTail: "\n  one\t1\x1b[31m\n\nhunter22 and abcdef.0123456789abcdef\n"},
+			secrets: []string{"hunter22"},
+			want:    "Bootstrap failed at runcmd[2] with exit code 1; its last lines: one 1[31m\n[redacted] and [redacted]",
+		},
+		"unknown code": {
+			reason: "a record without a code", result: Result{State: Failed, ExitCode: -1}, want: "Bootstrap failed at its start with an unknown exit code",
+		},
+		"interrupted": {
+			reason: "where it was", result: Result{State: Interrupted, Step: "runcmd[2]", LogTail: "x"},
+			want: "The node stopped while it bootstrapped, at runcmd[2]; its last lines: x",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, tc.result.Message(tc.secrets...)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	long := Result{State: Failed, Step: "runcmd[2]", ExitCode: 1, LogTail: strings.Repeat("ü漢 ", 4000) + "\nthe end"}
+	message := long.Message()
+	if len(message) > maxMessage || !strings.HasSuffix(message, "the end") || strings.ToValidUTF8(message, "") != message {
+		t.Errorf("a message is at most %d bytes of UTF-8 and keeps the end, got %d: %q", maxMessage, len(message), message)
+	}
+	many := Result{State: Failed, LogTail: strings.Repeat("line\n", 100)}
+	if got := strings.Count(many.Message(), "line"); got > messageLines+1 {
+		t.Errorf("a message has %d lines, want at most %d", got, messageLines)
+	}
+}
