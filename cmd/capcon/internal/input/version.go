@@ -17,39 +17,39 @@ limitations under the License.
 package input
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
-// KnownKubernetes are the Kubernetes versions this release was made for, the
-// newest first: its minor versions are accepted in every patch.
-//
-//nolint:gochecknoglobals // a table
-var KnownKubernetes = []string{"v1.36.3", "v1.35.4", "v1.34.4"}
-
-// DefaultKubernetes is what a new cluster gets.
-func DefaultKubernetes() string { return KnownKubernetes[0] }
+// DefaultKubernetes is what a new cluster gets: the newest known.
+func DefaultKubernetes() string { return node.KnownVersions()[0] }
 
 func checkKubernetesVersion(given string) []Problem {
 	if given == "" {
 		return nil
 	}
-	remedy := "known are " + strings.Join(KnownKubernetes, ", ") + " and their other patch releases"
-	parsed, err := version.ParseSemantic(given)
-	if err != nil {
-		return []Problem{{"--kubernetes-version", given, "it is not a version of the form v1.2.3", remedy}}
+	problem := Problem{
+		Field: "--kubernetes-version", Value: given,
+		Remedy: "known are " + strings.Join(node.KnownVersions(), ", ") + " and their other patch releases",
 	}
-	newest := version.MustParseSemantic(slices.MaxFunc(KnownKubernetes, compareVersions))
-	oldest := version.MustParseSemantic(slices.MinFunc(KnownKubernetes, compareVersions))
+	if _, err := version.ParseSemantic(given); err != nil {
+		problem.Reason = "it is not a version of the form v1.2.3"
+		return []Problem{problem}
+	}
+	_, err := node.Minor(given)
+	var unknown *node.VersionError
 	switch {
-	case minor(parsed).LessThan(minor(oldest)):
-		return []Problem{{"--kubernetes-version", given, fmt.Sprintf("it is older than v%d.%d", oldest.Major(), oldest.Minor()), remedy}}
-	case minor(newest).LessThan(minor(parsed)):
-		return []Problem{{"--kubernetes-version", given,
-			"it is newer than this release of the provider knows", remedy + "; a newer release may know it"}}
+	case errors.As(err, &unknown):
+		problem.Reason = "it " + unknown.Problem
+		return []Problem{problem}
+	case err != nil:
+		problem.Reason = err.Error()
+		return []Problem{problem}
 	}
 	return nil
 }
@@ -79,16 +79,4 @@ func CheckUpgrade(present, wanted string) []Problem {
 		return nil
 	}
 	return []Problem{problem}
-}
-
-func minor(v *version.Version) *version.Version {
-	return version.MustParseGeneric(fmt.Sprintf("%d.%d", v.Major(), v.Minor()))
-}
-
-func compareVersions(a, b string) int {
-	comparison, err := version.MustParseSemantic(a).Compare(b)
-	if err != nil {
-		return strings.Compare(a, b)
-	}
-	return comparison
 }

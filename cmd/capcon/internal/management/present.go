@@ -43,6 +43,8 @@ type Present struct {
 	Deleting bool
 	// OwnerID of the cluster's containers; empty until it has one.
 	OwnerID string
+	// WithoutCNI says that the Pod network was left to the user.
+	WithoutCNI bool
 	// Values as they are; zero where the object that holds them is missing.
 	objects.Values
 	// HasControlPlane and HasWorkers say whether the counts are known.
@@ -70,6 +72,7 @@ func readCluster(ctx context.Context, c client.Client, p *Present) error {
 		return err
 	}
 	p.Exists, p.Deleting = true, !cluster.DeletionTimestamp.IsZero()
+	_, p.WithoutCNI = cluster.Annotations[objects.NoCNIAnnotation]
 	p.PodCIDR = cluster.Spec.ClusterNetwork.Pods.String()
 	p.ServiceCIDR = cluster.Spec.ClusterNetwork.Services.String()
 	return nil
@@ -80,7 +83,7 @@ func readInfrastructure(ctx context.Context, c client.Client, p *Present) error 
 	if _, err := get(ctx, c, p.Namespace, p.Name, infrastructure); err != nil {
 		return err
 	}
-	p.OwnerID = infrastructure.Annotations[infrav1.OwnerIDAnnotation]
+	p.OwnerID = OwnerID(infrastructure)
 	p.Network = infrastructure.Spec.Network.Name
 	p.LoadBalancerImage = infrastructure.Spec.LoadBalancer.Image
 	return nil
@@ -142,4 +145,9 @@ func names(list client.ObjectList) ([]string, error) {
 		return nil
 	})
 	return found, err
+}
+
+// OwnerID of the cluster's containers; empty until it has one.
+func OwnerID(infrastructure *infrav1.ContainerCluster) string {
+	return infrastructure.Annotations[infrav1.OwnerIDAnnotation]
 }

@@ -44,6 +44,11 @@ type Observed struct {
 	HasKubeconfig bool
 }
 
+// Orphaned reports whether no object is left that containers could belong to.
+func (o Observed) Orphaned() bool {
+	return o.Cluster == nil && o.Infrastructure == nil && len(o.Containers) == 0
+}
+
 // Snapshot says how far a cluster has come.
 type Snapshot struct {
 	// Exists is false once the Cluster is gone.
@@ -77,11 +82,12 @@ type Machine struct {
 // Trouble is a condition that waiting does not heal.
 type Trouble struct {
 	// Object that has the condition, for people.
-	Object string
+	Object string `json:"object"`
 	// Reason and Message of the condition.
-	Reason, Message string
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 	// Remedy says what to do.
-	Remedy string
+	Remedy string `json:"remedy"`
 }
 
 // Ready reports whether every stage is done.

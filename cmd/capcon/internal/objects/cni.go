@@ -25,6 +25,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
+// NoCNIAnnotation on a Cluster says that its Pod network was left to the user
+// on purpose, and not merely has not been made yet.
+const NoCNIAnnotation = "container.infrastructure.cluster.x-k8s.io/capcon-without-cni"
+
 // cniKey names the manifest within its ConfigMap.
 const cniKey = "cni.yaml"
 

@@ -33,7 +33,7 @@ import (
 const criSocket = "unix:///var/run/containerd/containerd.sock"
 
 func cluster(v Values) *clusterv1.Cluster {
-	return &clusterv1.Cluster{
+	rendered := &clusterv1.Cluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: clusterv1.ClusterKind},
 		ObjectMeta: meta(v, v.Name),
 		Spec: clusterv1.ClusterSpec{
@@ -49,6 +49,10 @@ func cluster(v Values) *clusterv1.Cluster {
 			},
 		},
 	}
+	if v.CNIManifest == "" {
+		rendered.Annotations = map[string]string{NoCNIAnnotation: ""}
+	}
+	return rendered
 }
 
 func containerCluster(v Values) *infrav1.ContainerCluster {

@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+)
+
+// board holds the steps that a command shows. Safe for concurrent use.
+type board struct {
+	mu      sync.Mutex
+	display progress.Display
+	steps   []progress.Step
+	// done ends the clock's ticking.
+	done chan struct{}
+	gone sync.WaitGroup
+}
+
+// newBoard shows the steps of a command in the way that fits the output.
+func (a *app) newBoard(title string) *board {
+	b := &board{done: make(chan struct{})}
+	if a.Columns() == 0 {
+		b.display = progress.NewPipe(a.Out, a.Now)
+		return b
+	}
+	b.display = progress.NewTerminal(a.Out, title, a.Columns, a.Now)
+	// Only a picture has a clock that has to go on while nothing changes.
+	b.gone.Go(func() {
+		for {
+			select {
+			case <-b.done:
+				return
+			case <-a.After(time.Second):
+				b.change(func() {})
+			}
+		}
+	})
+	return b
+}
+
+// close the board. What it showed last stays.
+func (b *board) close() {
+	close(b.done)
+	b.gone.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.display.Close()
+}
+
+func (b *board) change(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f()
+	b.display.Show(b.steps)
+}
+
+// set a step, after those that are there if it is new.
+func (b *board) set(name string, state progress.State, detail string) {
+	b.change(func() {
+		step := progress.Step{Name: name, State: state, Detail: detail}
+		at := slices.IndexFunc(b.steps, func(s progress.Step) bool { return s.Name == name })
+		if at < 0 {
+			b.steps = append(b.steps, step)
+			return
+		}
+		b.steps[at] = step
+	})
+}
+
+// waiting sets a step that is under way.
+func (b *board) waiting(name, detail string) { b.set(name, progress.Waiting, detail) }
+
+// finished sets a step that is done.
+func (b *board) finished(name, detail string) { b.set(name, progress.Done, detail) }
+
+// cluster replaces everything behind the fixed steps by the snapshot.
+func (b *board) cluster(fixed []string, snapshot management.Snapshot) {
+	b.change(func() {
+		b.steps = slices.DeleteFunc(b.steps, func(s progress.Step) bool { return !slices.Contains(fixed, s.Name) })
+		b.steps = append(b.steps, snapshotSteps(snapshot)...)
+	})
+}
+
+func snapshotSteps(snapshot management.Snapshot) []progress.Step {
+	var steps []progress.Step
+	for _, stage := range snapshot.Stages {
+		steps = append(steps, progress.Step{Name: stage.Name, State: stateOf(stage.Done), Detail: stage.Detail})
+	}
+	for _, machine := range snapshot.Machines {
+		steps = append(steps, progress.Step{
+			Name: machine.Name, State: stateOf(machine.Ready), Detail: machine.Detail, Indented: true,
+		})
+	}
+	for _, trouble := range snapshot.Troubles {
+		steps = append(steps, progress.Step{
+			Name: trouble.Object + " " + trouble.Reason, State: progress.Failed, Indented: true,
+			Detail: management.OneLine(trouble.Message) + " -> " + trouble.Remedy,
+		})
+	}
+	return steps
+}
+
+func stateOf(done bool) progress.State {
+	if done {
+		return progress.Done
+	}
+	return progress.Waiting
+}

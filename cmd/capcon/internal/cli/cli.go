@@ -1,0 +1,160 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package cli is capcon's commands. Each command is a method of app, which
+// holds what the command needs of the world, so that a test can run any of
+// them without an engine, a terminal or a clock.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	Out, Err io.Writer
+}
+
+// Deps are what the commands need of the world. All are required.
+type Deps struct {
+	// Program is the command as the user typed it, for hints.
+	Program string
+	// Connect to the engine of that name, "auto" for the one that is there.
+	Connect func(ctx context.Context, name string) (engine.Engine, error)
+	// Plane of an engine.
+	Plane func(e engine.Engine) Plane
+	// Client of a kubeconfig.
+	Client func(kubeconfig []byte) (client.Client, error)
+	// Getenv and LookPath are those of os and os/exec.
+	Getenv   func(string) string
+	LookPath func(string) (string, error)
+	// Columns of the terminal that Out is; 0 = it is none.
+	Columns func() int
+	// Now and After are those of time.
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+}
+
+// Plane is the management plane of one engine.
+type Plane interface {
+	// Ensure that it runs and answers, and return a kubeconfig that works on
+	// this host. Progress is one line.
+	Ensure(ctx context.Context, image string, progress func(string)) (kubeconfig []byte, err error)
+	// State as it is. Nothing is started. An engine that does not answer is
+	// an error, a plane that does not is a state.
+	State(ctx context.Context) (PlaneState, error)
+	// Remove it with all it keeps. It succeeds if there is none.
+	Remove(ctx context.Context) error
+}
+
+// PlaneState says how the management plane is.
+type PlaneState struct {
+	// Exists is false where there is neither container nor data.
+	Exists bool
+	// Image it runs, where its container is there.
+	Image string
+	// Answers says that its API server does.
+	Answers bool
+	// Detail is for people.
+	Detail string
+	// Kubeconfig that works on this host; empty where it does not answer.
+	Kubeconfig []byte
+}
+
+// The exit codes of capcon.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitInterrupted = 130 // as shells have it for SIGINT
+)
+
+// errReported ends a command whose user has been told everything.
+var errReported = errors.New("reported")
+
+type app struct {
+	Streams
+	Deps
+	// engineName is the value of --engine.
+	engineName string
+}
+
+// Run executes one command line and returns its exit code.
+func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
+	a := &app{Streams: streams, Deps: deps}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		if !errors.Is(err, errReported) {
+			a.complain("Interrupted.")
+		}
+		return exitInterrupted
+	case !errors.Is(err, errReported):
+		a.complain("Error: %v", err)
+	}
+	return exitError
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "capcon",
+		Short: "Kubernetes clusters of containers, made by Cluster API",
+		Long: "capcon makes real Kubernetes clusters whose machines are containers on this machine's engine.\n" +
+			"A management plane, one container, runs Cluster API; capcon tells it what to make.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
+	root.AddCommand(
+		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.imagesCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// say prints a line for people. An error of the output has nowhere to go but
+// the output.
+func (a *app) say(format string, values ...any) {
+	_, _ = fmt.Fprintf(a.Out, format+"\n", values...)
+}
+
+// complain prints a line about an error.
+func (a *app) complain(format string, values ...any) {
+	_, _ = fmt.Fprintf(a.Err, format+"\n", values...)
+}
+
+// pause waits, or returns the error of ctx when that ends first.
+func (a *app) pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-a.After(d):
+		return nil
+	}
+}

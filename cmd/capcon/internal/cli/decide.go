@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+// defaultNetwork of the engine, as the provider has it.
+const defaultNetwork = "capcon"
+
+// decide what the cluster shall be: what it is, changed by what was asked
+// for, and completed by defaults. Images are at hand afterwards.
+func (s *session) decide(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
+	var present management.Present
+	err := s.persist(ctx, func() error {
+		read, err := management.Read(ctx, s.client, namespace, request.Name)
+		present = read
+		return err
+	})
+	if err != nil {
+		return objects.Values{}, err
+	}
+	if present.Deleting {
+		return objects.Values{}, fmt.Errorf("cluster %q is being deleted: let \"%s down %s\" finish first",
+			request.Name, s.Program, request.Name)
+	}
+	if err := checkChange(present, request); err != nil {
+		return objects.Values{}, err
+	}
+	values := merge(present, request)
+	steps := []func(context.Context, *board, input.Request, management.Present, *objects.Values) error{
+		s.decideImages, s.decideNode, s.decideRanges,
+	}
+	for _, step := range steps {
+		if err := step(ctx, b, request, present, &values); err != nil {
+			return objects.Values{}, err
+		}
+	}
+	values.CNIManifest, err = images.RenderCNI(values.CNIManifest, values.PodCIDR)
+	return values, err
+}
+
+// checkChange refuses what an existing cluster cannot change.
+func checkChange(present management.Present, request input.Request) error {
+	if !present.Exists {
+		return nil
+	}
+	problems := input.CheckUpgrade(present.KubernetesVersion, request.KubernetesVersion)
+	fixed := []struct{ flag, present, wanted string }{
+		{"--network", present.Network, request.Network},
+		{"--pod-cidr", present.PodCIDR, request.PodCIDR},
+		{"--service-cidr", present.ServiceCIDR, request.ServiceCIDR},
+	}
+	for _, field := range fixed {
+		if field.wanted != "" && field.present != "" && field.wanted != field.present {
+			problems = append(problems, input.Problem{
+				Field: field.flag, Value: field.wanted,
+				Reason: "the cluster was made with " + field.present + ", which cannot change",
+				Remedy: "leave the flag away, or make another cluster",
+			})
+		}
+	}
+	if len(problems) > 0 {
+		return &input.Error{Problems: problems}
+	}
+	return nil
+}
+
+// merge lays what was asked for over what there is.
+func merge(present management.Present, request input.Request) objects.Values {
+	values := present.Values
+	if !present.HasControlPlane {
+		values.ControlPlanes = 1
+	}
+	if !present.HasWorkers {
+		values.Workers = 1
+	}
+	if request.ControlPlanes != nil {
+		values.ControlPlanes = int32(*request.ControlPlanes) //nolint:gosec // validated to be small
+	}
+	if request.Workers != nil {
+		values.Workers = int32(*request.Workers) //nolint:gosec // validated to be small
+	}
+	if request.KubernetesVersion != "" && request.KubernetesVersion != values.KubernetesVersion {
+		values.KubernetesVersion = request.KubernetesVersion
+		values.NodeImage = "" // it was one of the other version
+	}
+	values.KubernetesVersion = cmp.Or(values.KubernetesVersion, input.DefaultKubernetes())
+	values.Network = cmp.Or(request.Network, values.Network, defaultNetwork)
+	values.PodCIDR = cmp.Or(request.PodCIDR, values.PodCIDR)
+	values.ServiceCIDR = cmp.Or(request.ServiceCIDR, values.ServiceCIDR, input.DefaultServiceCIDR)
+	return values
+}
+
+// decideImages chooses the images and fetches those the engine lacks: here
+// the user's credentials are known, in the management plane they are not.
+func (s *session) decideImages(
+	ctx context.Context, b *board, request input.Request, _ management.Present, values *objects.Values,
+) error {
+	chosen := []struct {
+		wish images.Wish
+		into *string
+	}{
+		{images.Wish{
+			Use: images.Node, Named: request.Image, Registry: request.Registry, KubernetesVersion: values.KubernetesVersion,
+		}, &values.NodeImage},
+		{images.Wish{Use: images.LoadBalancer, Named: request.LoadBalancerImage, Registry: request.Registry}, &values.LoadBalancerImage},
+	}
+	b.waiting(stepImages, "looking for them")
+	for _, image := range chosen {
+		if *image.into == "" || image.wish.Named != "" || image.wish.Registry != "" {
+			reference, err := images.Choose(ctx, s.engine, image.wish)
+			if err != nil {
+				return err
+			}
+			*image.into = reference
+		}
+		if err := s.ensureImage(ctx, b, image.wish.Use, *image.into); err != nil {
+			return err
+		}
+	}
+	b.finished(stepImages, values.NodeImage+", "+values.LoadBalancerImage)
+	return nil
+}
+
+// decideNode asks the node image what it is, before anything is made of it.
+func (s *session) decideNode(
+	ctx context.Context, _ *board, request input.Request, present management.Present, values *objects.Values,
+) error {
+	keepCNI := request.CNI == "" && present.Exists && (present.CNIManifest != "" || present.WithoutCNI)
+	if keepCNI && present.NodeImage == values.NodeImage {
+		return nil // nothing changes that the image has a say in
+	}
+	read, err := images.ReadNode(ctx, s.engine, values.NodeImage)
+	if err != nil {
+		return err
+	}
+	if read.KubernetesVersion != "" && read.KubernetesVersion != values.KubernetesVersion {
+		return &input.Error{Problems: []input.Problem{{
+			Field: "--image", Value: values.NodeImage,
+			Reason: fmt.Sprintf("it has Kubernetes %s, and the cluster shall have %s", read.KubernetesVersion, values.KubernetesVersion),
+			Remedy: "give --kubernetes-version " + read.KubernetesVersion + ", or another image",
+		}}}
+	}
+	if keepCNI {
+		return nil
+	}
+	values.CNIManifest, err = chooseCNI(request.CNI, read)
+	return err
+}
+
+// chooseCNI returns the manifest that was asked for. Without a wish it is the
+// node image's own, because only that image's Pods find their images in it.
+func chooseCNI(wish string, image images.NodeImage) (string, error) {
+	switch wish {
+	case input.CNINone:
+		return "", nil
+	case input.CNIFlannel:
+		return templates.Flannel, nil
+	case "", input.CNIAuto:
+		return cmp.Or(image.CNIManifest, templates.Flannel), nil
+	}
+	text, err := os.ReadFile(wish)
+	if err != nil {
+		return "", fmt.Errorf("read the Pod network's manifest: %w", err)
+	}
+	return string(text), nil
+}
+
+// decideRanges keeps the cluster's address ranges away from the engine's
+// subnet: Nodes could not reach each other, or nothing else.
+func (s *session) decideRanges(
+	ctx context.Context, _ *board, request input.Request, present management.Present, values *objects.Values,
+) error {
+	if present.Exists && values.PodCIDR != "" {
+		return nil // cannot change any more
+	}
+	subnets, err := s.subnets(ctx, values.Network)
+	if err != nil {
+		return err
+	}
+	var problems []input.Problem
+	check := func(flag, given string) {
+		prefix, err := netip.ParsePrefix(given)
+		if err != nil {
+			return // not given
+		}
+		if other := input.Overlapping(prefix, subnets); other.IsValid() {
+			problems = append(problems, input.Problem{
+				Field: flag, Value: given, Reason: fmt.Sprintf("it overlaps the subnet %s of the engine's network %q", other, values.Network),
+				Remedy: "give a range of its own",
+			})
+		}
+	}
+	check("--service-cidr", values.ServiceCIDR)
+	check("--pod-cidr", request.PodCIDR)
+	if len(problems) > 0 {
+		return &input.Error{Problems: problems}
+	}
+	if values.PodCIDR != "" {
+		return nil
+	}
+	services, err := netip.ParsePrefix(values.ServiceCIDR)
+	if err != nil {
+		return fmt.Errorf("parse the range of services: %w", err)
+	}
+	pods := input.AvoidSubnets(append(subnets, services))
+	if !pods.IsValid() {
+		return errors.New("no address range for Pods is free of the engine's subnets; give one with --pod-cidr")
+	}
+	values.PodCIDR = pods.String()
+	return nil
+}
+
+// subnets of the engine's network; none where it does not exist yet.
+func (s *session) subnets(ctx context.Context, network string) ([]netip.Prefix, error) {
+	found, err := s.engine.InspectNetwork(ctx, network)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at network %q: %w", network, err)
+	}
+	var subnets []netip.Prefix
+	for _, subnet := range found.Subnets {
+		subnets = append(subnets, subnet.Prefix)
+	}
+	return subnets, nil
+}

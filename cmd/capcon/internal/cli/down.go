@@ -1,0 +1,404 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// downOptions say what down removes.
+type downOptions struct {
+	names     []string
+	all       bool
+	keepPlane bool
+	timeout   time.Duration
+}
+
+func (a *app) downCommand() *cobra.Command {
+	var options downOptions
+	command := &cobra.Command{
+		Use:   "down NAME",
+		Short: "Delete a cluster, and with the last one the management plane",
+		Long: "Delete a cluster and wait until nothing of it is left. With the last cluster the management\n" +
+			"plane goes too, with its data and the network; images stay. Running it again finishes what\n" +
+			"was interrupted.",
+		Example: "  capcon down demo\n  capcon down --all",
+		RunE: func(command *cobra.Command, args []string) error {
+			options.names = args
+			if err := options.validate(); err != nil {
+				return err
+			}
+			return a.down(command.Context(), options)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	flags := command.Flags()
+	flags.BoolVar(&options.all, "all", false, "delete every cluster")
+	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
+	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	return command
+}
+
+func (o downOptions) validate() error {
+	var problems []input.Problem
+	switch {
+	case o.all && len(o.names) > 0:
+		problems = append(problems, input.Problem{
+			Field: "--all", Value: "true", Reason: "a name is given too", Remedy: "give one of them",
+		})
+	case !o.all && len(o.names) != 1:
+		problems = append(problems, input.Problem{
+			Field: "NAME", Value: strings.Join(o.names, " "), Reason: "down deletes one cluster", Remedy: "give one name, or --all",
+		})
+	case !o.all:
+		problems = input.CheckName(o.names[0])
+	}
+	if o.timeout < 0 {
+		problems = append(problems, input.Problem{
+			Field: "--timeout", Value: o.timeout.String(), Reason: "it is negative", Remedy: "use a duration such as 10m, or 0 to wait for ever",
+		})
+	}
+	if len(problems) > 0 {
+		return &input.Error{Problems: problems}
+	}
+	return nil
+}
+
+// down deletes clusters and waits until they are gone.
+func (a *app) down(ctx context.Context, options downOptions) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if options.timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, options.timeout)
+	}
+	defer cancel()
+	title := "Deleting all clusters"
+	if !options.all {
+		title = "Deleting cluster " + options.names[0]
+	}
+	b := a.newBoard(title)
+	err = s.downWithin(limited, b, options)
+	b.close()
+	if ctx.Err() != nil {
+		a.complain("Interrupted. What was begun goes on by itself; the same command follows it again.")
+		return errReported
+	}
+	if err != nil {
+		return err
+	}
+	a.say("Images stay in the engine; \"%s images list\" names them.", a.Program)
+	return nil
+}
+
+func (s *session) downWithin(ctx context.Context, b *board, options downOptions) error {
+	b.finished(stepEngine, fmt.Sprintf("%s %s at %s", s.info.Name, s.info.Version, s.info.Endpoint))
+	state, err := s.plane.State(ctx)
+	if err != nil {
+		return err
+	}
+	if !state.Exists {
+		b.finished(stepPlane, "there is none")
+		return s.downWithoutPlane(ctx, b, options)
+	}
+	if err := s.wakePlane(ctx, b, state); err != nil {
+		return err
+	}
+	names, err := s.doomed(ctx, options)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := s.deleteCluster(ctx, b, name); err != nil {
+			return err
+		}
+	}
+	return s.removePlane(ctx, b, options)
+}
+
+// wakePlane starts a plane that does not answer: only it can delete what
+// belongs to a cluster in order.
+func (s *session) wakePlane(ctx context.Context, b *board, state PlaneState) error {
+	if state.Answers {
+		b.finished(stepPlane, "answers")
+		return s.use(state.Kubeconfig)
+	}
+	image := state.Image
+	if image == "" {
+		chosen, err := images.Choose(ctx, s.engine, images.Wish{Use: images.Plane})
+		if err != nil {
+			return err
+		}
+		image = chosen
+	}
+	if err := s.ensureImage(ctx, b, images.Plane, image); err != nil {
+		return err
+	}
+	b.waiting(stepPlane, "starting it, to finish the deletion")
+	kubeconfig, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
+	if err != nil {
+		return fmt.Errorf("start the management plane, to finish the deletion: %w", err)
+	}
+	b.finished(stepPlane, "answers")
+	return s.use(kubeconfig)
+}
+
+// doomed are the names of the clusters to delete, also of those that are only
+// remembered: their containers may be all that is left.
+func (s *session) doomed(ctx context.Context, options downOptions) ([]string, error) {
+	if !options.all {
+		return options.names, nil
+	}
+	names, err := s.state.Clusters()
+	if err != nil {
+		return nil, err
+	}
+	err = s.persist(ctx, func() error {
+		clusters, err := management.Clusters(ctx, s.client)
+		for _, cluster := range clusters {
+			if cluster.Namespace == namespace && !slices.Contains(names, cluster.Name) {
+				names = append(names, cluster.Name)
+			}
+		}
+		return err
+	})
+	return names, err
+}
+
+// deleteCluster deletes one and waits until nothing is left of it.
+func (s *session) deleteCluster(ctx context.Context, b *board, name string) error {
+	step := "cluster " + name
+	b.waiting(step, "asking for its deletion")
+	var present management.Present
+	err := s.persist(ctx, func() error {
+		read, err := management.Read(ctx, s.client, namespace, name)
+		present = read
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	remembered, known, err := s.state.Recall(name)
+	if err != nil {
+		return err
+	}
+	if present.OwnerID != "" {
+		remembered.OwnerID, remembered.Namespace = present.OwnerID, namespace
+		if err := s.state.Remember(name, remembered); err != nil { // for a second attempt
+			return err
+		}
+	}
+	if !present.Exists && !known && present.OwnerID == "" {
+		b.finished(step, "there is none of this name")
+		return nil
+	}
+	err = s.persist(ctx, func() error { return management.Delete(ctx, s.client, namespace, name) })
+	if err != nil {
+		return err
+	}
+	if err := s.waitGone(ctx, b, name); err != nil {
+		return err
+	}
+	b.finished(step, "gone")
+	return s.state.Forget(name)
+}
+
+// waitGone waits until neither the management plane nor the engine has
+// anything of the cluster.
+func (s *session) waitGone(ctx context.Context, b *board, name string) error {
+	step := "cluster " + name
+	var left []string
+	for {
+		found, err := s.leftovers(ctx, b, name)
+		switch {
+		case ctx.Err() != nil:
+			return s.notGone(ctx, name, left)
+		case err != nil && !transient(err):
+			return err
+		case err != nil:
+			b.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
+		case len(found) == 0:
+			return nil
+		default:
+			left = found
+			b.waiting(step, brief(left))
+		}
+		if err := s.pause(ctx, pollInterval); err != nil {
+			return s.notGone(ctx, name, left)
+		}
+	}
+}
+
+// leftovers of the cluster: objects in the order they go, then containers.
+func (s *session) leftovers(ctx context.Context, b *board, name string) ([]string, error) {
+	observed, err := management.Observe(ctx, s.client, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	b.finished(stepPlane, "answers")
+	snapshot := management.Summarize(observed)
+	var left []string
+	if snapshot.Exists {
+		for _, machine := range snapshot.Machines {
+			left = append(left, "machine "+machine.Name+" ("+machine.Detail+")")
+		}
+		left = append(left, "Cluster "+name)
+	}
+	objects, err := management.Leftovers(ctx, s.client, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	containers, err := s.containersOf(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	// A finalizer keeps the objects until their containers are gone. What is
+	// here without them nobody else removes.
+	if observed.Orphaned() {
+		return objects, s.removeContainers(ctx, b, name, containers)
+	}
+	for _, container := range containers {
+		left = append(left, "container "+container.Name)
+	}
+	return append(left, objects...), nil
+}
+
+func (s *session) removeContainers(ctx context.Context, b *board, cluster string, containers []engine.Container) error {
+	for _, container := range containers {
+		b.waiting("cluster "+cluster, "its management plane is lost: removing container "+container.Name)
+		if err := s.engine.RemoveContainer(ctx, container.Name); err != nil {
+			return fmt.Errorf("remove container %q: %w", container.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *session) containersOf(ctx context.Context, name string) ([]engine.Container, error) {
+	remembered, found, err := s.state.Recall(name)
+	if err != nil || !found || remembered.OwnerID == "" {
+		return nil, err
+	}
+	containers, err := s.engine.ListContainers(ctx, owner(name, remembered).Labels())
+	if err != nil {
+		return nil, fmt.Errorf("list containers of cluster %q: %w", name, err)
+	}
+	return containers, nil
+}
+
+// brief names the first and counts the rest.
+func brief(left []string) string {
+	if len(left) == 1 {
+		return "waiting for " + left[0]
+	}
+	return fmt.Sprintf("waiting for %s and %d more", left[0], len(left)-1)
+}
+
+func (s *session) notGone(ctx context.Context, name string, left []string) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	return fmt.Errorf("cluster %q is not gone yet; the same command goes on waiting. Still there:\n  %s",
+		name, strings.Join(left, "\n  "))
+}
+
+// removePlane when no cluster is left that it is needed for.
+func (s *session) removePlane(ctx context.Context, b *board, options downOptions) error {
+	if options.keepPlane {
+		return nil
+	}
+	var remaining []string
+	err := s.persist(ctx, func() error {
+		clusters, err := management.Clusters(ctx, s.client)
+		remaining = remaining[:0]
+		for _, cluster := range clusters {
+			remaining = append(remaining, cluster.Namespace+"/"+cluster.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(remaining) > 0 {
+		b.finished(stepPlane, "stays for "+strings.Join(remaining, ", "))
+		return nil
+	}
+	b.waiting(stepPlane, "removing it")
+	if err := s.plane.Remove(ctx); err != nil {
+		return fmt.Errorf("remove the management plane: %w", err)
+	}
+	if err := s.state.ForgetManagement(); err != nil {
+		return err
+	}
+	b.finished(stepPlane, "removed")
+	return nil
+}
+
+// downWithoutPlane removes what is left of clusters whose management plane is
+// lost. Only what capcon remembers having made is touched: others may have
+// clusters of the same name on this engine.
+func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOptions) error {
+	names := options.names
+	if options.all {
+		remembered, err := s.state.Clusters()
+		if err != nil {
+			return err
+		}
+		names = remembered
+	}
+	for _, name := range names {
+		step := "cluster " + name
+		containers, err := s.containersOf(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := s.removeContainers(ctx, b, name, containers); err != nil {
+			return err
+		}
+		if err := s.state.Forget(name); err != nil {
+			return err
+		}
+		detail := "there is none of this name"
+		if len(containers) > 0 {
+			detail = fmt.Sprintf("%d containers removed", len(containers))
+		}
+		b.set(step, progress.Done, detail)
+	}
+	if options.keepPlane {
+		return nil
+	}
+	// What a removal that was interrupted left, such as the network.
+	if err := s.plane.Remove(ctx); err != nil {
+		return fmt.Errorf("remove the management plane: %w", err)
+	}
+	return s.state.ForgetManagement()
+}

@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// printNext writes the kubeconfig and says what to type next.
+func (s *session) printNext(ctx context.Context, name string, took time.Duration) error {
+	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
+	if err != nil {
+		return err
+	}
+	path, err := s.state.WriteKubeconfig(name, kubeconfig)
+	if err != nil {
+		return err
+	}
+	kubectl, err := s.kubectl(ctx, name, path)
+	if err != nil {
+		return err
+	}
+	s.say("\nCluster %s is ready after %s.\n\nNext:\n%s", name, took.Round(time.Second), kubectl)
+	s.say("  %s status %s", s.Program, name)
+	s.say("  %s up %s --workers 2", s.Program, name)
+	s.say("  %s down %s", s.Program, name)
+	return nil
+}
+
+// kubectl commands that work on this machine. Where it has no kubectl, the
+// one in the node does.
+func (s *session) kubectl(ctx context.Context, name, path string) (string, error) {
+	export := "  export KUBECONFIG=" + path + "\n"
+	if _, err := s.LookPath("kubectl"); err == nil {
+		return export + "  kubectl get nodes -o wide\n  kubectl get pods -A", nil
+	}
+	node, found, err := s.controlPlaneContainer(ctx, name)
+	if err != nil || !found {
+		return export + "  kubectl get nodes -o wide", err
+	}
+	inside := fmt.Sprintf("  %s exec %s kubectl --kubeconfig /etc/kubernetes/admin.conf", s.info.Name, node)
+	return inside + " get nodes -o wide\n" + inside + " get pods -A\n" +
+		"  (or, with kubectl installed: export KUBECONFIG=" + path + ")", nil
+}
+
+func (s *session) controlPlaneContainer(ctx context.Context, name string) (string, bool, error) {
+	remembered, found, err := s.state.Recall(name)
+	if err != nil || !found {
+		return "", false, err
+	}
+	containers, err := s.engine.ListContainers(ctx, owner(name, remembered).Select(map[string]string{
+		identity.LabelRole: string(identity.RoleControlPlane),
+	}))
+	if err != nil {
+		return "", false, fmt.Errorf("list containers of cluster %q: %w", name, err)
+	}
+	for _, container := range containers {
+		if container.Status == engine.StatusRunning {
+			return container.Name, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+func owner(name string, remembered state.Cluster) identity.Owner {
+	return identity.Owner{Namespace: remembered.Namespace, Cluster: name, ID: remembered.OwnerID}
+}

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// namespace of the clusters in the management plane. One user has one plane:
+// a second level of names would only be typing.
+const namespace = "default"
+
+// session is a command's connection to one engine and its management plane.
+type session struct {
+	*app
+	engine engine.Engine
+	info   engine.Info
+	plane  Plane
+	state  state.Directory
+	// client of the management plane; nil until it answers.
+	client client.Client
+}
+
+// connect to the engine. The caller closes the session.
+func (a *app) connect(ctx context.Context) (*session, error) {
+	e, err := a.Connect(ctx, a.engineName)
+	if err != nil {
+		return nil, fmt.Errorf("connect to a container engine: %w", err)
+	}
+	info, err := e.Info(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("ask the container engine about itself: %w", err), e.Close())
+	}
+	root, err := state.Root(a.Getenv)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return &session{app: a, engine: e, info: info, plane: a.Plane(e), state: state.For(root, info.Name)}, nil
+}
+
+// close the session. The process ends soon: there is nothing to do about an
+// error.
+func (s *session) close() { _ = s.engine.Close() }
+
+// use the management plane behind the kubeconfig from now on.
+func (s *session) use(kubeconfig []byte) error {
+	c, err := s.Client(kubeconfig)
+	if err != nil {
+		return err
+	}
+	s.client = c
+	_, err = s.state.WriteManagementKubeconfig(kubeconfig)
+	return err
+}
+
+// transient reports whether an error of the management plane's API may be
+// over soon: it restarts, or a webhook of it is not up yet.
+func transient(err error) bool {
+	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsTimeout(err)
+}
+
+// persist calls f until it succeeds, fails for good, or patience is over.
+func (s *session) persist(ctx context.Context, f func() error) error {
+	const (
+		patience = 30 * time.Second
+		between  = 500 * time.Millisecond
+	)
+	deadline := s.Now().Add(patience)
+	for {
+		err := f()
+		if err == nil || !transient(err) || s.Now().After(deadline) {
+			return err
+		}
+		if ended := s.pause(ctx, between); ended != nil {
+			return errors.Join(ended, err)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+func (a *app) kubeconfigCommand() *cobra.Command {
+	var managementPlane bool
+	command := &cobra.Command{
+		Use:     "kubeconfig NAME",
+		Short:   "Print a kubeconfig that works on this machine",
+		Example: "  capcon kubeconfig demo > demo.kubeconfig\n  capcon kubeconfig --management",
+		RunE: func(command *cobra.Command, args []string) error {
+			if managementPlane != (len(args) == 0) || len(args) > 1 {
+				return &input.Error{Problems: []input.Problem{{
+					Field: "NAME", Value: strings.Join(args, " "), Reason: "one kubeconfig is printed",
+					Remedy: "give the name of one cluster, or --management",
+				}}}
+			}
+			if managementPlane {
+				return a.managementKubeconfig(command.Context())
+			}
+			return a.kubeconfig(command.Context(), args[0])
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	command.Flags().BoolVar(&managementPlane, "management", false, "print that of the management plane")
+	return command
+}
+
+func (a *app) managementKubeconfig(ctx context.Context) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	plane, err := s.plane.State(ctx)
+	if err != nil {
+		return err
+	}
+	if !plane.Answers {
+		return s.planeSilent(plane, "")
+	}
+	return a.print(plane.Kubeconfig)
+}
+
+// kubeconfig of a cluster from the management plane or, where that does not
+// answer, as it was last: the cluster itself may well be there.
+func (a *app) kubeconfig(ctx context.Context, name string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	plane, err := s.plane.State(ctx)
+	if err != nil {
+		return err
+	}
+	if !plane.Answers {
+		return s.storedKubeconfig(plane, name)
+	}
+	if err := s.use(plane.Kubeconfig); err != nil {
+		return err
+	}
+	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
+	if err != nil {
+		return fmt.Errorf("%w; \"%s status %s\" has the details", err, a.Program, name)
+	}
+	return a.print(kubeconfig)
+}
+
+func (s *session) storedKubeconfig(plane PlaneState, name string) error {
+	stored, err := os.ReadFile(s.state.KubeconfigPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.planeSilent(plane, name)
+	}
+	if err != nil {
+		return fmt.Errorf("read stored kubeconfig: %w", err)
+	}
+	s.complain("The management plane does not answer; this is the kubeconfig as it was last.")
+	return s.print(stored)
+}
+
+func (a *app) print(content []byte) error {
+	if _, err := a.Out.Write(content); err != nil {
+		return fmt.Errorf("print kubeconfig: %w", err)
+	}
+	return nil
+}
+
+func (a *app) imagesCommand() *cobra.Command {
+	command := &cobra.Command{Use: "images", Short: "Load and list the images clusters are made of"}
+	command.AddCommand(
+		&cobra.Command{
+			Use:   "load FILE...",
+			Short: "Load image archives into the engine, those it does not have",
+			Args:  cobra.MinimumNArgs(1),
+			RunE: func(command *cobra.Command, args []string) error {
+				return a.loadImages(command.Context(), args)
+			},
+		},
+		&cobra.Command{
+			Use:   "list",
+			Short: "List the images that new clusters are made of",
+			Args:  cobra.NoArgs,
+			RunE: func(command *cobra.Command, _ []string) error {
+				return a.listImages(command.Context())
+			},
+		},
+	)
+	return command
+}
+
+func (a *app) loadImages(ctx context.Context, files []string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var failed []error
+	for _, file := range files {
+		content, loaded, err := images.Load(ctx, s.engine, file)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		word := "already there"
+		if loaded {
+			word = "loaded"
+		}
+		for _, image := range content {
+			a.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (a *app) listImages(ctx context.Context) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	wishes := []images.Wish{
+		{Use: images.Node, KubernetesVersion: input.DefaultKubernetes()}, {Use: images.LoadBalancer}, {Use: images.Plane},
+	}
+	for _, wish := range wishes {
+		reference, err := images.Choose(ctx, s.engine, wish)
+		if err != nil {
+			return err
+		}
+		found, err := s.engine.InspectImage(ctx, reference)
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
+			a.say("%-17s %s  not there; it is fetched when it is needed", wish.Use, reference)
+		case err != nil:
+			return fmt.Errorf("look for image %q: %w", reference, err)
+		default:
+			const megabyte = 1 << 20
+			a.say("%-17s %s  %d MiB", wish.Use, reference, found.SizeBytes/megabyte)
+		}
+	}
+	return nil
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, and the Kubernetes versions it knows",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			version := "unknown"
+			if info, ok := debug.ReadBuildInfo(); ok {
+				version = info.Main.Version
+			}
+			a.say("capcon      %s", version)
+			a.say("Kubernetes  %s", strings.Join(node.KnownVersions(), ", "))
+			return nil
+		},
+	}
+}
+
+// rememberedNames are those of clusters of any engine.
+func (a *app) rememberedNames() ([]string, error) {
+	root, err := state.Root(a.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	engines, err := filepath.Glob(filepath.Join(root, "*"))
+	if err != nil {
+		return nil, fmt.Errorf("list state: %w", err)
+	}
+	var names []string
+	for _, directory := range engines {
+		found, err := state.For(root, filepath.Base(directory)).Clusters()
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, found...)
+	}
+	return names, nil
+}

@@ -1,0 +1,305 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+)
+
+// report is what status tells, and with "-o json" its fields are an
+// interface that scripts rely on.
+type report struct {
+	Engine          engineReport    `json:"engine"`
+	ManagementPlane planeReport     `json:"managementPlane"`
+	Clusters        []clusterReport `json:"clusters"`
+}
+
+type engineReport struct {
+	Name     string `json:"name,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// Error is why it cannot be reached.
+	Error string `json:"error,omitempty"`
+}
+
+type planeReport struct {
+	Exists  bool   `json:"exists"`
+	Answers bool   `json:"answers"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+type clusterReport struct {
+	Namespace         string               `json:"namespace"`
+	Name              string               `json:"name"`
+	KubernetesVersion string               `json:"kubernetesVersion,omitempty"`
+	ControlPlanes     countReport          `json:"controlPlanes"`
+	Workers           countReport          `json:"workers"`
+	Available         bool                 `json:"available"`
+	Deleting          bool                 `json:"deleting,omitempty"`
+	Troubles          []management.Trouble `json:"troubles,omitempty"`
+	Tree              *describe.Node       `json:"tree,omitempty"`
+}
+
+type countReport struct {
+	Wanted int32 `json:"wanted"`
+	Ready  int32 `json:"ready"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var output string
+	command := &cobra.Command{
+		Use:     "status [NAME]",
+		Short:   "Tell how engine, management plane and clusters are",
+		Long:    "Tell how engine, management plane and clusters are; of one cluster the tree of its conditions.",
+		Example: "  capcon status\n  capcon status demo -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if output != "text" && output != "json" {
+				return &input.Error{Problems: []input.Problem{{
+					Field: "--output", Value: output, Reason: "there is no such format", Remedy: "use text or json",
+				}}}
+			}
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return a.status(command.Context(), name, output)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	return command
+}
+
+// status tells what it could find out, also when that ends in an error.
+func (a *app) status(ctx context.Context, name, output string) error {
+	told, err := a.inspect(ctx, name)
+	if output == "json" {
+		encoder := json.NewEncoder(a.Out)
+		encoder.SetIndent("", "  ")
+		if encoded := encoder.Encode(told); encoded != nil {
+			return fmt.Errorf("print status: %w", encoded)
+		}
+		return err
+	}
+	if printed := a.printReport(told, name); printed != nil {
+		return printed
+	}
+	return err
+}
+
+// inspect engine, plane and clusters, as far as they answer. The report is
+// valid also with an error.
+func (a *app) inspect(ctx context.Context, name string) (report, error) {
+	told := report{Clusters: []clusterReport{}}
+	s, err := a.connect(ctx)
+	if err != nil {
+		told.Engine.Error = err.Error()
+		told.ManagementPlane.Detail = "unknown, because the engine does not answer"
+		return told, err
+	}
+	defer s.close()
+	told.Engine = engineReport{Name: s.info.Name, Version: s.info.Version, Endpoint: s.info.Endpoint}
+	plane, err := s.plane.State(ctx)
+	if err != nil {
+		told.ManagementPlane.Detail = "unknown: " + err.Error()
+		return told, err
+	}
+	told.ManagementPlane = planeReport{Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail}
+	if !plane.Answers {
+		return told, s.planeSilent(plane, name)
+	}
+	if err := s.use(plane.Kubeconfig); err != nil {
+		return told, err
+	}
+	told.Clusters, err = s.clusterReports(ctx, name)
+	return told, err
+}
+
+// planeSilent is no error where nobody expects a plane.
+func (s *session) planeSilent(plane PlaneState, name string) error {
+	if plane.Exists {
+		return fmt.Errorf("the management plane does not answer (%s): nothing is known of its clusters; "+
+			"\"%s up NAME\" starts it again", plane.Detail, s.Program)
+	}
+	remembered, err := s.state.Clusters()
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(remembered) > 0:
+		return fmt.Errorf("there is no management plane, but containers of these clusters may be left: %s; "+
+			"\"%s down NAME\" removes them", strings.Join(remembered, ", "), s.Program)
+	case name != "":
+		return fmt.Errorf("there is no cluster %q; \"%s up %s\" makes it", name, s.Program, name)
+	}
+	return nil
+}
+
+func (s *session) clusterReports(ctx context.Context, name string) ([]clusterReport, error) {
+	clusters, err := management.Clusters(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	reports := []clusterReport{}
+	for i := range clusters {
+		if name != "" && (clusters[i].Name != name || clusters[i].Namespace != namespace) {
+			continue
+		}
+		one, err := s.clusterReport(ctx, &clusters[i])
+		if err != nil {
+			return nil, err
+		}
+		if name != "" {
+			root, err := describe.Cluster(ctx, s.client, namespace, name)
+			if err != nil {
+				return nil, err
+			}
+			one.Tree = &root
+		}
+		reports = append(reports, one)
+	}
+	if name != "" && len(reports) == 0 {
+		return reports, fmt.Errorf("there is no cluster %q; \"%s up %s\" makes it", name, s.Program, name)
+	}
+	return reports, nil
+}
+
+func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster) (clusterReport, error) {
+	observed, err := management.Observe(ctx, s.client, cluster.Namespace, cluster.Name)
+	if err != nil {
+		return clusterReport{}, err
+	}
+	told := clusterReport{
+		Namespace: cluster.Namespace, Name: cluster.Name,
+		Available: conditions.IsTrue(cluster, clusterv1.ClusterAvailableCondition),
+		Deleting:  !cluster.DeletionTimestamp.IsZero(),
+		Troubles:  management.Summarize(observed).Troubles,
+	}
+	if controlPlane := observed.ControlPlane; controlPlane != nil {
+		told.KubernetesVersion = controlPlane.Spec.Version
+		told.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), ptr.Deref(controlPlane.Status.ReadyReplicas, 0)}
+	}
+	if workers := observed.Workers; workers != nil {
+		told.Workers = countReport{ptr.Deref(workers.Spec.Replicas, 1), ptr.Deref(workers.Status.ReadyReplicas, 0)}
+	}
+	return told, nil
+}
+
+func (a *app) printReport(told report, name string) error {
+	a.say("Engine            %s", engineLine(told.Engine))
+	a.say("Management plane  %s", planeLine(told.ManagementPlane))
+	if !told.ManagementPlane.Answers {
+		return nil
+	}
+	a.say("")
+	if name != "" {
+		for _, cluster := range told.Clusters {
+			if err := describe.Print(a.Out, *cluster.Tree, a.Now()); err != nil {
+				return err
+			}
+			a.printTroubles(cluster.Troubles)
+		}
+		return nil
+	}
+	if len(told.Clusters) == 0 {
+		a.say("No clusters. \"%s up NAME\" makes one.", a.Program)
+		return nil
+	}
+	const columnGap = 2
+	table := tabwriter.NewWriter(a.Out, 0, 0, columnGap, ' ', 0)
+	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
+	for _, cluster := range told.Clusters {
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
+			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, stateWord(cluster)))
+	}
+	if _, err := fmt.Fprintln(table, strings.Join(lines, "\n")); err != nil {
+		return fmt.Errorf("print status: %w", err)
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("print status: %w", err)
+	}
+	for _, cluster := range told.Clusters {
+		a.printTroubles(cluster.Troubles)
+	}
+	return nil
+}
+
+func (a *app) printTroubles(troubles []management.Trouble) {
+	for _, trouble := range troubles {
+		a.say("\n%s: %s: %s\n  remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)
+	}
+}
+
+func engineLine(e engineReport) string {
+	if e.Error != "" {
+		return "does not answer"
+	}
+	return fmt.Sprintf("%s %s at %s", e.Name, e.Version, e.Endpoint)
+}
+
+func planeLine(p planeReport) string {
+	word := "does not answer"
+	switch {
+	case p.Answers:
+		word = "answers"
+	case !p.Exists:
+		word = "none"
+	}
+	if p.Detail != "" {
+		word += ": " + p.Detail
+	}
+	return word
+}
+
+func stateWord(cluster clusterReport) string {
+	switch {
+	case cluster.Deleting:
+		return "deleting"
+	case cluster.Available:
+		return "available"
+	}
+	return "not available"
+}
+
+// completeNames completes the names of clusters from what is remembered,
+// without asking anybody.
+func (a *app) completeNames(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, err := a.rememberedNames()
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,187 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// The steps of up that come before the cluster's own stages.
+const (
+	stepEngine = "engine"
+	stepPlane  = "management plane"
+	stepImages = "images"
+)
+
+// defaultTimeout is generous for a cold laptop; a warm one needs a minute.
+const defaultTimeout = 10 * time.Minute
+
+func (a *app) upCommand() *cobra.Command {
+	var request input.Request
+	var controlPlanes, workers int
+	command := &cobra.Command{
+		Use:   "up NAME",
+		Short: "Make a cluster, or bring an existing one to what the flags say",
+		Long: "Make a cluster and wait until all its Nodes are ready. Running it again resumes what was\n" +
+			"interrupted and changes an existing cluster to what the flags say; flags that are not given\n" +
+			"leave it as it is.",
+		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			request.Name = args[0]
+			if command.Flags().Changed("control-planes") {
+				request.ControlPlanes = &controlPlanes
+			}
+			if command.Flags().Changed("workers") {
+				request.Workers = &workers
+			}
+			return a.up(command.Context(), request.Normalize())
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	flags := command.Flags()
+	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: 1, 3 or 5")
+	flags.IntVar(&workers, "workers", 1, "worker machines")
+	flags.StringVar(&request.KubernetesVersion, "kubernetes-version", "", "Kubernetes version (default \""+input.DefaultKubernetes()+"\")")
+	flags.StringVar(&request.Image, "image", "", "node image (default: the one for the Kubernetes version)")
+	flags.StringVar(&request.LoadBalancerImage, "load-balancer-image", "", "haproxy image")
+	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
+	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
+	flags.StringVar(&request.CNI, "cni", "", "Pod network: auto (the node image's own), flannel, none or a file (default \"auto\")")
+	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+defaultNetwork+"\")")
+	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
+	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
+	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	return command
+}
+
+// up makes the cluster so and waits for it.
+func (a *app) up(ctx context.Context, request input.Request) error {
+	if err := request.Validate(); err != nil {
+		return err
+	}
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	started := a.Now()
+	b := a.newBoard("Making cluster " + request.Name)
+	err = s.upWithin(ctx, b, request)
+	b.close()
+	switch {
+	case ctx.Err() != nil:
+		a.complain("Interrupted. What was begun goes on by itself; \"%s up %s\" follows it again, \"%s down %s\" removes it.",
+			a.Program, request.Name, a.Program, request.Name)
+		return errReported
+	case err != nil:
+		return err
+	}
+	return s.printNext(ctx, request.Name, a.Now().Sub(started))
+}
+
+func (s *session) upWithin(ctx context.Context, b *board, request input.Request) error {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if request.Timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, request.Timeout)
+	}
+	defer cancel()
+	b.finished(stepEngine, fmt.Sprintf("%s %s at %s", s.info.Name, s.info.Version, s.info.Endpoint))
+	if err := s.ensurePlane(limited, b, request); err != nil {
+		return s.timedOut(limited, request, err)
+	}
+	values, err := s.decide(limited, b, request)
+	if err != nil {
+		return s.timedOut(limited, request, err)
+	}
+	if err := s.apply(limited, values); err != nil {
+		return s.timedOut(limited, request, err)
+	}
+	return s.waitReady(limited, b, request)
+}
+
+// timedOut says so where that is the reason for err.
+func (s *session) timedOut(limited context.Context, request input.Request, err error) error {
+	if errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("not done within %s; \"%s up %s\" goes on from here: %w", request.Timeout, s.Program, request.Name, err)
+	}
+	return err
+}
+
+// ensurePlane makes sure of the management plane and connects to it.
+func (s *session) ensurePlane(ctx context.Context, b *board, request input.Request) error {
+	image, err := s.planeImage(ctx, request)
+	if err != nil {
+		return err
+	}
+	if err := s.ensureImage(ctx, b, images.Plane, image); err != nil {
+		return err
+	}
+	b.waiting(stepPlane, "starting")
+	kubeconfig, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
+	if err != nil {
+		return fmt.Errorf("start the management plane: %w", err)
+	}
+	b.finished(stepPlane, "answers")
+	return s.use(kubeconfig)
+}
+
+// planeImage keeps the image of a plane that is there, unless told otherwise:
+// other clusters depend on it.
+func (s *session) planeImage(ctx context.Context, request input.Request) (string, error) {
+	if request.PlaneImage == "" {
+		state, err := s.plane.State(ctx)
+		if err != nil {
+			return "", err
+		}
+		if state.Image != "" {
+			return state.Image, nil
+		}
+	}
+	return images.Choose(ctx, s.engine, images.Wish{Use: images.Plane, Named: request.PlaneImage, Registry: request.Registry})
+}
+
+func (s *session) ensureImage(ctx context.Context, b *board, use images.Use, image string) error {
+	return images.Ensure(ctx, s.engine, use, image, func(p engine.PullProgress) {
+		const megabyte = 1 << 20
+		b.waiting(stepImages, fmt.Sprintf("pulling %s: %d of %d MiB, %d of %d layers",
+			image, p.CurrentBytes/megabyte, p.TotalBytes/megabyte, p.LayersDone, p.LayersTotal))
+	})
+}
+
+// apply the objects of the values.
+func (s *session) apply(ctx context.Context, values objects.Values) error {
+	return s.persist(ctx, func() error {
+		// Rendered each time: applying leaves marks on them.
+		rendered, err := objects.Render(values)
+		if err != nil {
+			return err
+		}
+		return management.Apply(ctx, s.client, rendered)
+	})
+}
