@@ -17,7 +17,9 @@ limitations under the License.
 package loadbalancer
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 )
@@ -36,6 +38,48 @@ type Machine struct {
 
 // Backends decides which machines take new connections: those that stay. One
 // that is deleted takes none as soon as a machine that stays is known to be
-// up. Until then one that is up, or whose health is not known, goes on: the
-// last usable backend is never drained.
-func Backends(machines []Machine, observed State) []haproxy.Backend { return nil }
+// up. Until then the last usable one goes on: of those deleted that are up,
+// one, or all whose health is not known where none is known to be up.
+func Backends(machines []Machine, observed State) []haproxy.Backend {
+	machines = slices.Clone(machines)
+	slices.SortFunc(machines, func(a, b Machine) int { return cmp.Compare(a.Container, b.Container) })
+	last := lastUsable(machines, observed)
+	backends := make([]haproxy.Backend, 0, len(machines))
+	for _, machine := range machines {
+		if !machine.Address.IsValid() {
+			continue
+		}
+		weight := haproxy.FullWeight
+		if machine.Deleting && !last[machine.Container] {
+			weight = 0
+		}
+		backends = append(backends, haproxy.Backend{
+			Name: machine.Container, Address: machine.Address, Port: machine.Port, Weight: weight,
+		})
+	}
+	return backends
+}
+
+// lastUsable are the machines that go on although they are deleted.
+func lastUsable(machines []Machine, observed State) map[string]bool {
+	unknown := map[string]bool{}
+	up := ""
+	for _, machine := range machines {
+		if !machine.Address.IsValid() {
+			continue
+		}
+		server, _ := observed.Backend(machine.Container)
+		switch {
+		case server.Status.Up() && !machine.Deleting:
+			return nil
+		case server.Status.Up() && up == "":
+			up = machine.Container
+		case server.Status == haproxy.StatusUnknown && machine.Deleting:
+			unknown[machine.Container] = true
+		}
+	}
+	if up != "" {
+		return map[string]bool{up: true}
+	}
+	return unknown
+}

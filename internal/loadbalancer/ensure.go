@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -69,8 +70,9 @@ func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 
 // Ensure makes sure that the load balancer's container exists and runs, and
 // returns it as observed. What runs already is left alone unless it lacks a
-// pinned address or port: then it is made anew with them. A paused container
-// stays paused.
+// pinned address or port or its network: then it is made anew with them. One
+// that ended is started, or made anew where the image is another one now. A
+// paused container stays paused.
 //
 // Image or network absent: ErrNotFound. A container of our name that is not
 // ours: *ForeignError. A pinned address or port taken: a ConflictError of
@@ -78,11 +80,135 @@ func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 // *network.ExhaustedError. A configuration that cannot be rendered:
 // *haproxy.InvalidError.
 func Ensure(ctx context.Context, containers network.Engine, spec Spec) (State, error) {
-	return State{}, errors.ErrUnsupported
+	name := spec.Owner.LoadBalancerContainer()
+	text, err := haproxy.Render(spec.Config)
+	if err != nil {
+		return State{}, fmt.Errorf("render configuration: %w", err)
+	}
+	container, err := containers.InspectContainer(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return create(ctx, containers, spec, text)
+	case err != nil:
+		return State{}, fmt.Errorf("inspect load balancer %q: %w", name, err)
+	case !ours(container, spec.Owner):
+		return State{}, &ForeignError{Container: name}
+	case !fit(container, spec):
+		return recreate(ctx, containers, spec, text)
+	case container.Status == engine.StatusExited, container.Status == engine.StatusRestarting:
+		err = restart(ctx, containers, name, text)
+		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
+			spec.HostPort == 0 && engine.IsTaken(err, engine.ResourceHostPort) {
+			// Nobody was told of the place it had.
+			return recreate(ctx, containers, spec, text)
+		}
+		if err != nil {
+			return State{}, err
+		}
+	}
+	state, err := Observe(ctx, containers, name)
+	if err == nil && state.Running && spec.HostPort != 0 && state.HostPort != spec.HostPort {
+		return recreate(ctx, containers, spec, text)
+	}
+	return state, err
+}
+
+func ours(container engine.Container, owner identity.Owner) bool {
+	return owner.Owns(container.Labels) && container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
+}
+
+// fit reports whether the container can become what the spec says by being
+// started, if not by itself. One that cannot is made anew: nothing lives in it.
+func fit(container engine.Container, spec Spec) bool {
+	switch container.Status {
+	case engine.StatusCreated, engine.StatusRemoving:
+		return false
+	case engine.StatusExited, engine.StatusRestarting:
+		// Another image is the remedy for one that does not run.
+		if container.Image != spec.Image {
+			return false
+		}
+	}
+	if container.Labels[identity.LabelNetwork] != spec.Network {
+		return false
+	}
+	recorded := network.Addresses(container, spec.Network)
+	if !containsAll(recorded, spec.Addresses) {
+		return false
+	}
+	// Who was taken off its network is not reached any more.
+	return container.Status != engine.StatusRunning ||
+		containsAll(container.Networks[spec.Network].Addresses, recorded)
+}
+
+func containsAll(addresses, wanted []netip.Addr) bool {
+	return !slices.ContainsFunc(wanted, func(a netip.Addr) bool { return !slices.Contains(addresses, a) })
+}
+
+// restart starts a container that ended, with the configuration of now: the
+// one it has may be why it ended.
+func restart(ctx context.Context, containers engine.Containers, name, text string) error {
+	if err := upload(ctx, containers, name, text); err != nil {
+		return fmt.Errorf("restart load balancer %q: %w", name, err)
+	}
+	if err := containers.StartContainer(ctx, name); err != nil {
+		return fmt.Errorf("start load balancer %q: %w", name, err)
+	}
+	return nil
+}
+
+func recreate(ctx context.Context, containers network.Engine, spec Spec, text string) (State, error) {
+	name := spec.Owner.LoadBalancerContainer()
+	if err := containers.RemoveContainer(ctx, name); err != nil {
+		return State{}, fmt.Errorf("remove load balancer %q: %w", name, err)
+	}
+	return create(ctx, containers, spec, text)
+}
+
+// create makes and starts the container, on the pinned host port or on the
+// first of the candidates that is free.
+func create(ctx context.Context, containers network.Engine, spec Spec, text string) (State, error) {
+	name := spec.Owner.LoadBalancerContainer()
+	ports := []uint16{spec.HostPort}
+	if spec.HostPort == 0 {
+		ports = candidatePorts(name)
+	}
+	var err error
+	for _, port := range ports {
+		_, err = network.Place(ctx, containers, network.Placement{
+			Spec:      containerSpec(spec, port),
+			Network:   spec.Network,
+			Addresses: spec.Addresses,
+			Prepare: func(ctx context.Context, _ []netip.Addr) error {
+				return upload(ctx, containers, name, text)
+			},
+		})
+		if !engine.IsTaken(err, engine.ResourceHostPort) {
+			break
+		}
+	}
+	if engine.IsTaken(err, engine.ResourceName) {
+		return State{}, fmt.Errorf("create load balancer: %w: %w", &ForeignError{Container: name}, err)
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("create load balancer: %w", err)
+	}
+	return Observe(ctx, containers, name)
 }
 
 // Delete removes the owner's load balancer and succeeds if there is none. A
 // container of its name that is not the owner's is left alone.
 func Delete(ctx context.Context, containers engine.Containers, owner identity.Owner) error {
-	return errors.ErrUnsupported
+	name := owner.LoadBalancerContainer()
+	container, err := containers.InspectContainer(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) || err == nil && !ours(container, owner) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("inspect load balancer %q: %w", name, err)
+	}
+	if err := containers.RemoveContainer(ctx, name); err != nil {
+		return fmt.Errorf("remove load balancer %q: %w", name, err)
+	}
+	return nil
 }

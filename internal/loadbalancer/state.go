@@ -19,10 +19,13 @@ package loadbalancer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // State is a load balancer as observed.
@@ -66,7 +69,40 @@ func (s State) Backend(name string) (haproxy.Server, bool) {
 // container is a State that does not exist, and no error; a process that
 // does not answer is one without Generation.
 func Observe(ctx context.Context, containers engine.Containers, name string) (State, error) {
-	return State{}, errors.ErrUnsupported
+	container, err := containers.InspectContainer(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return State{Name: name}, nil
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("inspect load balancer %q: %w", name, err)
+	}
+	state := stateOf(container)
+	if !state.Running {
+		return state, nil
+	}
+	answer, err := ask(ctx, containers, name)
+	if err != nil {
+		return State{}, fmt.Errorf("ask load balancer %q: %w", name, err)
+	}
+	state.Generation, state.Backends = answer.generation, answer.servers
+	return state, nil
+}
+
+// stateOf is what the container alone tells.
+func stateOf(container engine.Container) State {
+	state := State{
+		Name:      container.Name,
+		Exists:    container.Status != engine.StatusRemoving,
+		Running:   container.Status == engine.StatusRunning,
+		Paused:    container.Status == engine.StatusPaused,
+		Addresses: network.Addresses(container, container.Labels[identity.LabelNetwork]),
+	}
+	for _, port := range container.Ports {
+		if state.HostPort == 0 {
+			state.HostPort = port.HostPort
+		}
+	}
+	return state
 }
 
 // Serving reports whether the running load balancer still sends new
@@ -76,5 +112,17 @@ func Observe(ctx context.Context, containers engine.Containers, name string) (St
 // Who removes a control-plane machine asks this once a second, for at most
 // ten seconds, and goes ahead when it is false.
 func Serving(ctx context.Context, containers engine.Containers, name, backend string) (bool, error) {
-	return false, errors.ErrUnsupported
+	answer, err := ask(ctx, containers, name)
+	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask load balancer %q: %w", name, err)
+	}
+	for _, server := range answer.servers {
+		if server.Name == backend {
+			return server.Weight > 0, nil
+		}
+	}
+	return false, nil
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -50,6 +51,17 @@ var ErrNotRunning = errors.New("load balancer does not run")
 // it had accepted. Calling Sync again is the remedy.
 var ErrNotApplied = errors.New("load balancer did not apply its configuration")
 
+const (
+	// applyLimit is within what time a process must have what it accepted.
+	// A reload takes a tenth of a second, on a busy host one or two.
+	applyLimit = 5 * time.Second
+	// askInterval is between two questions whether it has.
+	askInterval = 50 * time.Millisecond
+	// reloadInterval is between two signals: one that arrives while the
+	// process is being replaced may be lost.
+	reloadInterval = time.Second
+)
+
 // Sync gives the running load balancer a configuration and returns what was
 // read back from the process then. Where the process and its stored file have
 // the configuration already, nothing is written. Otherwise it is checked by
@@ -61,5 +73,69 @@ var ErrNotApplied = errors.New("load balancer did not apply its configuration")
 // its file are then as they were. Not applied within five seconds:
 // ErrNotApplied.
 func Sync(ctx context.Context, containers engine.Containers, name string, config haproxy.Config) (State, error) {
-	return State{}, errors.ErrUnsupported
+	text, err := haproxy.Render(config)
+	if err != nil {
+		return State{}, fmt.Errorf("render configuration: %w", err)
+	}
+	state, err := Observe(ctx, containers, name)
+	if err != nil {
+		return State{}, err
+	}
+	if !state.Running {
+		return state, fmt.Errorf("synchronize %q: %w", name, ErrNotRunning)
+	}
+	present, err := stored(ctx, containers, name)
+	if err != nil {
+		return state, fmt.Errorf("synchronize %q: %w", name, err)
+	}
+	if present != text {
+		if err := check(ctx, containers, name, text); err != nil {
+			return state, fmt.Errorf("synchronize %q: %w", name, err)
+		}
+		if err := upload(ctx, containers, name, text); err != nil {
+			return state, fmt.Errorf("synchronize %q: %w", name, err)
+		}
+	}
+	if state.Generation == haproxy.Generation(text) {
+		return state, nil
+	}
+	// A process that does not answer yet has just been started, and with
+	// this file if it is the one stored: it needs time and no signal.
+	starting := state.Generation == "" && present == text
+	return apply(ctx, containers, state, haproxy.Generation(text), starting)
+}
+
+// apply makes the process load its file and waits until it says so.
+func apply(ctx context.Context, containers engine.Containers, state State, generation string, starting bool) (State, error) {
+	limited, cancel := context.WithTimeout(ctx, applyLimit)
+	defer cancel()
+	signal := time.NewTicker(reloadInterval)
+	defer signal.Stop()
+	again := time.NewTicker(askInterval)
+	defer again.Stop()
+	if !starting {
+		if err := reload(limited, containers, state.Name); err != nil {
+			return state, fmt.Errorf("synchronize %q: %w", state.Name, err)
+		}
+	}
+	for {
+		answered, err := ask(limited, containers, state.Name)
+		switch {
+		case err == nil && answered.generation == generation:
+			state.Generation, state.Backends = answered.generation, answered.servers
+			return state, nil
+		case err != nil && limited.Err() == nil:
+			return state, fmt.Errorf("ask load balancer %q: %w", state.Name, err)
+		}
+		select {
+		case <-limited.Done():
+			return state, fmt.Errorf("wait for load balancer %q to use generation %s, it uses %q: %w",
+				state.Name, generation, answered.generation, errors.Join(ErrNotApplied, ctx.Err()))
+		case <-signal.C:
+			if err := reload(limited, containers, state.Name); err != nil && limited.Err() == nil {
+				return state, fmt.Errorf("synchronize %q: %w", state.Name, err)
+			}
+		case <-again.C:
+		}
+	}
 }

@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer
+
+import (
+	"hash/fnv"
+	"net/netip"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+const (
+	// user runs haproxy; it owns nothing. It is the haproxy user of the stock
+	// image, written as a number because other images lack the name.
+	user = "99:99"
+	// memoryBytes is some 10 MiB for master and worker, 5 MiB for each of
+	// fifty old workers at most, and 128 MiB of buffers where all connections
+	// transfer at once.
+	memoryBytes = 512 << 20
+	// pids is two processes with their threads, the old ones, and what is
+	// executed.
+	pids = 512
+	// firstPrivilegedFree is the first port that needs no capability.
+	firstPrivilegedFree = 1024
+)
+
+// containerSpec is the load balancer's container, without its place.
+func containerSpec(spec Spec, hostPort uint16) engine.Spec {
+	hostAddress := spec.HostAddress
+	if !hostAddress.IsValid() {
+		hostAddress = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	name := spec.Owner.LoadBalancerContainer()
+	security := engine.Security{DropAllCapabilities: true, NoNewPrivileges: true}
+	if spec.Config.Port < firstPrivilegedFree {
+		// Docker lets anyone listen there, Podman does not.
+		security.AddCapabilities = []string{"NET_BIND_SERVICE"}
+	}
+	return engine.Spec{
+		Name:     name,
+		Hostname: identity.HostName(name),
+		Image:    spec.Image,
+		// Not the image's own entrypoint: what runs must not differ from
+		// image to image. -W: a master that can replace its worker; -db: in
+		// the foreground.
+		Entrypoint: []string{"haproxy", "-W", "-db", "-f", haproxy.ConfigPath},
+		User:       user,
+		Labels:     spec.Owner.ContainerLabels(identity.RoleLoadBalancer, ""),
+		Ports:      []engine.PortBinding{{HostAddress: hostAddress, HostPort: hostPort, ContainerPort: spec.Config.Port}},
+		Security:   security,
+		Resources:  engine.Resources{MemoryBytes: memoryBytes, Pids: pids, OpenFiles: haproxy.OpenFiles},
+		Restart:    engine.RestartUnlessStopped,
+		// The stock image asks for SIGUSR1, which waits for the last
+		// connection to end.
+		StopSignal: "SIGTERM",
+	}
+}
+
+const (
+	// Host ports are chosen from 20000 to 29999: below the ephemeral ports of
+	// Linux (32768 up) and the node ports of Kubernetes (30000 to 32767),
+	// above what services are registered for most.
+	firstHostPort, hostPorts = 20000, 10000
+	// maxPorts is how many are tried.
+	maxPorts = 32
+)
+
+// candidatePorts are the host ports to try where none is pinned. They are
+// chosen here and not by the engine, which would choose another one each time
+// the container starts. They follow from the name, so that a load balancer
+// that is made again before its port was pinned most likely gets it again.
+func candidatePorts(name string) []uint16 {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name))
+	ports := make([]uint16, maxPorts)
+	for i := range ports {
+		ports[i] = uint16(firstHostPort + (uint64(hash.Sum32())+uint64(i)*97)%hostPorts) //nolint:gosec // Below 30000.
+	}
+	return ports
+}

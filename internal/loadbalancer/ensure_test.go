@@ -1,0 +1,423 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer_test
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+func TestEnsureCreates(t *testing.T) {
+	t.Parallel()
+	eng, _, state := ensured(t)
+	if !state.Exists || !state.Running || state.Paused || state.Generation == "" || len(state.Backends) != 0 {
+		t.Errorf("state %+v, want it running without backends", state)
+	}
+	if state.Address() != netip.MustParseAddr("10.7.0.2") {
+		t.Errorf("address %s, want the first static one", state.Address())
+	}
+	if state.HostPort < 20000 || state.HostPort >= 30000 {
+		t.Errorf("host port %d, want one outside of the ephemeral range", state.HostPort)
+	}
+	got, _ := eng.Spec(state.Name)
+	want := engine.Spec{
+		Name: state.Name, Hostname: state.Name, Image: testImage, User: "99:99",
+		Entrypoint: []string{"haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
+		Attachment: engine.Attachment{Network: "capcon", Addresses: []netip.Addr{state.Address()}},
+		Ports:      []engine.PortBinding{{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: state.HostPort, ContainerPort: 6443}},
+		Security:   engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
+		Resources:  engine.Resources{MemoryBytes: 512 << 20, Pids: 512, OpenFiles: 10000},
+		Restart:    engine.RestartUnlessStopped,
+		StopSignal: "SIGTERM",
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(engine.Spec{}, "Labels"), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		t.Errorf("spec: -want +got:\n%s", diff)
+	}
+	if !testOwner.Owns(got.Labels) || got.Labels[identity.LabelRole] != "load-balancer" || got.Labels[identity.LabelAddress] != "10.7.0.2" {
+		t.Errorf("labels %v", got.Labels)
+	}
+	var methods []string
+	for _, call := range eng.MutatingCalls() {
+		methods = append(methods, call.Method)
+	}
+	if diff := cmp.Diff([]string{"CreateNetwork", "CreateContainer", "Upload", "StartContainer", "Exec"}, methods); diff != "" {
+		t.Errorf("calls: -want +got:\n%s", diff)
+	}
+}
+
+func TestEnsurePrivilegedPort(t *testing.T) {
+	t.Parallel()
+	eng, _ := newProcess(t)
+	s := spec()
+	s.Config.Port = 443
+	state, err := loadbalancer.Ensure(t.Context(), eng, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := eng.Spec(state.Name)
+	if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
+		t.Errorf("capabilities: -want +got:\n%s", diff)
+	}
+}
+
+func TestEnsureAgain(t *testing.T) {
+	t.Parallel()
+	pinned := func(state loadbalancer.State) loadbalancer.Spec {
+		s := spec()
+		s.Addresses, s.HostPort = state.Addresses, state.HostPort
+		return s
+	}
+	cases := map[string]struct {
+		reason string
+		// change the world or the spec.
+		change func(*testing.T, *simulated.Engine, *loadbalancer.Spec, loadbalancer.State)
+		// recreated and running as they shall be then.
+		recreated, stopped bool
+	}{
+		"Running": {
+			reason: "What runs is left alone.",
+		},
+		"OtherImage": {
+			reason: "What runs is not replaced for another image.",
+			change: func(_ *testing.T, eng *simulated.Engine, s *loadbalancer.Spec, _ loadbalancer.State) {
+				s.Image = "localhost/other:v1"
+				eng.AddImage(engine.Image{Tags: []string{s.Image}}, nil)
+			},
+		},
+		"Exited": {
+			reason: "What ended is started, in its place.",
+			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
+				if err := eng.StopContainer(t.Context(), state.Name, 0); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"ExitedOtherImage": {
+			reason: "Another image is the remedy for one that does not run.",
+			change: func(t *testing.T, eng *simulated.Engine, s *loadbalancer.Spec, state loadbalancer.State) {
+				s.Image = "localhost/other:v1"
+				eng.AddImage(engine.Image{Tags: []string{s.Image}}, nil)
+				if err := eng.StopContainer(t.Context(), state.Name, 0); err != nil {
+					t.Fatal(err)
+				}
+			},
+			recreated: true,
+		},
+		"Paused": {
+			reason: "Who paused it had a reason.",
+			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
+				if err := eng.Pause(state.Name); err != nil {
+					t.Fatal(err)
+				}
+			},
+			stopped: true,
+		},
+		"Removed": {
+			reason: "It has no state of its own.",
+			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
+				if err := eng.RemoveContainer(t.Context(), state.Name); err != nil {
+					t.Fatal(err)
+				}
+			},
+			recreated: true,
+		},
+		"Disconnected": {
+			reason: "Off its network it serves nobody.",
+			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
+				if err := eng.DisconnectNetwork(t.Context(), "capcon", state.Name); err != nil {
+					t.Fatal(err)
+				}
+			},
+			recreated: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _, before := ensured(t)
+			was, err := eng.InspectContainer(t.Context(), before.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := pinned(before)
+			if tc.change != nil {
+				tc.change(t, eng, &s, before)
+			}
+			after, err := loadbalancer.Ensure(t.Context(), eng, s)
+			if err != nil {
+				t.Fatalf("%s\nEnsure: %v", tc.reason, err)
+			}
+			if after.Running == tc.stopped {
+				t.Errorf("%s\nstate %+v", tc.reason, after)
+			}
+			if after.Address() != before.Address() || after.Running && after.HostPort != before.HostPort {
+				t.Errorf("%s\nit moved from %s:%d to %s:%d", tc.reason, before.Address(), before.HostPort, after.Address(), after.HostPort)
+			}
+			is, err := eng.InspectContainer(t.Context(), before.Name)
+			if err != nil || tc.recreated != (is.ID != was.ID) {
+				t.Errorf("%s\ncontainer %s became %s, %v", tc.reason, was.ID, is.ID, err)
+			}
+		})
+	}
+}
+
+func TestEnsureMovesToPinnedPlace(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*loadbalancer.Spec){
+		"Address":  func(s *loadbalancer.Spec) { s.Addresses = []netip.Addr{netip.MustParseAddr("10.7.0.9")} },
+		"HostPort": func(s *loadbalancer.Spec) { s.HostPort = 7001 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _, _ := ensured(t)
+			s := spec()
+			change(&s)
+			state, err := loadbalancer.Ensure(t.Context(), eng, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Addresses) > 0 && state.Address() != s.Addresses[0] || s.HostPort != 0 && state.HostPort != s.HostPort {
+				t.Errorf("state %+v, want what is pinned", state)
+			}
+		})
+	}
+}
+
+func TestEnsureRestoresConfiguration(t *testing.T) {
+	t.Parallel()
+	eng, p, state := ensured(t)
+	if err := eng.WriteFile(state.Name, haproxy.ConfigPath, []byte("broken")); err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.StopContainer(t.Context(), state.Name, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loadbalancer.Ensure(t.Context(), eng, spec()); err != nil {
+		t.Fatal(err)
+	}
+	if haproxy.Generation(p.text) != state.Generation {
+		t.Errorf("it started with %q", p.text)
+	}
+}
+
+func TestEnsureTaken(t *testing.T) {
+	t.Parallel()
+	occupy := func(t *testing.T, eng *simulated.Engine, address string) {
+		t.Helper()
+		_, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: testImage, Attachment: engine.Attachment{
+			Network: "capcon", Addresses: []netip.Addr{netip.MustParseAddr(address)},
+		}})
+		if err == nil {
+			err = eng.StartContainer(t.Context(), "other")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		change func(*testing.T, *simulated.Engine, *loadbalancer.Spec)
+		check  func(error) bool
+	}{
+		"PinnedHostPort": {
+			"A pinned port is never exchanged.",
+			func(_ *testing.T, eng *simulated.Engine, s *loadbalancer.Spec) {
+				s.HostPort = 7000
+				eng.OccupyHostPort(7000)
+			},
+			func(err error) bool { return engine.IsTaken(err, engine.ResourceHostPort) },
+		},
+		"PinnedAddress": {
+			"A pinned address is never exchanged.",
+			func(t *testing.T, eng *simulated.Engine, s *loadbalancer.Spec) {
+				t.Helper()
+				s.Addresses = []netip.Addr{netip.MustParseAddr("10.7.0.2")}
+				occupy(t, eng, "10.7.0.2")
+			},
+			func(err error) bool { return engine.IsTaken(err, engine.ResourceAddress) },
+		},
+		"FreeAddress": {
+			"An address that is not pinned is.",
+			func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec) {
+				t.Helper()
+				occupy(t, eng, "10.7.0.2")
+			},
+			func(err error) bool { return err == nil },
+		},
+		"Image": {
+			"The caller pulls.",
+			func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec) { s.Image = "localhost/absent:v1" },
+			func(err error) bool { return errors.Is(err, engine.ErrNotFound) },
+		},
+		"Config": {
+			"What cannot be rendered is not tried.",
+			func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec) { s.Config.Port = 0 },
+			func(err error) bool { var invalid *haproxy.InvalidError; return errors.As(err, &invalid) },
+		},
+		"Engine": {
+			"An engine that is away is typed.",
+			func(_ *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec) { eng.Down() },
+			func(err error) bool { return errors.Is(err, engine.ErrUnavailable) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _ := newProcess(t)
+			s := spec()
+			tc.change(t, eng, &s)
+			_, err := loadbalancer.Ensure(t.Context(), eng, s)
+			if !tc.check(err) {
+				t.Errorf("%s\nEnsure: %v", tc.reason, err)
+			}
+			eng.Up()
+			if _, inspectErr := eng.InspectContainer(t.Context(), testOwner.LoadBalancerContainer()); err != nil && !errors.Is(inspectErr, engine.ErrNotFound) {
+				t.Errorf("%s\nsomething is left behind: %v", tc.reason, inspectErr)
+			}
+		})
+	}
+}
+
+func TestEnsureChoosesFreeHostPort(t *testing.T) {
+	t.Parallel()
+	eng, _, first := ensured(t)
+	if err := loadbalancer.Delete(t.Context(), eng, testOwner); err != nil {
+		t.Fatal(err)
+	}
+	eng.OccupyHostPort(first.HostPort)
+	second, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	if err != nil || second.HostPort == first.HostPort || second.HostPort == 0 {
+		t.Errorf("state %+v, %v, want another port than %d", second, err, first.HostPort)
+	}
+	if err := eng.StopContainer(t.Context(), second.Name, 0); err != nil {
+		t.Fatal(err)
+	}
+	eng.OccupyHostPort(second.HostPort)
+	third, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	if err != nil || third.HostPort == second.HostPort {
+		t.Errorf("restarted with nothing pinned: %+v, %v, want another port than %d", third, err, second.HostPort)
+	}
+}
+
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	for name, labels := range map[string]map[string]string{
+		"User":         nil,
+		"OtherCluster": identity.Owner{Namespace: "default", Cluster: "demo", ID: "two"}.ContainerLabels(identity.RoleLoadBalancer, ""),
+		"Machine":      testOwner.ContainerLabels(identity.RoleWorker, "demo-0"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _ := newProcess(t)
+			container := testOwner.LoadBalancerContainer()
+			if _, err := eng.CreateContainer(t.Context(), engine.Spec{Name: container, Image: testImage, Labels: labels}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := loadbalancer.Ensure(t.Context(), eng, spec())
+			var foreign *loadbalancer.ForeignError
+			if !errors.As(err, &foreign) || !errors.Is(err, loadbalancer.ErrForeign) || foreign.Container != container {
+				t.Errorf("Ensure: %v, want a ForeignError of %q", err, container)
+			}
+			if err := loadbalancer.Delete(t.Context(), eng, testOwner); err != nil {
+				t.Errorf("Delete: %v", err)
+			}
+			if _, err := eng.InspectContainer(t.Context(), container); err != nil {
+				t.Errorf("a container that is not ours was removed: %v", err)
+			}
+		})
+	}
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	eng, _, state := ensured(t)
+	for range 2 {
+		if err := loadbalancer.Delete(t.Context(), eng, testOwner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := loadbalancer.Observe(t.Context(), eng, state.Name); err != nil || got.Exists {
+		t.Errorf("Observe = %+v, %v, want it gone", got, err)
+	}
+}
+
+// TestEnsureSurvivesCrashes ends the caller before and after each call, and
+// proves that the next one finishes the work, at a place that is held once.
+func TestEnsureSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	crash := errors.New("crash")
+	_, _, want := ensured(t)
+	for _, when := range []string{"before", "after"} {
+		for number := 1; ; number++ {
+			eng, _ := newProcess(t)
+			eng.ResetJournal()
+			crashed := false
+			hook := func(call simulated.Call) error {
+				if call.Number == number {
+					crashed = true
+				}
+				if crashed {
+					return crash
+				}
+				return nil
+			}
+			if when == "before" {
+				eng.OnCall(hook)
+			} else {
+				eng.AfterCall(hook)
+			}
+			_, err := loadbalancer.Ensure(t.Context(), eng, spec())
+			if !crashed {
+				if err != nil {
+					t.Fatal(err)
+				}
+				break
+			}
+			eng.ResetHooks()
+			got, err := loadbalancer.Ensure(t.Context(), eng, spec())
+			if err != nil {
+				t.Fatalf("crash %s call %d: Ensure: %v", when, number, err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+				t.Errorf("crash %s call %d: -want +got:\n%s", when, number, diff)
+			}
+			if network.Addresses(container(t, eng, got.Name), "capcon")[0] != got.Address() {
+				t.Errorf("crash %s call %d: address is not recorded", when, number)
+			}
+		}
+	}
+}
+
+func container(t *testing.T, eng *simulated.Engine, name string) engine.Container {
+	t.Helper()
+	found, err := eng.InspectContainer(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+)
+
+// All that is asked of the process goes through bash in its container: the
+// status listener is on the loopback of the container alone, and bash can
+// connect to it and has kill, which slim images have neither tools for.
+
+// answer is what the process says of itself. Both parts come over one
+// connection and so from one process, also while it is being replaced.
+type answer struct {
+	generation string
+	servers    []haproxy.Server
+}
+
+// ask reads generation and statistics back. A process that does not listen
+// (yet) is an empty answer. Container absent: ErrNotFound; not running:
+// ErrConflict.
+func ask(ctx context.Context, containers engine.Executor, name string) (answer, error) {
+	output, err := containers.Exec(ctx, name, engine.Command{Args: askCommand()})
+	var exit *engine.ExitError
+	switch {
+	case errors.As(err, &exit) && (exit.Code == exitCannotRun || exit.Code == exitNotFound):
+		return answer{}, errNoShell
+	case errors.As(err, &exit):
+		return answer{}, nil
+	case err != nil:
+		return answer{}, err
+	}
+	reader := bufio.NewReader(bytes.NewReader(output.Stdout))
+	generation, generationErr := body(reader)
+	statistics, statisticsErr := body(reader)
+	err = errors.Join(generationErr, statisticsErr)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		// It ended while it answered.
+		return answer{}, nil
+	}
+	if err != nil {
+		return answer{}, fmt.Errorf("read answer: %w", err)
+	}
+	servers, err := haproxy.ParseStatistics(statistics)
+	if err != nil {
+		return answer{}, fmt.Errorf("parse statistics: %w", err)
+	}
+	return answer{generation: strings.TrimSpace(string(generation)), servers: servers}, nil
+}
+
+// askCommand sends two requests in one go and prints the two responses.
+func askCommand() []string {
+	requests := `GET ` + haproxy.GenerationPath + ` HTTP/1.1\r\nHost: localhost\r\n\r\n` +
+		`GET ` + haproxy.StatisticsPath + ` HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
+	return []string{"bash", "-c", fmt.Sprintf(`exec 3<>/dev/tcp/127.0.0.1/%d && printf '%s' >&3 && cat <&3`, haproxy.StatusPort, requests)}
+}
+
+func body(reader *bufio.Reader) ([]byte, error) {
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read response: %w", err)
+	}
+	content, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %s: %w", response.Status, errAnswer)
+	}
+	return content, nil
+}
+
+// Exit codes of a shell or an engine for what it cannot run.
+const (
+	exitCannotRun = 126
+	exitNotFound  = 127
+)
+
+// errNoShell says what an image lacks.
+var errNoShell = errors.New("the image has no bash; use one of haproxy's images that are based on Debian")
+
+// errAnswer says that the process answered something else than asked.
+var errAnswer = errors.New("unexpected answer")
+
+// check lets the container's own haproxy judge a text, without storing it
+// anywhere. The text goes through a pipe of bash's: the standard input of an
+// exec may belong to another user and cannot then be opened by its path.
+func check(ctx context.Context, containers engine.Executor, name, text string) error {
+	output, err := containers.Exec(ctx, name, engine.Command{
+		Args:  []string{"bash", "-c", "haproxy -c -f <(cat)"},
+		Stdin: []byte(text),
+	})
+	var exit *engine.ExitError
+	if errors.As(err, &exit) {
+		return &RejectedError{Message: alerts(output)}
+	}
+	if err != nil {
+		return fmt.Errorf("check configuration: %w", err)
+	}
+	return nil
+}
+
+// alerts are the lines in which haproxy says why; all of them where none is
+// marked.
+func alerts(output engine.Output) string {
+	const most = 1024
+	var marked, all []string
+	for line := range strings.Lines(string(output.Stderr) + string(output.Stdout)) {
+		line = strings.TrimSpace(line)
+		all = append(all, line)
+		if _, text, found := strings.Cut(line, "[ALERT]"); found {
+			_, text, _ = strings.Cut(text, ":")
+			marked = append(marked, strings.TrimSpace(text))
+		}
+	}
+	if len(marked) == 0 {
+		marked = all
+	}
+	message := strings.Join(marked, "; ")
+	return message[:min(len(message), most)]
+}
+
+// reload makes the master process load its file. It answers the signal by
+// starting a process with the new configuration, to which the listening
+// sockets are handed, and lets the old one end its connections. The signal
+// comes from inside: one that goes through the engine's API makes the engine
+// take the container as stopped by its user.
+func reload(ctx context.Context, containers engine.Executor, name string) error {
+	_, err := containers.Exec(ctx, name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}})
+	if err != nil {
+		return fmt.Errorf("reload: %w", err)
+	}
+	return nil
+}
+
+// upload stores a text as the container's configuration.
+func upload(ctx context.Context, containers engine.Archiver, name, text string) error {
+	packed, err := archive(text)
+	if err != nil {
+		return fmt.Errorf("pack configuration: %w", err)
+	}
+	if err := containers.Upload(ctx, name, bytes.NewReader(packed)); err != nil {
+		return fmt.Errorf("upload configuration: %w", err)
+	}
+	return nil
+}
+
+func archive(text string) ([]byte, error) {
+	var packed bytes.Buffer
+	writer := tar.NewWriter(&packed)
+	err := writer.WriteHeader(&tar.Header{
+		Name: strings.TrimPrefix(haproxy.ConfigPath, "/"),
+		// The process is not its owner, and must read it.
+		Mode: 0o644,
+		Size: int64(len(text)),
+		// Equal texts give equal archives.
+		ModTime: time.Unix(0, 0),
+	})
+	if err == nil {
+		_, err = writer.Write([]byte(text))
+	}
+	if err = errors.Join(err, writer.Close()); err != nil {
+		return nil, fmt.Errorf("write archive: %w", err)
+	}
+	return packed.Bytes(), nil
+}
+
+// stored reads the container's configuration; empty where there is none.
+func stored(ctx context.Context, containers engine.Archiver, name string) (text string, err error) {
+	stream, err := containers.Download(ctx, name, haproxy.ConfigPath)
+	if errors.Is(err, engine.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("download configuration: %w", err)
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	reader := tar.NewReader(stream)
+	if _, err := reader.Next(); err != nil {
+		return "", fmt.Errorf("read archive: %w", err)
+	}
+	// Ours is a few kilobytes; what is larger is not ours, and need not be
+	// read to know so.
+	const most = 1 << 20
+	content, err := io.ReadAll(io.LimitReader(reader, most))
+	if err != nil {
+		return "", fmt.Errorf("read archive: %w", err)
+	}
+	return string(content), nil
+}

@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+const testImage = "localhost/haproxy:test"
+
+var testOwner = identity.Owner{Namespace: "default", Cluster: "demo", ID: "one"}
+
+// process plays haproxy in a simulated container: it reads its file when it
+// starts and when it is signalled, and answers what the real one does.
+type process struct {
+	mu     sync.Mutex
+	engine *simulated.Engine
+	name   string
+	// text it runs with; empty = it does not listen.
+	text string
+	// status of every backend; empty means UP.
+	status haproxy.Status
+	// deaf ignores the next signals, of that number.
+	deaf    int
+	reloads int
+	// reject is what the check of a configuration says, if not that it is
+	// valid.
+	reject string
+}
+
+// newProcess returns an engine with network and image, on which containers
+// run haproxy.
+func newProcess(t *testing.T) (*simulated.Engine, *process) {
+	t.Helper()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
+	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{engine: eng, name: testOwner.LoadBalancerContainer()}
+	eng.OnStart(func(name string) {
+		if name == p.name {
+			p.load()
+		}
+	})
+	eng.HandleExec(p.exec)
+	return eng, p
+}
+
+// load takes over the stored file.
+func (p *process) load() {
+	content, err := p.engine.ReadFile(p.name, haproxy.ConfigPath)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = string(content)
+}
+
+func (p *process) exec(_ string, command engine.Command) (engine.Output, error) {
+	line := strings.Join(command.Args, " ")
+	switch {
+	case strings.Contains(line, "kill -USR2 1"):
+		p.mu.Lock()
+		p.reloads++
+		deaf := p.deaf > 0
+		p.deaf--
+		p.mu.Unlock()
+		if !deaf {
+			p.load()
+		}
+		return engine.Output{}, nil
+	case strings.Contains(line, "haproxy -c"):
+		if p.reject != "" {
+			return engine.Output{Stderr: []byte(p.reject)}, &engine.ExitError{Code: 1}
+		}
+		return engine.Output{}, nil
+	case strings.Contains(line, "/dev/tcp/127.0.0.1/8405"):
+		return p.answer()
+	default:
+		return engine.Output{}, &engine.ExitError{Code: 127}
+	}
+}
+
+func (p *process) answer() (engine.Output, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.text == "" {
+		return engine.Output{}, &engine.ExitError{Code: 1}
+	}
+	csv := "# pxname,svname,type,status,weight,check_status,check_code,scur,addr,\n"
+	_, section, _ := strings.Cut(p.text, "backend control-plane")
+	section, _, _ = strings.Cut(section, "backend unready")
+	for line := range strings.Lines(section) {
+		var name, address string
+		var weight int
+		if _, err := fmt.Sscanf(strings.TrimSpace(line), "server %s %s weight %d", &name, &address, &weight); err != nil {
+			continue
+		}
+		status := p.status
+		switch {
+		case status == "" && weight == 0:
+			status = haproxy.StatusDrain
+		case status == "":
+			status = haproxy.StatusUp
+		}
+		csv += fmt.Sprintf("control-plane,%s,2,%s,%d,L7OK,200,0,%s,\n", name, status, weight, address)
+	}
+	respond := func(body string) string {
+		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
+	return engine.Output{Stdout: []byte(respond(haproxy.Generation(p.text)) + respond(csv))}, nil
+}
+
+func (p *process) reloaded() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reloads
+}
+
+func spec() loadbalancer.Spec {
+	return loadbalancer.Spec{
+		Owner: testOwner, Image: testImage, Network: network.DefaultName, Config: haproxy.Config{Port: 6443},
+	}
+}
+
+// machines are control planes named by their letters.
+func machines(letters string) []loadbalancer.Machine {
+	var out []loadbalancer.Machine
+	for _, letter := range letters {
+		out = append(out, loadbalancer.Machine{
+			Container: string(letter), Address: netip.AddrFrom4([4]byte{10, 7, 0, byte(letter)}), Port: 6443,
+		})
+	}
+	return out
+}
+
+func config(letters string) haproxy.Config {
+	return haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(machines(letters), loadbalancer.State{})}
+}
+
+// ensured is a load balancer that runs.
+func ensured(t *testing.T) (*simulated.Engine, *process, loadbalancer.State) {
+	t.Helper()
+	eng, p := newProcess(t)
+	state, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return eng, p, state
+}

@@ -1,0 +1,290 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+)
+
+func TestSync(t *testing.T) {
+	t.Parallel()
+	eng, p, state := ensured(t)
+	after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Generation == state.Generation || len(after.Backends) != 2 || after.Backends[0].Status != haproxy.StatusUp {
+		t.Errorf("state %+v, want two backends that are up", after)
+	}
+	if server, found := after.Backend("b"); !found || server.Address != "10.7.0.98:6443" {
+		t.Errorf("backend b = %+v, %t", server, found)
+	}
+	if p.reloaded() != 1 {
+		t.Errorf("%d reloads, want one", p.reloaded())
+	}
+}
+
+func TestSyncWritesNothingTwice(t *testing.T) {
+	t.Parallel()
+	eng, p, state := ensured(t)
+	if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")); err != nil {
+		t.Fatal(err)
+	}
+	eng.ResetJournal()
+	if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ba")); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range eng.MutatingCalls() {
+		if call.Method != "Exec" || !strings.Contains(strings.Join(call.Command, " "), "/dev/tcp") {
+			t.Errorf("equal configuration, and it called %+v", call)
+		}
+	}
+	if p.reloaded() != 1 {
+		t.Errorf("%d reloads, want one", p.reloaded())
+	}
+}
+
+func TestSyncRepairs(t *testing.T) {
+	t.Parallel()
+	want, err := haproxy.Render(config("ab"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind, err := haproxy.Render(config("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		change func(write func(string), p *process)
+		// reloads that it takes.
+		reloads int
+	}{
+		"FileChanged": {"A file changed by hand is written back, before someone loads it.", func(write func(string), _ *process) { write("broken") }, 0},
+		"ProcessBehind": {
+			"A crash between writing and loading left the process behind.", func(_ func(string), p *process) { p.text = behind }, 1,
+		},
+		"ProcessOther": {
+			"The process loaded what somebody else had written.",
+			func(_ func(string), p *process) { p.text = "global\n" }, 1,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, p, state := ensured(t)
+			if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")); err != nil {
+				t.Fatal(err)
+			}
+			before := p.reloaded()
+			tc.change(func(text string) {
+				if err := eng.WriteFile(state.Name, haproxy.ConfigPath, []byte(text)); err != nil {
+					t.Fatal(err)
+				}
+			}, p)
+			after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab"))
+			if err != nil {
+				t.Fatalf("%s\nSync: %v", tc.reason, err)
+			}
+			content, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
+			if err != nil || string(content) != want {
+				t.Errorf("%s\nstored %q, %v", tc.reason, content, err)
+			}
+			if after.Generation != haproxy.Generation(want) || p.reloaded()-before != tc.reloads {
+				t.Errorf("%s\nstate %+v after %d reloads, want %d", tc.reason, after, p.reloaded()-before, tc.reloads)
+			}
+		})
+	}
+}
+
+func TestSyncRejected(t *testing.T) {
+	t.Parallel()
+	eng, p, state := ensured(t)
+	p.reject = "[NOTICE]   (26) : haproxy version is 2.6.12\n" +
+		"[ALERT]    (26) : config : parsing [/dev/fd/63:1]: unknown keyword 'foo' out of section.\n" +
+		"[ALERT]    (26) : config : Fatal errors found in configuration.\n"
+	before, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
+	var rejected *loadbalancer.RejectedError
+	if !errors.As(err, &rejected) || !errors.Is(err, loadbalancer.ErrRejected) {
+		t.Fatalf("Sync: %v, want a RejectedError", err)
+	}
+	if want := "config : parsing [/dev/fd/63:1]: unknown keyword 'foo' out of section.; config : Fatal errors found in configuration."; rejected.Message != want {
+		t.Errorf("message %q, want %q", rejected.Message, want)
+	}
+	after, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
+	if err != nil || string(after) != string(before) || p.reloaded() != 0 {
+		t.Errorf("a rejected configuration changed something: %d reloads, %v", p.reloaded(), err)
+	}
+}
+
+func TestSyncNotRunning(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(context.Context, *simulated.Engine, string) error{
+		"Absent": func(ctx context.Context, eng *simulated.Engine, name string) error { return eng.RemoveContainer(ctx, name) },
+		"Stopped": func(ctx context.Context, eng *simulated.Engine, name string) error {
+			return eng.StopContainer(ctx, name, 0)
+		},
+		"Paused": func(_ context.Context, eng *simulated.Engine, name string) error { return eng.Pause(name) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _, state := ensured(t)
+			if err := change(t.Context(), eng, state.Name); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); !errors.Is(err, loadbalancer.ErrNotRunning) {
+				t.Errorf("Sync: %v, want ErrNotRunning", err)
+			}
+			if serving, err := loadbalancer.Serving(t.Context(), eng, state.Name, "a"); err != nil || serving {
+				t.Errorf("Serving = %t, %v, want false", serving, err)
+			}
+		})
+	}
+}
+
+func TestSyncSignalsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng, p, state := ensured(t)
+		p.deaf = 2
+		after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
+		if err != nil || len(after.Backends) != 1 || p.reloaded() != 3 {
+			t.Errorf("state %+v, %v after %d signals, want the third to be heard", after, err, p.reloaded())
+		}
+	})
+}
+
+func TestSyncNotApplied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng, p, state := ensured(t)
+		p.deaf = 1000
+		after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
+		if !errors.Is(err, loadbalancer.ErrNotApplied) || after.Generation != state.Generation {
+			t.Errorf("Sync = %+v, %v, want ErrNotApplied", after, err)
+		}
+		p.mu.Lock()
+		p.deaf = 0
+		p.mu.Unlock()
+		if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); err != nil {
+			t.Errorf("Sync again: %v", err)
+		}
+	})
+}
+
+func TestSyncWaitsForStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng, p, state := ensured(t)
+		text := p.text
+		p.text = ""
+		asked := 0
+		eng.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
+			if asked++; asked == 5 {
+				p.text = text
+			}
+			return p.exec(name, command)
+		})
+		after, err := loadbalancer.Sync(t.Context(), eng, state.Name, spec().Config)
+		if err != nil || after.Generation != state.Generation || p.reloaded() != 0 {
+			t.Errorf("Sync = %+v, %v after %d signals, want it to wait without any", after, err, p.reloaded())
+		}
+	})
+}
+
+func TestServing(t *testing.T) {
+	t.Parallel()
+	eng, p, state := ensured(t)
+	if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")); err != nil {
+		t.Fatal(err)
+	}
+	serving := func(name string) bool {
+		t.Helper()
+		got, err := loadbalancer.Serving(t.Context(), eng, state.Name, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if !serving("a") || !serving("b") || serving("c") {
+		t.Error("a and b are served, c is no backend")
+	}
+	observed, err := loadbalancer.Observe(t.Context(), eng, state.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaving := machines("ab")
+	leaving[0].Deleting = true
+	draining := haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(leaving, observed)}
+	after, err := loadbalancer.Sync(t.Context(), eng, state.Name, draining)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if serving("a") || !serving("b") {
+		t.Error("a was let go of, b is served")
+	}
+	if server, _ := after.Backend("a"); server.Status != haproxy.StatusDrain || server.Weight != 0 {
+		t.Errorf("backend a = %+v, want it draining", server)
+	}
+	p.text = ""
+	if serving("b") {
+		t.Error("a process that does not answer serves nobody")
+	}
+}
+
+func TestObserveTellsOddAnswers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		output string
+		err    error
+		fails  bool
+	}{
+		"NoBash":    {"An image without bash is named.", "", &engine.ExitError{Code: 127}, true},
+		"Silent":    {"A connection that ends at once is no answer yet.", "", nil, false},
+		"CutOff":    {"Nor is one that ends in the middle.", "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nabc", nil, false},
+		"Denied":    {"An answer that is not ours is told.", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", nil, true},
+		"NoHTTP":    {"Neither is what is not HTTP.", "SSH-2.0\r\n\r\nSSH-2.0\r\n\r\n", nil, true},
+		"NoColumns": {"Nor other statistics.", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny", nil, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _, state := ensured(t)
+			eng.HandleExec(func(string, engine.Command) (engine.Output, error) {
+				return engine.Output{Stdout: []byte(tc.output)}, tc.err
+			})
+			got, err := loadbalancer.Observe(t.Context(), eng, state.Name)
+			if tc.fails != (err != nil) || got.Generation != "" {
+				t.Errorf("%s\nObserve = %+v, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
