@@ -26,6 +26,7 @@ import (
 
 	"sigs.k8s.io/cluster-api/feature"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager"
 )
 
@@ -36,9 +37,10 @@ const defaultFeatures = "ClusterTopology=true"
 // runManager runs the controllers until the process is told to stop.
 func runManager(args []string) error {
 	opts := manager.Options{
-		Schemes: []func(*runtime.Scheme) error{},
-		Setups:  []manager.SetupFunc{},
+		Schemes: []func(*runtime.Scheme) error{infrav1.AddToScheme},
 	}
+	var provider containerProvider
+	opts.Setups = []manager.SetupFunc{provider.setup}
 	var kubeconfig string
 	flags := pflag.NewFlagSet("capcon-plane manager", pflag.ContinueOnError)
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the plane's API server")
@@ -48,6 +50,7 @@ func runManager(args []string) error {
 	flags.StringVar(&opts.HealthAddress, "health-address", "127.0.0.1:9440", "address of /healthz and /readyz")
 	flags.StringVar(&opts.MetricsAddress, "metrics-address", "0", "address of /metrics; 0 turns it off")
 	flags.IntVar(&opts.Concurrency, "concurrency", 0, "objects of one kind reconciled at once (default 10)")
+	provider.addFlags(flags)
 	if err := feature.MutableGates.Set(defaultFeatures); err != nil {
 		return fmt.Errorf("set feature gates: %w", err)
 	}

@@ -140,7 +140,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	for _, conditionType := range ownConditions() {
 		condition := conditions.Get(s.containerMachine, conditionType)
 		if condition == nil {
-			ready.Status, ready.Reason = metav1.ConditionUnknown, clusterv1.NotYetReportedReason
+			ready.Status, ready.Reason = metav1.ConditionUnknown, conditions.NotYetReportedReason
 			break
 		}
 		if condition.Status != metav1.ConditionTrue {

@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+)
+
+// containerProvider is this provider within the plane's one manager.
+type containerProvider struct {
+	engine  connect.Options
+	options controllers.Options
+}
+
+func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&p.engine.Engine, "engine", "auto", "container engine to run clusters on: auto or docker")
+	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "image of load balancers where a cluster names none")
+	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
+}
+
+// setup connects the engine and adds the controllers. The connection lives as
+// long as the process.
+func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error {
+	eng, err := connect.Connect(ctx, p.engine)
+	if err != nil {
+		return fmt.Errorf("connect to the container engine: %w", err)
+	}
+	options := p.options
+	options.Engine, options.ClusterCache = eng, clusterCache
+	return controllers.Setup(ctx, mgr, options)
+}
