@@ -1,0 +1,474 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+// world is everything outside of capcon. Time passes only when a command
+// waits, and each wait lets the controllers act once.
+type world struct {
+	t      *testing.T
+	engine *simulated.Engine
+	plane  *fakePlane
+	client client.Client
+	state  string
+	// controllers act on each wait.
+	controllers func()
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+type fakePlane struct {
+	state    PlaneState
+	ensured  []string
+	removed  int
+	stateErr error
+}
+
+func (p *fakePlane) Ensure(_ context.Context, image string, _ func(string)) ([]byte, error) {
+	p.ensured = append(p.ensured, image)
+	p.state = PlaneState{Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
+	return p.state.Kubeconfig, nil
+}
+
+func (p *fakePlane) State(context.Context) (PlaneState, error) { return p.state, p.stateErr }
+
+func (p *fakePlane) Remove(context.Context) error {
+	p.removed++
+	p.state = PlaneState{}
+	return nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	scheme, err := management.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, engine: simulated.New(), plane: &fakePlane{}, state: t.TempDir(), now: time.Unix(0, 0),
+		client:      fake.NewClientBuilder().WithScheme(scheme).Build(),
+		controllers: func() {},
+	}
+	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/node:v1.36.3"}}, map[string][]byte{
+		"kind/version": []byte("v1.36.3"), "kind/manifests/default-cni.yaml": []byte(templates.Flannel),
+	})
+	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
+	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/plane:dev"}}, nil)
+	return w
+}
+
+func (w *world) deps() Deps {
+	return Deps{
+		Program: "capcon",
+		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, nil },
+		Plane:   func(engine.Engine) Plane { return w.plane },
+		Client:  func([]byte) (client.Client, error) { return w.client, nil },
+		Getenv: func(key string) string {
+			return map[string]string{"XDG_STATE_HOME": w.state}[key]
+		},
+		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
+		Columns:  func() int { return 0 },
+		Now:      w.time,
+		After: func(d time.Duration) <-chan time.Time {
+			w.controllers()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.now = w.now.Add(d)
+			passed := make(chan time.Time, 1)
+			passed <- w.now
+			return passed
+		},
+	}
+}
+
+// unclosed keeps an engine usable for the next command.
+type unclosed struct{ *simulated.Engine }
+
+func (unclosed) Close() error { return nil }
+
+func (w *world) time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) run(args ...string) (code int, out, errs string) {
+	var stdout, stderr strings.Builder
+	code = Run(w.t.Context(), args, Streams{Out: &stdout, Err: &stderr}, w.deps())
+	return code, stdout.String(), stderr.String()
+}
+
+// become makes the cluster what controllers would make of it.
+func (w *world) become() {
+	ctx := w.t.Context()
+	cluster, infrastructure := &clusterv1.Cluster{}, &infrav1.ContainerCluster{}
+	controlPlane, workers := &controlplanev1.KubeadmControlPlane{}, &clusterv1.MachineDeployment{}
+	key := client.ObjectKey{Namespace: "default", Name: "demo"}
+	err := errors.Join(
+		w.client.Get(ctx, key, cluster), w.client.Get(ctx, key, infrastructure),
+		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
+		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
+	)
+	if err != nil || infrastructure.Annotations != nil {
+		return // not applied yet, or done already
+	}
+	infrastructure.Annotations = map[string]string{infrav1.OwnerIDAnnotation: "owner"}
+	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	cluster.Status.Conditions = []metav1.Condition{{Type: "Available", Status: metav1.ConditionTrue, Reason: "Available"}}
+	controlPlane.Status = controlplanev1.KubeadmControlPlaneStatus{
+		Initialization: controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
+		Replicas:       controlPlane.Spec.Replicas, AvailableReplicas: controlPlane.Spec.Replicas, UpToDateReplicas: controlPlane.Spec.Replicas,
+		ObservedGeneration: controlPlane.Generation,
+	}
+	workers.Status = clusterv1.MachineDeploymentStatus{
+		Replicas: workers.Spec.Replicas, AvailableReplicas: workers.Spec.Replicas, UpToDateReplicas: workers.Spec.Replicas,
+		ObservedGeneration: workers.Generation,
+	}
+	machine := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-a", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Spec:       clusterv1.MachineSpec{ClusterName: "demo"},
+		Status: clusterv1.MachineStatus{
+			NodeRef: clusterv1.MachineNodeReference{Name: "demo-a"},
+			Conditions: []metav1.Condition{
+				{Type: "Ready", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
+			},
+		},
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig-host", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Data:       map[string][]byte{"value": []byte("of the cluster")},
+	}
+	_, created := w.engine.CreateContainer(ctx, engine.Spec{
+		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
+		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
+	})
+	err = errors.Join(created, w.engine.StartContainer(ctx, "demo-a-1234"),
+		w.client.Update(ctx, cluster), w.client.Update(ctx, infrastructure), w.client.Update(ctx, controlPlane),
+		w.client.Update(ctx, workers), w.client.Create(ctx, machine), w.client.Create(ctx, secret))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// vanish is the deletion as controllers and the garbage collector do it.
+func (w *world) vanish() {
+	ctx := w.t.Context()
+	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, &clusterv1.Cluster{}); err == nil {
+		return // nobody asked for it
+	}
+	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, kind := range []client.Object{
+		&infrav1.ContainerCluster{}, &infrav1.ContainerMachineTemplate{}, &controlplanev1.KubeadmControlPlane{},
+		&clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &corev1.Secret{}, &corev1.ConfigMap{},
+		&bootstrapv1.KubeadmConfigTemplate{}, &addonsv1.ClusterResourceSet{},
+	} {
+		if err := w.client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func mustContain(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("Want %q in:\n%s", word, text)
+		}
+	}
+}
+
+func TestUpAndDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	code, out, errs := w.run("up", "demo")
+	if code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	mustContain(t, out, "engine: simulated", "management plane: answers", "images: localhost/capcon/node:v1.36.3",
+		"cluster: available", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
+		"KUBECONFIG="+filepath.Join(w.state, "capcon", "simulated", "clusters", "demo", "kubeconfig"), "capcon down demo")
+
+	if code, out, _ := w.run("kubeconfig", "demo"); code != 0 || out != "of the cluster" {
+		t.Errorf("kubeconfig ended with %d and printed %q", code, out)
+	}
+	code, out, _ = w.run("status")
+	mustContain(t, out, "answers", "demo", "v1.36.3", "available")
+	if code != 0 {
+		t.Errorf("status ended with %d", code)
+	}
+
+	w.controllers = w.vanish
+	code, out, errs = w.run("down", "demo")
+	if code != 0 {
+		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)
+	}
+	mustContain(t, out, "cluster demo: gone", "management plane: removed", "Images stay")
+	if w.plane.removed != 1 {
+		t.Errorf("The plane goes with the last cluster, once; got %d", w.plane.removed)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.state, "*")); err != nil || len(left) > 0 {
+		t.Errorf("No state stays, got %v, %v", left, err)
+	}
+	if code, out, errs := w.run("down", "demo"); code != 0 {
+		t.Errorf("A second down is harmless, got %d:\n%s%s", code, out, errs)
+	}
+}
+
+func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo", "--workers", "3"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	cases := []struct {
+		reason string
+		args   []string
+		want   objects.Values
+	}{
+		{"Flags that are not given change nothing.", nil, objects.Values{ControlPlanes: 1, Workers: 3}},
+		{"A flag changes what it names.", []string{"--control-planes", "3"}, objects.Values{ControlPlanes: 3, Workers: 3}},
+	}
+	for _, tc := range cases {
+		// Nobody updates the counts: that the wait runs out does not matter here.
+		w.run(append([]string{"up", "demo", "--timeout", "1ns"}, tc.args...)...)
+		w.run(append([]string{"up", "demo", "--timeout", "50ms"}, tc.args...)...)
+		present, err := management.Read(t.Context(), w.client, "default", "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if present.ControlPlanes != tc.want.ControlPlanes || present.Workers != tc.want.Workers {
+			t.Errorf("%s Got %d and %d", tc.reason, present.ControlPlanes, present.Workers)
+		}
+	}
+}
+
+func TestUpRefusesBeforeAnythingIsTouched(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	code, _, errs := w.run("up", "Demo", "--control-planes", "2", "--kubernetes-version", "v1.20.0")
+	if code != 1 {
+		t.Errorf("Want exit code 1, got %d", code)
+	}
+	mustContain(t, errs, "NAME", "--control-planes", "--kubernetes-version")
+	if calls := w.engine.Journal(); len(calls) > 0 || len(w.plane.ensured) > 0 {
+		t.Errorf("Nothing may be touched, got %v, %v", calls, w.plane.ensured)
+	}
+}
+
+func TestUpRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		args   []string
+		words  []string
+	}{
+		"image of another version": {
+			"The cluster would not be what was asked for.",
+			[]string{"--kubernetes-version", "v1.35.4", "--image", "localhost/capcon/node:v1.36.3"},
+			[]string{"it has Kubernetes v1.36.3", "v1.35.4", "--kubernetes-version v1.36.3"},
+		},
+		"pods on the engine's subnet": {
+			"Nodes could not tell Pods from Nodes.",
+			[]string{"--pod-cidr", "172.18.0.0/16"},
+			[]string{"--pod-cidr", "overlaps", "capcon"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			network, err := w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range tc.args {
+				tc.args[i] = strings.ReplaceAll(tc.args[i], "172.18.0.0/16", network.Subnets[0].Prefix.String())
+			}
+			code, _, errs := w.run(append([]string{"up", "demo"}, tc.args...)...)
+			if code != 1 {
+				t.Errorf("%s Want exit code 1, got %d", tc.reason, code)
+			}
+			mustContain(t, errs, tc.words...)
+			if clusters, err := management.Clusters(t.Context(), w.client); err != nil || len(clusters) > 0 {
+				t.Errorf("Nothing may be applied, got %v, %v", clusters, err)
+			}
+		})
+	}
+}
+
+func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = func() {
+		infrastructure := &infrav1.ContainerCluster{}
+		if w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, infrastructure) != nil {
+			return
+		}
+		infrastructure.Status.Conditions = []metav1.Condition{{
+			Type: infrav1.LoadBalancerReadyCondition, Status: metav1.ConditionFalse,
+			Reason: infrav1.HostPortTakenReason, Message: "127.0.0.1:40001 is in use",
+		}}
+		if err := w.client.Update(t.Context(), infrastructure); err != nil {
+			t.Error(err)
+		}
+	}
+	code, out, errs := w.run("up", "demo")
+	if code != 1 {
+		t.Errorf("Want exit code 1, got %d", code)
+	}
+	mustContain(t, out, "failed  cluster demo HostPortTaken")
+	mustContain(t, errs, "HostPortTaken", "127.0.0.1:40001 is in use", "remedy: stop the process")
+	if waited := w.time().Sub(time.Unix(0, 0)); waited < troubleGrace || waited > 2*troubleGrace {
+		t.Errorf("It gives up after the grace period, got %s", waited)
+	}
+}
+
+func TestUpInterruptedSaysHowToResume(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	w.controllers = interrupt
+	var out, errs strings.Builder
+	code := Run(ctx, []string{"up", "demo"}, Streams{Out: &out, Err: &errs}, w.deps())
+	if code != exitInterrupted {
+		t.Errorf("Want exit code %d, got %d", exitInterrupted, code)
+	}
+	mustContain(t, errs.String(), "Interrupted", "capcon up demo", "capcon down demo")
+}
+
+func TestDownStartsAPlaneThatIsDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	w.plane.state.Answers = false
+	w.plane.ensured = nil
+	w.controllers = w.vanish
+	if code, out, errs := w.run("down", "demo"); code != 0 {
+		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)
+	}
+	if len(w.plane.ensured) != 1 || w.plane.removed != 1 {
+		t.Errorf("The plane is started to finish the job and then removed, got %v, %d", w.plane.ensured, w.plane.removed)
+	}
+}
+
+func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	_, err := w.engine.CreateContainer(t.Context(), engine.Spec{
+		Name: "other", Image: "localhost/capcon/node:v1.36.3",
+		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "of somebody else"}.Labels(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.plane.state = PlaneState{} // somebody removed container and volume
+	code, out, errs := w.run("status")
+	if code != 1 {
+		t.Errorf("status has to say that something is wrong, got %d:\n%s%s", code, out, errs)
+	}
+	mustContain(t, errs, "no management plane", "demo", "capcon down")
+	if code, out, errs := w.run("down", "--all"); code != 0 {
+		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)
+	}
+	left, err := w.engine.ListContainers(t.Context(), nil)
+	if err != nil || len(left) != 1 || left[0].Name != "other" {
+		t.Errorf("Only containers that are known to be ours go, got %v, %v", left, err)
+	}
+}
+
+func TestStatusWithoutEngine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.engine.Down()
+	for _, format := range []string{"text", "json"} {
+		code, out, errs := w.run("status", "-o", format)
+		if code != 1 {
+			t.Errorf("Want exit code 1, got %d", code)
+		}
+		mustContain(t, out, "does not answer")
+		mustContain(t, errs, "container engine")
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		args   []string
+		code   int
+		words  []string
+	}{
+		"help":            {"Help is no error.", []string{"--help"}, 0, []string{"up", "down", "status", "kubeconfig", "images", "completion"}},
+		"version":         {"It names what it knows.", []string{"version"}, 0, []string{"v1.36.3"}},
+		"down nothing":    {"It has to know what.", []string{"down"}, 1, []string{"--all"}},
+		"down two ways":   {"It has to know what.", []string{"down", "demo", "--all"}, 1, []string{"one of them"}},
+		"no kubeconfig":   {"It has to know whose.", []string{"kubeconfig"}, 1, []string{"--management"}},
+		"unknown output":  {"It names the formats.", []string{"status", "-o", "yaml"}, 1, []string{"text or json"}},
+		"unknown cluster": {"It says how to make it.", []string{"status", "demo"}, 1, []string{"capcon up demo"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := newWorld(t).run(tc.args...)
+			if code != tc.code {
+				t.Errorf("%s Want exit code %d, got %d: %s", tc.reason, tc.code, code, errs)
+			}
+			mustContain(t, out+errs, tc.words...)
+		})
+	}
+}

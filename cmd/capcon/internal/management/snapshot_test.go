@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// ready is a cluster of one control plane and one worker that is complete.
+func ready() Observed {
+	return Observed{
+		Cluster: &clusterv1.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "demo", Generation: 2},
+			Status: clusterv1.ClusterStatus{
+				ObservedGeneration: 2,
+				Initialization:     clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true)},
+				Conditions:         []metav1.Condition{{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue}},
+			},
+		},
+		Infrastructure: &infrav1.ContainerCluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "demo"},
+			Spec:       infrav1.ContainerClusterSpec{LoadBalancer: infrav1.LoadBalancer{HostPort: 40001}},
+		},
+		ControlPlane: &controlplanev1.KubeadmControlPlane{
+			ObjectMeta: metav1.ObjectMeta{Generation: 1},
+			Spec:       controlplanev1.KubeadmControlPlaneSpec{Replicas: ptr.To[int32](1)},
+			Status: controlplanev1.KubeadmControlPlaneStatus{
+				ObservedGeneration: 1,
+				Initialization:     controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
+				Replicas:           ptr.To[int32](1), ReadyReplicas: ptr.To[int32](1),
+				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
+			},
+		},
+		Workers: &clusterv1.MachineDeployment{
+			ObjectMeta: metav1.ObjectMeta{Generation: 1},
+			Spec:       clusterv1.MachineDeploymentSpec{Replicas: ptr.To[int32](1)},
+			Status: clusterv1.MachineDeploymentStatus{
+				ObservedGeneration: 1,
+				Replicas:           ptr.To[int32](1), ReadyReplicas: ptr.To[int32](1),
+				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
+			},
+		},
+		Machines:      []clusterv1.Machine{machine("demo-worker-b", false), machine("demo-control-plane-a", true)},
+		Containers:    []infrav1.ContainerMachine{container("demo-worker-b"), container("demo-control-plane-a")},
+		HasKubeconfig: true,
+	}
+}
+
+func machine(name string, controlPlane bool) clusterv1.Machine {
+	made := clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
+		Spec:       clusterv1.MachineSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{Name: name}},
+		Status: clusterv1.MachineStatus{
+			NodeRef: clusterv1.MachineNodeReference{Name: name},
+			Conditions: []metav1.Condition{
+				{Type: clusterv1.MachineReadyCondition, Status: metav1.ConditionTrue},
+				{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue},
+			},
+		},
+	}
+	if controlPlane {
+		made.Labels[clusterv1.MachineControlPlaneLabel] = ""
+	}
+	return made
+}
+
+func container(name string) infrav1.ContainerMachine {
+	return infrav1.ContainerMachine{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{
+			{Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionTrue, Reason: infrav1.ContainerRunningReason},
+			{Type: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionTrue, Reason: infrav1.BootstrapCompletedReason},
+		}},
+	}
+}
+
+func TestSummarizeReady(t *testing.T) {
+	t.Parallel()
+	want := Snapshot{
+		Exists: true,
+		Stages: []Stage{
+			{"infrastructure", true, "API server at 127.0.0.1:40001"},
+			{"control plane", true, "1 of 1 available"},
+			{"workers", true, "1 of 1 available"},
+			{"nodes", true, "2 of 2 ready"},
+			{"cluster", true, "available"},
+		},
+		Machines: []Machine{{"demo-control-plane-a", true, "ready"}, {"demo-worker-b", true, "ready"}},
+	}
+	got := Summarize(ready())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("snapshot differs (-want +got):\n%s", diff)
+	}
+	if !got.Ready() || len(got.Missing()) > 0 {
+		t.Errorf("A complete cluster is ready; missing: %v", got.Missing())
+	}
+}
+
+func TestSummarizeNotReady(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*Observed)
+		want   []string
+	}{
+		"just applied": {
+			"Nothing has been reported yet.",
+			func(o *Observed) {
+				*o = Observed{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}}
+			},
+			[]string{
+				"infrastructure: network and load balancer", "control plane: not created yet", "workers: not created yet",
+				"nodes: 0 of 0 ready", "cluster: waiting for the first report",
+			},
+		},
+		"scaled a moment ago": {
+			"The counts are those of before the change.",
+			func(o *Observed) { o.Workers.Generation, o.Workers.Spec.Replicas = 2, ptr.To[int32](2) },
+			[]string{"workers: 1 of 2 available"},
+		},
+		"generation not observed": {
+			"Equal counts may still be those of before a change.",
+			func(o *Observed) { o.ControlPlane.Generation = 2 },
+			[]string{"control plane: 1 of 1 available"},
+		},
+		"one too many": {
+			"Scaling down is not done while a machine is on its way out.",
+			func(o *Observed) {
+				o.Workers.Status.Replicas = ptr.To[int32](2)
+				leaving := machine("demo-worker-c", false)
+				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+				o.Machines = append(o.Machines, leaving)
+			},
+			[]string{"workers: 1 of 1 available, 1 to go", "nodes: 2 of 3 ready", "demo-worker-c: being deleted"},
+		},
+		"no kubeconfig": {
+			"The user could not use the cluster.",
+			func(o *Observed) { o.HasKubeconfig = false },
+			[]string{"control plane: waiting for the kubeconfig"},
+		},
+		"load balancer": {
+			"The cause is in the infrastructure's conditions.",
+			func(o *Observed) {
+				o.Cluster.Status.Initialization.InfrastructureProvisioned = nil
+				o.Infrastructure.Status.Conditions = []metav1.Condition{
+					{Type: infrav1.LoadBalancerReadyCondition, Status: metav1.ConditionFalse, Reason: "ImagePulling", Message: "3 of 7 MB"},
+				}
+			},
+			[]string{"infrastructure: ImagePulling: 3 of 7 MB"},
+		},
+		"bootstrapping": {
+			"The container knows more than Cluster API.",
+			func(o *Observed) {
+				o.Machines[0].Status.Conditions[0].Status = metav1.ConditionFalse
+				o.Containers[0].Status.Conditions[1] = metav1.Condition{
+					Type: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionFalse, Reason: "Bootstrapping", Message: "for 3s",
+				}
+			},
+			[]string{"nodes: 1 of 2 ready", "demo-worker-b: Bootstrapping: for 3s"},
+		},
+		"no node yet": {
+			"What is left is Cluster API's view.",
+			func(o *Observed) {
+				o.Machines[0].Status.NodeRef = clusterv1.MachineNodeReference{}
+				o.Machines[0].Status.Conditions[1] = metav1.Condition{
+					Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionUnknown, Reason: "NodeInspectionFailed", Message: "* a\n* b",
+				}
+			},
+			[]string{"nodes: 1 of 2 ready", "demo-worker-b: NodeInspectionFailed: a; b"},
+		},
+		"deleting": {
+			"A cluster on its way out never becomes ready.",
+			func(o *Observed) { o.Cluster.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
+			nil,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			observed := ready()
+			tc.change(&observed)
+			got := Summarize(observed)
+			if got.Ready() {
+				t.Errorf("%s It is not ready.", tc.reason)
+			}
+			if diff := cmp.Diff(tc.want, got.Missing()); diff != "" {
+				t.Errorf("%s Missing differs (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	failed := func(conditionType, reason string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: conditionType, Reason: reason, Status: status, Message: "why"}
+	}
+	cases := map[string]struct {
+		reason    string
+		condition metav1.Condition
+		deleting  bool
+		want      int
+	}{
+		"image":       {"Nobody will put the image there.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, metav1.ConditionFalse), false, 1},
+		"bootstrap":   {"A command failed for good.", failed(infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, metav1.ConditionFalse), false, 1},
+		"pulling":     {"It goes on.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullingReason, metav1.ConditionFalse), false, 0},
+		"engine away": {"It comes back.", failed(infrav1.ContainerReadyCondition, infrav1.EngineUnavailableReason, metav1.ConditionUnknown), false, 0},
+		"being deleted": {
+			"On its way out a machine may be in any state.",
+			failed(infrav1.ContainerReadyCondition, infrav1.ContainerMissingReason, metav1.ConditionFalse), true, 0,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			observed := ready()
+			observed.Containers[0].Status.Conditions = []metav1.Condition{tc.condition}
+			if tc.deleting {
+				observed.Containers[0].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			}
+			got := Summarize(observed).Troubles
+			if len(got) != tc.want {
+				t.Fatalf("%s Want %d, got %v", tc.reason, tc.want, got)
+			}
+			for _, trouble := range got {
+				if trouble.Remedy == "" || trouble.Message != "why" || trouble.Object != "machine demo-worker-b" {
+					t.Errorf("A trouble names object, cause and remedy, got: %+v", trouble)
+				}
+			}
+		})
+	}
+}
