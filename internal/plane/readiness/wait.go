@@ -32,8 +32,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ErrNotReady: the plane answers, and is not ready yet.
-var ErrNotReady = errors.New("management plane is not ready")
+// What a plane that is not ready lacks.
+var (
+	// ErrAPIServer: the API server does not answer, or not that it is ready.
+	ErrAPIServer = errors.New("API server is not ready")
+	// ErrControllers: the API server is ready, and the manager with webhooks
+	// and controllers is not.
+	ErrControllers = errors.New("controllers are not ready")
+)
 
 const (
 	// checkTimeout bounds one check, waitInterval lies between two.
@@ -50,14 +56,17 @@ type State struct {
 }
 
 // Wait checks until the plane is ready or ctx ends; the error then says what
-// was missing last.
-func Wait(ctx context.Context, config *rest.Config) (State, error) {
+// was missing last. missing (may be nil) is called with each such error before.
+func Wait(ctx context.Context, config *rest.Config, missing func(error)) (State, error) {
 	ticker := time.NewTicker(waitInterval)
 	defer ticker.Stop()
 	for {
 		state, err := Check(ctx, config)
 		if err == nil {
 			return state, nil
+		}
+		if missing != nil {
+			missing(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -76,23 +85,26 @@ func Check(ctx context.Context, config *rest.Config) (State, error) {
 		return State{}, fmt.Errorf("create client: %w", err)
 	}
 	if err := leases.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
-		return State{}, fmt.Errorf("ask API server: %w", err)
+		return State{}, fmt.Errorf("%w: %w", ErrAPIServer, err)
 	}
 	lease, err := leases.Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err != nil {
-		return State{}, fmt.Errorf("get lease of the manager: %w", err)
+		return State{}, fmt.Errorf("%w: get lease of the manager: %w", ErrControllers, err)
 	}
 	state, err := fromLease(lease, time.Now())
 	if err != nil {
 		return State{}, err
 	}
-	return state, tryCreate(ctx, config)
+	if err := tryCreate(ctx, config); err != nil {
+		return State{}, fmt.Errorf("%w: %w", ErrControllers, err)
+	}
+	return state, nil
 }
 
 func fromLease(lease *coordinationv1.Lease, now time.Time) (State, error) {
 	renewed := ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
 	if age := now.Sub(renewed.Time); age > LeaseDuration {
-		return State{}, fmt.Errorf("%w: its manager gave no sign of life for %s", ErrNotReady, age.Round(time.Second))
+		return State{}, fmt.Errorf("%w: their manager gave no sign of life for %s", ErrControllers, age.Round(time.Second))
 	}
 	return State{
 		Version: lease.Annotations[LeaseVersionAnnotation],

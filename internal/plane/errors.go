@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plane
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotReady: the plane did not become ready in time.
+var ErrNotReady = errors.New("management plane is not ready")
+
+// ErrPaused: somebody paused the plane's container.
+var ErrPaused = errors.New("container of the management plane is paused: unpause it with the engine's own command")
+
+// ForeignError says that something has the plane's name and is not a plane's.
+// It is neither used nor removed.
+type ForeignError struct {
+	// Kind is "container" or "volume".
+	Kind, Name string
+}
+
+// Error implements error.
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s %q was not made for a management plane: remove or rename it", e.Kind, e.Name)
+}
+
+// PortTakenError says that the plane's host port is in use. It is never
+// changed: kubeconfigs carry it.
+type PortTakenError struct {
+	Port uint16
+	// Err is the engine's own error.
+	Err error
+}
+
+// Error implements error.
+func (e *PortTakenError) Error() string {
+	return fmt.Sprintf("port %d of 127.0.0.1, which is the management plane's for its life, is in use: stop what listens on it and try again", e.Port)
+}
+
+// Unwrap returns the engine's own error.
+func (e *PortTakenError) Unwrap() error { return e.Err }

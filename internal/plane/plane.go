@@ -1,0 +1,237 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+)
+
+// Options of a plane.
+type Options struct {
+	// Name of container and volume. Default DefaultName: one plane per
+	// engine.
+	Name string
+	// Network the plane lives on, created if it is missing. Default
+	// network.DefaultName.
+	Network string
+	// EngineSocket is the path, on the engine's host, of the socket the
+	// plane's controllers use. Empty: found from what the engine says.
+	EngineSocket string
+	// ManagerArgs are further flags of the manager.
+	ManagerArgs []string
+	// ReadyTimeout bounds how long Ensure waits for a plane that runs.
+	// Default 3 min.
+	ReadyTimeout time.Duration
+}
+
+// Engine is what a plane needs of an engine.
+type Engine interface {
+	engine.Containers
+	engine.Images
+	engine.Networks
+	engine.Volumes
+	engine.Host
+}
+
+// Plane is the management plane of one engine, which may exist or not.
+type Plane struct {
+	engine Engine
+	opts   Options
+	// choosePort for a new plane, and ready, are replaced in tests.
+	choosePort func() (uint16, error)
+	ready      func(ctx context.Context, kubeconfig []byte, missing func(error)) error
+	answers    func(ctx context.Context, kubeconfig []byte) error
+}
+
+// New returns the plane of an engine; nothing is asked or done yet.
+func New(eng Engine, opts Options) *Plane {
+	if opts.Name == "" {
+		opts.Name = DefaultName
+	}
+	if opts.Network == "" {
+		opts.Network = network.DefaultName
+	}
+	if opts.ReadyTimeout == 0 {
+		opts.ReadyTimeout = 3 * time.Minute
+	}
+	return &Plane{engine: eng, opts: opts, choosePort: freePort, ready: waitReady, answers: checkAnswers}
+}
+
+// The range that ports are chosen from: above the registered services people
+// run, below the ports that Linux gives to outgoing connections, one of which
+// might have the plane's after a reboot.
+const (
+	firstPort = 20000
+	lastPort  = 29999
+	portTries = 100
+)
+
+// freePort chooses a port that is free on 127.0.0.1 now.
+func freePort() (uint16, error) {
+	var last error
+	for range portTries {
+		port := uint16(firstPort + rand.IntN(lastPort-firstPort+1)) //nolint:gosec // below 30000, and no secret
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+		if err != nil {
+			last = err
+			continue
+		}
+		return port, listener.Close()
+	}
+	return 0, fmt.Errorf("choose a free port: %w", last)
+}
+
+func waitReady(ctx context.Context, kubeconfig []byte, missing func(error)) error {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	_, err = readiness.Wait(ctx, config, missing)
+	return err
+}
+
+// answerTimeout bounds the look whether the API server answers.
+const answerTimeout = 3 * time.Second
+
+func checkAnswers(ctx context.Context, kubeconfig []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	_, err = readiness.Check(ctx, config)
+	return err
+}
+
+// State is what there is of a plane.
+type State struct {
+	// Exists is false where there is neither container nor volume.
+	Exists bool
+	// Image the container was created from; empty where there is none.
+	Image string
+	// Answers says that API server and controllers are ready.
+	Answers bool
+	// Detail is for people: why it does not answer, or where it does.
+	Detail string
+	// Kubeconfig that works on this host; empty where it does not answer.
+	Kubeconfig []byte
+}
+
+// State observes the plane and starts nothing. A plane that does not answer is
+// no error.
+func (p *Plane) State(ctx context.Context) (State, error) {
+	volume, err := p.engine.InspectVolume(ctx, p.opts.Name)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return State{}, fmt.Errorf("inspect volume %q: %w", p.opts.Name, err)
+	}
+	state := State{Exists: err == nil && isPlane(volume.Labels), Detail: "does not exist"}
+	container, err := p.inspect(ctx)
+	if errors.Is(err, engine.ErrNotFound) {
+		if state.Exists {
+			state.Detail = "its container is gone, its data is there"
+		}
+		return state, nil
+	}
+	if err != nil {
+		return State{}, err
+	}
+	state.Exists, state.Image = true, container.Image
+	if container.Status != engine.StatusRunning {
+		state.Detail = "its container is " + string(container.Status)
+		return state, nil
+	}
+	kubeconfig, err := p.downloadKubeconfig(ctx)
+	if errors.Is(err, engine.ErrNotFound) {
+		state.Detail = "is starting"
+		return state, nil
+	}
+	if err != nil {
+		return State{}, err
+	}
+	if err := p.answers(ctx, kubeconfig); err != nil {
+		state.Detail = stage(err)
+		return state, nil //nolint:nilerr // a state, not an error; the detail says which
+	}
+	state.Answers, state.Detail, state.Kubeconfig = true, "answers", kubeconfig
+	return state, nil
+}
+
+// inspect returns the plane's container. One of that name that is not a
+// plane's: *ForeignError.
+func (p *Plane) inspect(ctx context.Context) (engine.Container, error) {
+	container, err := p.engine.InspectContainer(ctx, p.opts.Name)
+	if err != nil {
+		return engine.Container{}, fmt.Errorf("inspect container %q: %w", p.opts.Name, err)
+	}
+	if !isPlane(container.Labels) {
+		return engine.Container{}, &ForeignError{Kind: "container", Name: p.opts.Name}
+	}
+	return container, nil
+}
+
+// Remove removes the plane's container and volume, with all objects in it, and
+// its network if nobody else uses it. It succeeds if there is nothing.
+func (p *Plane) Remove(ctx context.Context) error {
+	_, err := p.inspect(ctx)
+	if err == nil {
+		// Killed, not stopped: what it would save goes with the volume.
+		if err := p.engine.RemoveContainer(ctx, p.opts.Name); err != nil {
+			return fmt.Errorf("remove container %q: %w", p.opts.Name, err)
+		}
+	} else if !errors.Is(err, engine.ErrNotFound) {
+		return err
+	}
+	volume, err := p.engine.InspectVolume(ctx, p.opts.Name)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+	case err != nil:
+		return fmt.Errorf("inspect volume %q: %w", p.opts.Name, err)
+	case !isPlane(volume.Labels):
+		return &ForeignError{Kind: "volume", Name: p.opts.Name}
+	default:
+		if err := p.engine.RemoveVolume(ctx, p.opts.Name); err != nil {
+			return fmt.Errorf("remove volume %q: %w", p.opts.Name, err)
+		}
+	}
+	_, err = network.Remove(ctx, p.engine, p.opts.Network)
+	return err
+}
+
+// stage says for people what a plane that is not ready lacks.
+func stage(err error) string {
+	switch {
+	case errors.Is(err, readiness.ErrAPIServer):
+		return "waiting for its API server"
+	case errors.Is(err, readiness.ErrControllers):
+		return "waiting for its controllers"
+	default:
+		return err.Error()
+	}
+}

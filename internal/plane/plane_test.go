@@ -1,0 +1,529 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+)
+
+const (
+	testImage = "localhost/capcon/plane:dev"
+	testPort  = 20123
+)
+
+// newEngine has the plane's image, and a daemon that writes its kubeconfig
+// into the volume when the container starts, as the real one keeps it.
+func newEngine(t *testing.T) *simulated.Engine {
+	t.Helper()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{ID: "sha256:1", Tags: []string{testImage}}, nil)
+	eng.OnStart(func(name string) {
+		path := stateDir + "/" + adminKubeconfig
+		if _, err := eng.ReadFile(name, path); errors.Is(err, engine.ErrNotFound) {
+			if err := eng.WriteFile(name, path, []byte("kubeconfig")); err != nil {
+				t.Errorf("write kubeconfig: %v", err)
+			}
+		}
+	})
+	return eng
+}
+
+// newPlane is ready as soon as its kubeconfig is there.
+func newPlane(eng Engine) *Plane {
+	p := New(eng, Options{ReadyTimeout: 5 * time.Second})
+	p.choosePort = func() (uint16, error) { return testPort, nil }
+	p.ready = func(context.Context, []byte, func(error)) error { return nil }
+	p.answers = func(context.Context, []byte) error { return nil }
+	return p
+}
+
+func mustEnsure(t *testing.T, p *Plane) {
+	t.Helper()
+	kubeconfig, err := p.Ensure(t.Context(), testImage, nil)
+	if err != nil {
+		t.Fatalf("Ensure(...): %v", err)
+	}
+	if diff := cmp.Diff("kubeconfig", string(kubeconfig)); diff != "" {
+		t.Fatalf("Ensure(...): -want, +got:\n%s", diff)
+	}
+}
+
+// mutations are the names of the calls that changed the engine.
+func mutations(eng *simulated.Engine) []string {
+	var names []string
+	for _, call := range eng.MutatingCalls() {
+		names = append(names, call.Method)
+	}
+	return names
+}
+
+func TestSpec(t *testing.T) {
+	t.Parallel()
+	d := description{name: "capcon-plane", image: testImage, network: "capcon", port: testPort, engineName: "docker", engineSocket: "/var/run/docker.sock"}
+	spec, err := d.spec()
+	if err != nil {
+		t.Fatalf("spec(): %v", err)
+	}
+	for _, port := range spec.Ports {
+		if !port.HostAddress.IsLoopback() {
+			t.Errorf("port %d is published on %s: only this host may reach the plane", port.HostPort, port.HostAddress)
+		}
+	}
+	if spec.Security.Privileged || !spec.Security.DropAllCapabilities {
+		t.Errorf("security: want no capability, got %+v", spec.Security)
+	}
+	hash := func(change func(*description)) string {
+		other := d
+		change(&other)
+		spec, err := other.spec()
+		if err != nil {
+			t.Fatalf("spec(): %v", err)
+		}
+		return spec.Labels[labelSpec]
+	}
+	same := hash(func(d *description) { d.image = "other" })
+	if same != spec.Labels[labelSpec] {
+		t.Error("another reference of the image changes the hash: want it compared by ID")
+	}
+	for name, change := range map[string]func(*description){
+		"network": func(d *description) { d.network = "other" },
+		"port":    func(d *description) { d.port++ },
+		"engine":  func(d *description) { d.engineName = "podman" },
+		"socket":  func(d *description) { d.engineSocket = "/other" },
+		"flags":   func(d *description) { d.managerArgs = []string{"--other"} },
+	} {
+		if hash(change) == spec.Labels[labelSpec] {
+			t.Errorf("another %s does not change the hash", name)
+		}
+	}
+}
+
+func TestSocketOf(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		info   engine.Info
+		want   string
+	}{
+		"Docker":        {"The socket we use is the plane's too.", engine.Info{Name: "docker", Endpoint: "unix:///run/user/1000/docker.sock"}, "/run/user/1000/docker.sock"},
+		"Remote":        {"Where we have no path, the usual one.", engine.Info{Name: "docker", Endpoint: "tcp://10.0.0.1:2376"}, "/var/run/docker.sock"},
+		"DockerDesktop": {"The engine is in a virtual machine.", engine.Info{Name: "docker", Endpoint: "unix:///home/a/.docker/desktop/docker.sock", OperatingSystem: "Docker Desktop"}, "/var/run/docker.sock"},
+		"PodmanSSH":     {"The usual one of a machine.", engine.Info{Name: "podman", Endpoint: "ssh://core@localhost:1234/run/podman/podman.sock"}, "/run/podman/podman.sock"},
+		"Podman":        {"The socket we use is the plane's too.", engine.Info{Name: "podman", Endpoint: "unix:///run/podman/podman.sock"}, "/run/podman/podman.sock"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, socketOf(tc.info)); diff != "" {
+				t.Errorf("\n%s\nsocketOf(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestEnsureIsIdempotent(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	want := []string{"CreateVolume", "CreateNetwork", "CreateContainer", "StartContainer"}
+	if diff := cmp.Diff(want, mutations(eng)); diff != "" {
+		t.Errorf("first Ensure: -want, +got:\n%s", diff)
+	}
+	eng.ResetJournal()
+	p := newPlane(eng)
+	p.choosePort = func() (uint16, error) { return 0, errors.New("the port is chosen once") }
+	mustEnsure(t, p)
+	if diff := cmp.Diff([]string(nil), mutations(eng)); diff != "" {
+		t.Errorf("second Ensure: -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureStartsAStoppedPlane(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	if err := eng.StopContainer(t.Context(), DefaultName, 0); err != nil {
+		t.Fatal(err)
+	}
+	eng.ResetJournal()
+	mustEnsure(t, newPlane(eng))
+	if diff := cmp.Diff([]string{"StartContainer"}, mutations(eng)); diff != "" {
+		t.Errorf("Ensure: -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureReplacesAnotherImage(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	if err := eng.WriteFile(DefaultName, stateDir+"/state", []byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	eng.RemoveImage(testImage)
+	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	eng.ResetJournal()
+
+	p := newPlane(eng)
+	p.choosePort = func() (uint16, error) { return testPort + 1, nil }
+	mustEnsure(t, p)
+	if diff := cmp.Diff([]string{"StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
+		t.Errorf("Ensure: -want, +got:\n%s", diff)
+	}
+	kept, err := eng.ReadFile(DefaultName, stateDir+"/state")
+	if err != nil || string(kept) != "kept" {
+		t.Errorf("state after the replacement: got %q, %v", kept, err)
+	}
+	spec, _ := eng.Spec(DefaultName)
+	if got := spec.Ports[0].HostPort; got != testPort {
+		t.Errorf("port after the replacement: want %d, got %d", testPort, got)
+	}
+}
+
+// TestEnsureAfterACrash cuts Ensure off before and after each call that
+// changes something, in a first Ensure and in one that replaces the container.
+func TestEnsureAfterACrash(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before", "after"} {
+		for step := range 8 {
+			t.Run(fmt.Sprintf("%s call %d", when, step), func(t *testing.T) {
+				t.Parallel()
+				eng := newEngine(t)
+				crash := errors.New("crash")
+				calls := 0
+				cut := func(call simulated.Call) error {
+					if !call.Mutating {
+						return nil
+					}
+					calls++
+					if calls == step+1 {
+						return crash
+					}
+					return nil
+				}
+				if when == "before" {
+					eng.OnCall(cut)
+				} else {
+					eng.AfterCall(cut)
+				}
+				p := newPlane(eng)
+				if _, err := p.Ensure(t.Context(), testImage, nil); err != nil && !errors.Is(err, crash) {
+					t.Fatalf("first Ensure: %v", err)
+				}
+				eng.RemoveImage(testImage)
+				eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+				if _, err := p.Ensure(t.Context(), testImage, nil); err != nil && !errors.Is(err, crash) {
+					t.Fatalf("second Ensure: %v", err)
+				}
+				eng.ResetHooks()
+				eng.OnStart(func(string) {})
+				mustEnsureOn(t, eng)
+			})
+		}
+	}
+}
+
+// mustEnsureOn ensures, and checks that exactly one plane is there, as wanted.
+func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
+	t.Helper()
+	eng.OnStart(func(name string) {
+		if err := eng.WriteFile(name, stateDir+"/"+adminKubeconfig, []byte("kubeconfig")); err != nil {
+			t.Errorf("write kubeconfig: %v", err)
+		}
+	})
+	mustEnsure(t, newPlane(eng))
+	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(containers) != 1 || containers[0].Status != engine.StatusRunning || containers[0].ImageID != "sha256:2" {
+		t.Errorf("planes: want one of the new image that runs, got %+v", containers)
+	}
+	if diff := cmp.Diff([]string{DefaultName}, eng.VolumeNames()); diff != "" {
+		t.Errorf("volumes: -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureAtOnce(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	var wait sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		wait.Go(func() {
+			p := newPlane(eng)
+			p.choosePort = func() (uint16, error) { return uint16(testPort + i), nil }
+			_, errs[i] = p.Ensure(t.Context(), testImage, nil)
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("Ensure(...) at once: %v", err)
+	}
+	creates := 0
+	for _, call := range eng.MutatingCalls() {
+		if call.Method == "RemoveContainer" {
+			t.Error("one Ensure removed what another had made")
+		}
+		if call.Method == "CreateContainer" {
+			creates++
+		}
+	}
+	if creates == 0 {
+		t.Error("no container was created")
+	}
+}
+
+func TestEnsureRefuses(t *testing.T) {
+	t.Parallel()
+	foreign := engine.Spec{Name: DefaultName, Image: testImage}
+	cases := map[string]struct {
+		reason string
+		given  func(ctx context.Context, eng *simulated.Engine) error
+		change func(*Plane)
+		want   func(error) bool
+	}{
+		"NoImage": {
+			reason: "A missing image is the caller's to get.",
+			given: func(_ context.Context, eng *simulated.Engine) error {
+				eng.RemoveImage(testImage)
+				return nil
+			},
+			want: func(err error) bool { return errors.Is(err, engine.ErrNotFound) },
+		},
+		"ForeignContainer": {
+			reason: "A container of the plane's name that is not ours is not touched.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				_, err := eng.CreateContainer(ctx, foreign)
+				return err
+			},
+			want: func(err error) bool { return errors.As(err, new(*ForeignError)) },
+		},
+		"ForeignVolume": {
+			reason: "A volume of the plane's name that is not ours is not used.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				return eng.CreateVolume(ctx, DefaultName, nil)
+			},
+			want: func(err error) bool { return errors.As(err, new(*ForeignError)) },
+		},
+		"PortTaken": {
+			reason: "The port is fixed, so the error names it.",
+			given: func(_ context.Context, eng *simulated.Engine) error {
+				eng.OccupyHostPort(testPort)
+				return nil
+			},
+			want: func(err error) bool {
+				var taken *PortTakenError
+				return errors.As(err, &taken) && taken.Port == testPort
+			},
+		},
+		"Paused": {
+			reason: "What somebody paused is not stopped or started behind their back.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				if _, err := newPlane(eng).Ensure(ctx, testImage, nil); err != nil {
+					return err
+				}
+				return eng.Pause(DefaultName)
+			},
+			want: func(err error) bool { return errors.Is(err, ErrPaused) },
+		},
+		"NotReady": {
+			reason: "A plane that does not become ready is reported with its container's state.",
+			given:  func(context.Context, *simulated.Engine) error { return nil },
+			change: func(p *Plane) {
+				p.opts.ReadyTimeout = 10 * time.Millisecond
+				p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			},
+			want: func(err error) bool { return errors.Is(err, ErrNotReady) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			if err := tc.given(t.Context(), eng); err != nil {
+				t.Fatal(err)
+			}
+			p := newPlane(eng)
+			if tc.change != nil {
+				tc.change(p)
+			}
+			if _, err := p.Ensure(t.Context(), testImage, nil); err == nil || !tc.want(err) {
+				t.Errorf("\n%s\nEnsure(...): got error %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := newPlane(eng)
+	mustEnsure(t, p)
+	for range 2 {
+		if err := p.Remove(t.Context()); err != nil {
+			t.Fatalf("Remove(...): %v", err)
+		}
+		state, err := p.State(t.Context())
+		if err != nil {
+			t.Fatalf("State(...): %v", err)
+		}
+		if diff := cmp.Diff(State{Detail: "does not exist"}, state); diff != "" {
+			t.Errorf("state after Remove: -want, +got:\n%s", diff)
+		}
+	}
+	if _, err := eng.InspectNetwork(t.Context(), network.DefaultName); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("network after Remove: want ErrNotFound, got %v", err)
+	}
+}
+
+func TestRemoveKeepsWhatIsNotThePlanes(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := newPlane(eng)
+	mustEnsure(t, p)
+	_, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "node", Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Remove(t.Context()); err != nil {
+		t.Fatalf("Remove(...): %v", err)
+	}
+	if _, err := eng.InspectNetwork(t.Context(), network.DefaultName); err != nil {
+		t.Errorf("network that a node is on, after Remove: %v", err)
+	}
+	if err := eng.CreateVolume(t.Context(), DefaultName, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Remove(t.Context()); !errors.As(err, new(*ForeignError)) {
+		t.Errorf("Remove(...) of a foreign volume: want a ForeignError, got %v", err)
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	ensured := func(ctx context.Context, eng *simulated.Engine) error {
+		_, err := newPlane(eng).Ensure(ctx, testImage, nil)
+		return err
+	}
+	cases := map[string]struct {
+		reason  string
+		given   func(ctx context.Context, eng *simulated.Engine) error
+		answers error
+		want    State
+	}{
+		"None": {
+			reason: "Nothing is no error.",
+			given:  func(context.Context, *simulated.Engine) error { return nil },
+			want:   State{Detail: "does not exist"},
+		},
+		"Answers": {
+			reason: "A plane that answers gives its kubeconfig.",
+			given:  ensured,
+			want:   State{Exists: true, Image: testImage, Answers: true, Detail: "answers", Kubeconfig: []byte("kubeconfig")},
+		},
+		"APIServerDown": {
+			reason:  "What a plane lacks is its detail.",
+			given:   ensured,
+			answers: readiness.ErrAPIServer,
+			want:    State{Exists: true, Image: testImage, Detail: "waiting for its API server"},
+		},
+		"ControllersDown": {
+			reason:  "What a plane lacks is its detail.",
+			given:   ensured,
+			answers: readiness.ErrControllers,
+			want:    State{Exists: true, Image: testImage, Detail: "waiting for its controllers"},
+		},
+		"Stopped": {
+			reason: "A stopped plane exists.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				return errors.Join(ensured(ctx, eng), eng.StopContainer(ctx, DefaultName, 0))
+			},
+			want: State{Exists: true, Image: testImage, Detail: "its container is exited"},
+		},
+		"ContainerGone": {
+			reason: "A plane whose container is gone exists: its data is there.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				return errors.Join(ensured(ctx, eng), eng.RemoveContainer(ctx, DefaultName))
+			},
+			want: State{Exists: true, Detail: "its container is gone, its data is there"},
+		},
+		"Foreign": {
+			reason: "Somebody else's volume is no plane.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				return eng.CreateVolume(ctx, DefaultName, nil)
+			},
+			want: State{Detail: "does not exist"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			if err := tc.given(t.Context(), eng); err != nil {
+				t.Fatal(err)
+			}
+			p := newPlane(eng)
+			p.answers = func(context.Context, []byte) error { return tc.answers }
+			eng.ResetJournal()
+			got, err := p.State(t.Context())
+			if err != nil {
+				t.Fatalf("State(...): %v", err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nState(...): -want, +got:\n%s", tc.reason, diff)
+			}
+			if changed := mutations(eng); len(changed) > 0 {
+				t.Errorf("State(...) changed the engine: %v", changed)
+			}
+		})
+	}
+}
+
+func TestFreePort(t *testing.T) {
+	t.Parallel()
+	var ports []uint16
+	for range 5 {
+		port, err := freePort()
+		if err != nil {
+			t.Fatalf("freePort(): %v", err)
+		}
+		if port < firstPort || port > lastPort {
+			t.Errorf("freePort(): %d lies outside %d to %d", port, firstPort, lastPort)
+		}
+		ports = append(ports, port)
+	}
+	if len(slices.Compact(ports)) == 1 {
+		t.Errorf("freePort(): always %d", ports[0])
+	}
+}

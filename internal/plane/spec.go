@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plane
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+const (
+	// DefaultName of the plane's container and of its volume.
+	DefaultName = "capcon-plane"
+	// stateDir is where the container finds its volume; the daemon's
+	// default.
+	stateDir = "/var/lib/capcon-plane"
+	// program and socket are paths in the container.
+	program = "/usr/local/bin/capcon-plane"
+	socket  = "/run/capcon/engine.sock"
+	// apiPort is the API server's in the container.
+	apiPort = 6443
+)
+
+// The labels of the plane's container and volume.
+const (
+	// labelPort of the volume is the host port, for the plane's life.
+	labelPort = "capcon.cluster.x-k8s.io/host-port"
+	// labelSpec of the container is a hash of what it was created from.
+	labelSpec = "capcon.cluster.x-k8s.io/spec-hash"
+)
+
+// description is everything that a plane's container is made of.
+type description struct {
+	name    string
+	image   string
+	network string
+	port    uint16
+	// engineName is "docker" or "podman", engineSocket the path of its
+	// socket on its host.
+	engineName, engineSocket string
+	managerArgs              []string
+}
+
+// spec describes the container.
+func (d description) spec() (engine.Spec, error) {
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	spec := engine.Spec{
+		Name:       d.name,
+		Hostname:   d.name,
+		Image:      d.image,
+		Entrypoint: []string{program},
+		Command: append([]string{
+			"run",
+			"--state-dir=" + stateDir,
+			"--public-url=https://" + netip.AddrPortFrom(loopback, d.port).String(),
+			"--",
+			"--engine=" + d.engineName,
+			"--self-container=" + d.name,
+		}, d.managerArgs...),
+		Environment: d.environment(),
+		// The socket belongs to root on the host, who inside is root without
+		// any capability: enough to open what is one's own.
+		User:   "0:0",
+		Labels: map[string]string{identity.LabelRole: string(identity.RolePlane)},
+
+		// The controllers reach workload clusters on this network. The
+		// address may change with each start: nobody knows it.
+		Attachment: engine.Attachment{Network: d.network},
+		// Only this host's users reach the API.
+		Ports: []engine.PortBinding{{HostAddress: loopback, HostPort: d.port, ContainerPort: apiPort}},
+		Mounts: []engine.Mount{
+			{Type: engine.MountVolume, Source: d.name, Target: stateDir},
+			{Type: engine.MountBind, Source: d.engineSocket, Target: socket},
+		},
+		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
+		// As the nodes': the plane comes back with the engine.
+		Restart:    engine.RestartUnlessStopped,
+		StopSignal: "SIGTERM",
+	}
+	hash, err := hashOf(spec)
+	if err != nil {
+		return engine.Spec{}, err
+	}
+	spec.Labels = maps.Clone(spec.Labels)
+	spec.Labels[labelSpec] = hash
+	return spec, nil
+}
+
+func (d description) environment() map[string]string {
+	if d.engineName == "podman" {
+		return map[string]string{"CONTAINER_HOST": "unix://" + socket}
+	}
+	return map[string]string{"DOCKER_HOST": "unix://" + socket}
+}
+
+// hashOf a spec, without its image: that one is compared by what it names now.
+func hashOf(spec engine.Spec) (string, error) {
+	spec.Image = ""
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return "", fmt.Errorf("encode specification of container %q: %w", spec.Name, err)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// volumeLabels mark a volume as a plane's and record its port.
+func volumeLabels(port uint16) map[string]string {
+	return map[string]string{
+		identity.LabelManaged: "true",
+		identity.LabelRole:    string(identity.RolePlane),
+		labelPort:             strconv.Itoa(int(port)),
+	}
+}
+
+// isPlane reports whether labels of a container or volume are those of a plane.
+func isPlane(labels map[string]string) bool {
+	return labels[identity.LabelRole] == string(identity.RolePlane)
+}
+
+// portOf a plane's volume.
+func portOf(volume engine.Volume) (uint16, error) {
+	port, err := strconv.ParseUint(volume.Labels[labelPort], 10, 16)
+	if err != nil || port == 0 || !isPlane(volume.Labels) {
+		return 0, &ForeignError{Kind: "volume", Name: volume.Name}
+	}
+	return uint16(port), nil
+}
+
+// socketOf is the path of the engine's socket on the engine's host.
+func socketOf(info engine.Info) string {
+	path, local := strings.CutPrefix(info.Endpoint, "unix://")
+	switch {
+	// The socket on the user's side of the virtual machine is not there on
+	// the engine's.
+	case local && !strings.Contains(info.OperatingSystem, "Docker Desktop"):
+		return path
+	case info.Name == "podman" && !info.Rootless:
+		return "/run/podman/podman.sock"
+	default:
+		return "/var/run/docker.sock"
+	}
+}
