@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // Streams are where a command reads and writes.
@@ -64,23 +65,9 @@ type Plane interface {
 	Ensure(ctx context.Context, image string, progress func(string)) (kubeconfig []byte, err error)
 	// State as it is. Nothing is started. An engine that does not answer is
 	// an error, a plane that does not is a state.
-	State(ctx context.Context) (PlaneState, error)
+	State(ctx context.Context) (plane.State, error)
 	// Remove it with all it keeps. It succeeds if there is none.
 	Remove(ctx context.Context) error
-}
-
-// PlaneState says how the management plane is.
-type PlaneState struct {
-	// Exists is false where there is neither container nor data.
-	Exists bool
-	// Image it runs, where its container is there.
-	Image string
-	// Answers says that its API server does.
-	Answers bool
-	// Detail is for people.
-	Detail string
-	// Kubeconfig that works on this host; empty where it does not answer.
-	Kubeconfig []byte
 }
 
 // The exit codes of capcon.

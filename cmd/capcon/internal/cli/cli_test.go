@@ -43,6 +43,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
@@ -62,7 +63,7 @@ type world struct {
 }
 
 type fakePlane struct {
-	state    PlaneState
+	state    plane.State
 	ensured  []string
 	removed  int
 	stateErr error
@@ -70,15 +71,15 @@ type fakePlane struct {
 
 func (p *fakePlane) Ensure(_ context.Context, image string, _ func(string)) ([]byte, error) {
 	p.ensured = append(p.ensured, image)
-	p.state = PlaneState{Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
+	p.state = plane.State{Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
 	return p.state.Kubeconfig, nil
 }
 
-func (p *fakePlane) State(context.Context) (PlaneState, error) { return p.state, p.stateErr }
+func (p *fakePlane) State(context.Context) (plane.State, error) { return p.state, p.stateErr }
 
 func (p *fakePlane) Remove(context.Context) error {
 	p.removed++
-	p.state = PlaneState{}
+	p.state = plane.State{}
 	return nil
 }
 
@@ -416,7 +417,7 @@ func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.plane.state = PlaneState{} // somebody removed container and volume
+	w.plane.state = plane.State{} // somebody removed container and volume
 	code, out, errs := w.run("status")
 	if code != 1 {
 		t.Errorf("status has to say that something is wrong, got %d:\n%s%s", code, out, errs)

@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // downOptions say what down removes.
@@ -148,7 +149,7 @@ func (s *session) downWithin(ctx context.Context, b *board, options downOptions)
 
 // wakePlane starts a plane that does not answer: only it can delete what
 // belongs to a cluster in order.
-func (s *session) wakePlane(ctx context.Context, b *board, state PlaneState) error {
+func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) error {
 	if state.Answers {
 		b.finished(stepPlane, "answers")
 		return s.use(state.Kubeconfig)

@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 func (a *app) kubeconfigCommand() *cobra.Command {
@@ -101,7 +102,7 @@ func (a *app) kubeconfig(ctx context.Context, name string) error {
 	return a.print(kubeconfig)
 }
 
-func (s *session) storedKubeconfig(plane PlaneState, name string) error {
+func (s *session) storedKubeconfig(plane plane.State, name string) error {
 	stored, err := os.ReadFile(s.state.KubeconfigPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.planeSilent(plane, name)

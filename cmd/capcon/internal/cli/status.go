@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // report is what status tells, and with "-o json" its fields are an
@@ -130,7 +131,7 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 	told.Engine = engineReport{Name: s.info.Name, Version: s.info.Version, Endpoint: s.info.Endpoint}
 	plane, err := s.plane.State(ctx)
 	if err != nil {
-		told.ManagementPlane.Detail = "unknown: " + err.Error()
+		told.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
 		return told, err
 	}
 	told.ManagementPlane = planeReport{Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail}
@@ -145,7 +146,7 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 }
 
 // planeSilent is no error where nobody expects a plane.
-func (s *session) planeSilent(plane PlaneState, name string) error {
+func (s *session) planeSilent(plane plane.State, name string) error {
 	if plane.Exists {
 		return fmt.Errorf("the management plane does not answer (%s): nothing is known of its clusters; "+
 			"\"%s up NAME\" starts it again", plane.Detail, s.Program)
@@ -267,17 +268,15 @@ func engineLine(e engineReport) string {
 }
 
 func planeLine(p planeReport) string {
-	word := "does not answer"
 	switch {
 	case p.Answers:
-		word = "answers"
-	case !p.Exists:
-		word = "none"
+		return "answers"
+	case p.Exists:
+		return "does not answer: " + p.Detail
+	case p.Detail != "":
+		return p.Detail
 	}
-	if p.Detail != "" {
-		word += ": " + p.Detail
-	}
-	return word
+	return "none"
 }
 
 func stateWord(cluster clusterReport) string {

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Capcon makes Kubernetes clusters of containers with Cluster API.
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/term"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// What the libraries log is for operators of controllers. What a user
+	// has to know is in errors and in the progress.
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+
+	code := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr}, cli.Deps{
+		Program: os.Args[0],
+		Connect: func(ctx context.Context, name string) (engine.Engine, error) {
+			return connect.Connect(ctx, connect.Options{Engine: name})
+		},
+		Plane:    func(e engine.Engine) cli.Plane { return plane.New(e, plane.Options{}) },
+		Client:   management.Connect,
+		Getenv:   os.Getenv,
+		LookPath: exec.LookPath,
+		Columns:  columns,
+		Now:      time.Now,
+		After:    time.After,
+	})
+	stop()
+	os.Exit(code)
+}
+
+// columns of the terminal that the output is; 0 where it is none.
+func columns() int {
+	descriptor := int(os.Stdout.Fd()) //nolint:gosec // a file descriptor is small
+	if !term.IsTerminal(descriptor) {
+		return 0
+	}
+	width, _, err := term.GetSize(descriptor)
+	if err != nil {
+		return 0
+	}
+	return width
+}
