@@ -130,10 +130,24 @@ func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
 	return bytes.Clone(found.content), err
 }
 
-// FileHeader returns owner, mode and kind of a file, links followed.
+// FileHeader returns owner, mode and kind of a file, or of the symbolic link
+// that it is.
 func (e *Engine) FileHeader(containerName, name string) (tar.Header, error) {
-	found, err := e.lookup(containerName, name)
-	return found.header, err
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(containerName)
+	if err != nil {
+		return tar.Header{}, err
+	}
+	files, inside, _, err := c.locate(name)
+	if err != nil {
+		return tar.Header{}, err
+	}
+	found, ok := files[inside]
+	if !ok {
+		return tar.Header{}, absent("path", name)
+	}
+	return found.header, nil
 }
 
 func (e *Engine) lookup(containerName, name string) (entry, error) {
@@ -185,4 +199,12 @@ func (e *Engine) WriteHostFile(hostPath, name string, content []byte) error {
 		e.hostPaths[hostPath] = newTree()
 	}
 	return e.hostPaths[hostPath].putFile(name, content, e.now())
+}
+
+// RemoveHostPath makes the host lack a path: containers that bind it are
+// refused. Every other path exists.
+func (e *Engine) RemoveHostPath(hostPath string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.missingPaths[hostPath] = true
 }

@@ -166,6 +166,11 @@ func (e *Engine) create(spec engine.Spec) (*container, error) {
 	if _, ok := e.containers[spec.Name]; ok {
 		return nil, taken(engine.ResourceName, spec.Name)
 	}
+	for _, mount := range spec.Mounts {
+		if mount.Type == engine.MountBind && e.missingPaths[mount.Source] {
+			return nil, invalid("bind source %q does not exist", mount.Source)
+		}
+	}
 	img, err := e.findImage(spec.Image)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,13 @@ func (e *Engine) Up() {
 	}
 }
 
+// RelistEvents tells subscribers to relist, as after a broken connection.
+func (e *Engine) RelistEvents() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.relist()
+}
+
 // RestartEngine ends every container and then starts those again whose restart
 // policy says so. The events between are lost, a relist follows.
 func (e *Engine) RestartEngine() {

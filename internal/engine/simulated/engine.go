@@ -45,7 +45,8 @@ type Engine struct {
 	images     []*image
 	registry   map[string]*registryImage
 	// hostPaths holds what bind mounts show, by path of the host.
-	hostPaths map[string]tree
+	hostPaths    map[string]tree
+	missingPaths map[string]bool
 	// hostPorts are taken by processes of the host.
 	hostPorts   map[uint16]bool
 	nextPort    uint16
@@ -88,11 +89,11 @@ func New(options ...Option) *Engine {
 			StorageDriver: "overlay2", Architecture: "amd64", Kernel: "6.1.0",
 			OperatingSystem: "Simulated", CPUs: 8, MemoryBytes: 16 << 30,
 		},
-		containers:  map[string]*container{},
-		networks:    map[string]*network{},
-		volumes:     map[string]*volume{},
-		registry:    map[string]*registryImage{},
-		hostPaths:   map[string]tree{},
+		containers: map[string]*container{},
+		networks:   map[string]*network{},
+		volumes:    map[string]*volume{},
+		registry:   map[string]*registryImage{},
+		hostPaths:  map[string]tree{}, missingPaths: map[string]bool{},
 		hostPorts:   map[uint16]bool{},
 		nextPort:    firstDynamicPort,
 		subscribers: map[*subscriber]struct{}{},

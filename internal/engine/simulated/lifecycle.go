@@ -94,7 +94,7 @@ func (e *Engine) startable(c *container) error {
 	for name, at := range c.endpoints {
 		n, ok := e.networks[name]
 		if !ok {
-			return absent("network", name)
+			return conflict("network %q of container %q is gone", name, c.spec.Name)
 		}
 		if err := e.free(n, at.attachment.Addresses); err != nil {
 			return err

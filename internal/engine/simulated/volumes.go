@@ -118,3 +118,21 @@ func (e *Engine) VolumeNames() []string {
 	defer e.mu.Unlock()
 	return slices.Sorted(maps.Keys(e.volumes))
 }
+
+// VolumesOf returns the names of the volumes a container has, anonymous ones
+// included.
+func (e *Engine) VolumesOf(containerName string) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(containerName)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, m := range c.mounts {
+		if m.volume != nil {
+			out = append(out, m.volume.Name)
+		}
+	}
+	return out
+}

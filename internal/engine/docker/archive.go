@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Upload implements engine.Archiver. CopyUIDGID stays off: with it, Docker
+// gives every file to the container's user; without it, to the owner that the
+// archive says.
+func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
+	if err := e.open(); err != nil {
+		return err
+	}
+	// Found first, because an answer that comes before the archive is read
+	// may be lost in the broken connection.
+	found, err := e.inspect(ctx, name)
+	if err != nil {
+		return fmt.Errorf("upload to container %q: %w", name, err)
+	}
+	source := &sourceReader{reader: archive}
+	err = e.client.CopyToContainer(ctx, found.ID, "/", source, container.CopyToContainerOptions{})
+	if source.err != nil {
+		err = source.err
+	} else {
+		err = typed(err)
+	}
+	if err != nil {
+		return fmt.Errorf("upload to container %q: %w", name, err)
+	}
+	return nil
+}
+
+// sourceReader remembers an error of what it reads from, which the client
+// would report as a broken connection.
+type sourceReader struct {
+	reader io.Reader
+	err    error
+}
+
+// Read implements io.Reader.
+func (r *sourceReader) Read(p []byte) (int, error) {
+	n, err := r.reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// Download implements engine.Archiver.
+func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadCloser, error) {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !path.IsAbs(target) {
+		return nil, fmt.Errorf("download %q from container %q: path is not absolute: %w", target, name, engine.ErrInvalid)
+	}
+	stream, _, err := e.client.CopyFromContainer(ctx, id, target)
+	if err != nil {
+		return nil, fmt.Errorf("download %q from container %q: %w", target, name, typed(err))
+	}
+	return stream, nil
+}

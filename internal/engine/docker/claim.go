@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
+)
+
+// claimLabel marks what exists only while a network is being created; its
+// value is the network's name.
+const claimLabel = "container.infrastructure.cluster.x-k8s.io/creating-network"
+
+const (
+	// claimPoll is how often one who waits looks again. Creating a network
+	// takes a tenth of a second.
+	claimPoll = 25 * time.Millisecond
+	// claimLifetime is after how long a claim counts as left behind by one
+	// who was interrupted: far longer than creating takes.
+	claimLifetime = 30 * time.Second
+)
+
+// claim is the right to create a network of a name, among all that create
+// networks through this package on one engine.
+//
+// Docker before version 25 lets two callers create two networks of one name at
+// the same moment, and nothing about the two tells reliably who was first. So
+// each makes a volume first, the cheapest thing with a label, and goes on only
+// when it sees no other's volume: of two, at least the second to look sees
+// both. The one with the greater name takes its volume away and waits, so that
+// there is always one who gets on.
+type claim struct {
+	engine *Engine
+	volume string
+}
+
+func (e *Engine) claimName(ctx context.Context, name string) (*claim, error) {
+	for {
+		mine, err := e.makeClaim(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		alone, err := mine.settled(ctx, name)
+		if alone {
+			return mine, nil
+		}
+		mine.release(ctx)
+		if err == nil {
+			err = wait(ctx, claimPoll)
+		}
+		if err == nil {
+			err = e.nameFree(ctx, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
+	mine := &claim{engine: e, volume: name + "-claim-" + token()}
+	_, err := e.client.VolumeCreate(ctx, volume.CreateOptions{
+		Name: mine.volume, Labels: map[string]string{claimLabel: name},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim the name: %w", typed(err))
+	}
+	return mine, nil
+}
+
+// settled waits until no other claim is seen, and gives up (false) when there
+// is one that goes first.
+func (c *claim) settled(ctx context.Context, name string) (bool, error) {
+	for {
+		others, err := c.others(ctx, name)
+		if err != nil {
+			return false, err
+		}
+		if len(others) == 0 {
+			return true, nil
+		}
+		if slices.Min(others) < c.volume {
+			return false, nil
+		}
+		if err := wait(ctx, claimPoll); err != nil {
+			return false, err
+		}
+	}
+}
+
+// others lists the claims of others and removes those left behind, with the
+// temporary networks of the same origin. Ages are counted by the engine's
+// clock alone, against the youngest claim.
+func (c *claim) others(ctx context.Context, name string) ([]string, error) {
+	found, err := c.engine.client.VolumeList(ctx, volume.ListOptions{Filters: claimFilter(name)})
+	if err != nil {
+		return nil, fmt.Errorf("list claims of the name: %w", typed(err))
+	}
+	var now time.Time
+	for _, v := range found.Volumes {
+		now = latest(now, parseTime(v.CreatedAt))
+	}
+	var others []string
+	for _, v := range found.Volumes {
+		if v.Name == c.volume {
+			continue
+		}
+		if now.Sub(parseTime(v.CreatedAt)) < claimLifetime {
+			others = append(others, v.Name)
+			continue
+		}
+		if err := c.engine.removeLeftovers(ctx, name, v.Name, now); err != nil {
+			return nil, err
+		}
+	}
+	return others, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func (e *Engine) removeLeftovers(ctx context.Context, name, volumeName string, now time.Time) error {
+	networks, err := e.client.NetworkList(ctx, network.ListOptions{Filters: claimFilter(name)})
+	if err != nil {
+		return fmt.Errorf("list temporary networks: %w", typed(err))
+	}
+	for _, n := range networks {
+		if now.Sub(n.Created) < claimLifetime {
+			continue
+		}
+		if err := e.client.NetworkRemove(ctx, n.ID); err != nil && !errdefs.IsNotFound(err) {
+			return fmt.Errorf("remove temporary network %q: %w", n.Name, typed(err))
+		}
+	}
+	if err := e.client.VolumeRemove(ctx, volumeName, true); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("remove claim %q: %w", volumeName, typed(err))
+	}
+	return nil
+}
+
+func claimFilter(name string) filters.Args {
+	return filters.NewArgs(filters.Arg("label", claimLabel+"="+name))
+}
+
+// release gives the claim up, also when ctx has ended. A claim that cannot be
+// removed is removed as left behind by whoever comes next.
+func (c *claim) release(ctx context.Context) {
+	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	_ = c.engine.RemoveVolume(tidy, c.volume)
+}
+
+// token tells apart what two callers make for one name.
+func token() string { return rand.Text() }

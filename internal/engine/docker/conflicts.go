@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// takenAddress says which static address of a container that did not start is
+// taken, or nil. Docker answers 403 for a taken address, and at start for
+// nothing else of a container on a bridge network; who has the address is
+// observed, to name it.
+func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse, cause error) error {
+	if !errdefs.IsPermissionDenied(cause) || raw.NetworkSettings == nil {
+		return nil
+	}
+	var wanted []netip.Addr
+	for name, at := range raw.NetworkSettings.Networks {
+		if at == nil || at.IPAMConfig == nil {
+			continue
+		}
+		static := addresses(at.IPAMConfig.IPv4Address, at.IPAMConfig.IPv6Address)
+		if held, ok := e.heldAddress(ctx, name, static); ok {
+			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: held.String(), Err: cause}
+		}
+		wanted = append(wanted, static...)
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: joined(wanted), Err: cause}
+}
+
+// heldAddress returns the first of the addresses that the network's gateway or
+// one of its containers has. It only names what is known to be taken, so an
+// error of looking counts as not seen.
+func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Addr) (netip.Addr, bool) {
+	if len(static) == 0 {
+		return netip.Addr{}, false
+	}
+	found, err := e.InspectNetwork(ctx, name)
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	for _, address := range static {
+		if slices.ContainsFunc(found.Subnets, func(s engine.Subnet) bool { return s.Gateway == address }) {
+			return address, true
+		}
+		for _, other := range found.Containers {
+			if slices.Contains(other.Addresses, address) {
+				return address, true
+			}
+		}
+	}
+	return netip.Addr{}, false
+}
+
+func joined(wanted []netip.Addr) string {
+	texts := make([]string, 0, len(wanted))
+	for _, address := range wanted {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, ", ")
+}
+
+// takenPort says which host port of a container that did not start is taken,
+// or nil: by another container, which is observed, or by a process of the
+// engine's host.
+func (e *Engine) takenPort(ctx context.Context, raw container.InspectResponse, cause error) (error, error) {
+	wanted := pinnedPorts(raw)
+	if len(wanted) == 0 || errdefs.IsNotFound(cause) || errdefs.IsInvalidArgument(cause) {
+		return nil, nil
+	}
+	others, err := e.ListContainers(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
+	}
+	for _, port := range wanted {
+		for _, other := range others {
+			if other.ID != raw.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
+				return portConflict(port, errors.Join(cause, fmt.Errorf("container %q has it", other.Name))), nil
+			}
+		}
+	}
+	for _, port := range wanted {
+		if saysPortTaken(cause, port.HostPort) {
+			return portConflict(port, cause), nil
+		}
+	}
+	return nil, nil
+}
+
+func portConflict(port engine.PortBinding, cause error) error {
+	return &engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port.HostPort)), Err: cause}
+}
+
+func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {
+	if raw.HostConfig == nil {
+		return nil
+	}
+	return slices.DeleteFunc(publishedPorts(raw.HostConfig.PortBindings), func(p engine.PortBinding) bool { return p.HostPort == 0 })
+}
+
+// collide reports whether two bindings cannot both be listened on. The zero
+// address means all.
+func collide(a, b engine.PortBinding) bool {
+	return a.HostPort == b.HostPort &&
+		(a.HostAddress == b.HostAddress || !a.HostAddress.IsValid() || !b.HostAddress.IsValid())
+}
+
+// saysPortTaken reads Docker's words, the one place where an error is judged
+// by its text. Docker answers 500 for every failure to publish a port, and a
+// process of the engine's host that listens cannot be seen through the API;
+// nor can it be probed from here, who may be in another network namespace or
+// on another machine. The two phrases are those of Docker's port allocator
+// (another container has the port) and of the kernel (EADDRINUSE, in the
+// language-neutral form that Go prints), the same from 20.10 to 28. Should
+// they change, the start still fails with the cause, only without the type;
+// the conformance suite would notice.
+func saysPortTaken(cause error, port uint16) bool {
+	text := cause.Error()
+	return strings.Contains(text, ":"+strconv.Itoa(int(port))) &&
+		(strings.Contains(text, "port is already allocated") || strings.Contains(text, "address already in use"))
+}

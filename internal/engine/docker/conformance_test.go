@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker_test
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
+)
+
+// TestIntegrationConformance runs on the engine of DOCKER_HOST, by default
+// that of /var/run/docker.sock, which may have other users: it removes all it
+// makes but the test image.
+func TestIntegrationConformance(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	enginetest.Conformance(t, harness(t, client.DefaultDockerHost))
+}
+
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: no container engine")
+	}
+}
+
+// harness reaches the engine of the default endpoint or DOCKER_HOST through a
+// proxy, whose connections can be broken.
+func harness(t *testing.T, endpoint string) enginetest.Harness {
+	t.Helper()
+	if fromEnvironment := os.Getenv(client.EnvOverrideHost); fromEnvironment != "" && endpoint == client.DefaultDockerHost {
+		endpoint = fromEnvironment
+	}
+	raw, err := client.NewClientWithOpts(client.WithHost(endpoint), client.WithAPIVersionNegotiation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = raw.Close() })
+	if _, err := raw.Ping(t.Context()); err != nil {
+		t.Fatalf("no Docker engine answers at %s (%v); start one with hack/engine/docker.sh, or leave such tests out with -short", endpoint, err)
+	}
+	proxy := newProxy(t, endpoint)
+	return enginetest.Harness{
+		Processes: true,
+		Connect: func(t *testing.T) engine.Engine {
+			t.Helper()
+			eng, err := docker.New(client.WithHost("unix://" + proxy.path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = eng.Close() })
+			return eng
+		},
+		FreePort:   enginetest.FreeLocalPort,
+		OccupyPort: enginetest.OccupyLocalPort,
+		HostDirectory: func(t *testing.T, file, content string) string {
+			t.Helper()
+			directory := t.TempDir()
+			if err := os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return directory
+		},
+		MissingHostPath: func(t *testing.T) string { return filepath.Join(t.TempDir(), "missing") },
+		VolumesOf: func(t *testing.T, container string) []string {
+			t.Helper()
+			found, err := raw.ContainerInspect(t.Context(), container)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out []string
+			for _, mount := range found.Mounts {
+				if mount.Name != "" {
+					out = append(out, mount.Name)
+				}
+			}
+			return out
+		},
+		// Port 1 of this host: nobody listens there.
+		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
+		LocalRegistry:    strings.HasPrefix(endpoint, "unix://"),
+		Interrupt:        func(*testing.T) { proxy.interrupt() },
+	}
+}
+
+// proxy forwards a socket of its own to the engine's.
+type proxy struct {
+	path, target string
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+func newProxy(t *testing.T, endpoint string) *proxy {
+	t.Helper()
+	target, ok := strings.CutPrefix(endpoint, "unix://")
+	if !ok {
+		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
+	}
+	directory, err := os.MkdirTemp("", "proxy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{path: filepath.Join(directory, "docker.sock"), target: target, conns: map[net.Conn]struct{}{}}
+	listener, err := net.Listen("unix", p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		p.interrupt()
+		_ = os.RemoveAll(directory)
+	})
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.forward(conn)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) forward(conn net.Conn) {
+	engineConn, err := net.Dial("unix", p.target)
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	p.mu.Lock()
+	p.conns[conn], p.conns[engineConn] = struct{}{}, struct{}{}
+	p.mu.Unlock()
+	var group sync.WaitGroup
+	group.Go(func() { copyHalf(engineConn, conn) })
+	group.Go(func() { copyHalf(conn, engineConn) })
+	group.Wait()
+	_ = conn.Close()
+	_ = engineConn.Close()
+	p.mu.Lock()
+	delete(p.conns, conn)
+	delete(p.conns, engineConn)
+	p.mu.Unlock()
+}
+
+// copyHalf hands the end of one direction on and leaves the other open.
+func copyHalf(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+func (p *proxy) interrupt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		_ = conn.Close()
+	}
+}

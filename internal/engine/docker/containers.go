@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/go-connections/nat"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// InspectContainer implements engine.ContainerReader.
+func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
+	if err := e.open(); err != nil {
+		return engine.Container{}, err
+	}
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return engine.Container{}, err
+	}
+	return observed(raw), nil
+}
+
+// inspect finds a container by its exact name or ID.
+func (e *Engine) inspect(ctx context.Context, name string) (container.InspectResponse, error) {
+	if name == "" {
+		return container.InspectResponse{}, fmt.Errorf("inspect container without a name: %w", engine.ErrInvalid)
+	}
+	raw, err := e.client.ContainerInspect(ctx, name)
+	if err != nil {
+		return raw, fmt.Errorf("inspect container %q: %w", name, typed(err))
+	}
+	if raw.ID != name && raw.Name != "/"+name {
+		// Docker took the name for the beginning of an ID.
+		return container.InspectResponse{}, fmt.Errorf("inspect container %q: %w", name, engine.ErrNotFound)
+	}
+	return raw, nil
+}
+
+func observed(raw container.InspectResponse) engine.Container {
+	out := engine.Container{
+		ID:        raw.ID,
+		Name:      strings.TrimPrefix(raw.Name, "/"),
+		ImageID:   raw.Image,
+		CreatedAt: parseTime(raw.Created),
+		Networks:  map[string]engine.Endpoint{},
+		Restart:   engine.RestartNever,
+	}
+	if raw.Config != nil {
+		out.Labels, out.Image = raw.Config.Labels, raw.Config.Image
+	}
+	if raw.HostConfig != nil && raw.HostConfig.RestartPolicy.Name != "" {
+		out.Restart = engine.RestartPolicy(raw.HostConfig.RestartPolicy.Name)
+	}
+	if raw.State != nil {
+		out.Status = status(raw.State.Status)
+		out.OOMKilled, out.Error = raw.State.OOMKilled, raw.State.Error
+		out.StartedAt, out.FinishedAt = parseTime(raw.State.StartedAt), parseTime(raw.State.FinishedAt)
+		if out.Status == engine.StatusExited {
+			out.ExitCode = raw.State.ExitCode
+		}
+	}
+	if raw.NetworkSettings != nil {
+		for name, at := range raw.NetworkSettings.Networks {
+			out.Networks[name] = endpoint(at)
+		}
+		out.Ports = publishedPorts(raw.NetworkSettings.Ports)
+	}
+	return out
+}
+
+// status maps what Docker and Podman's Docker API say. Docker's "dead" is a
+// removal that did not come to its end.
+func status(state container.ContainerState) engine.Status {
+	switch state {
+	case container.StateCreated:
+		return engine.StatusCreated
+	case container.StateRunning, "stopping":
+		return engine.StatusRunning
+	case container.StatePaused:
+		return engine.StatusPaused
+	case container.StateRestarting:
+		return engine.StatusRestarting
+	case container.StateRemoving, container.StateDead:
+		return engine.StatusRemoving
+	default:
+		return engine.StatusExited
+	}
+}
+
+// parseTime returns the zero time for Docker's "0001-01-01T00:00:00Z" and for
+// what is no time.
+func parseTime(text string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+func endpoint(at *network.EndpointSettings) engine.Endpoint {
+	if at == nil {
+		return engine.Endpoint{}
+	}
+	return engine.Endpoint{Addresses: addresses(at.IPAddress, at.GlobalIPv6Address)}
+}
+
+// addresses parses those of the texts that are addresses, with or without a
+// prefix length.
+func addresses(texts ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range texts {
+		text, _, _ = strings.Cut(text, "/")
+		if address, err := netip.ParseAddr(text); err == nil {
+			out = append(out, address)
+		}
+	}
+	return out
+}
+
+func publishedPorts(ports nat.PortMap) []engine.PortBinding {
+	var out []engine.PortBinding
+	for port, bindings := range ports {
+		for _, binding := range bindings {
+			hostPort, err := nat.ParsePort(binding.HostPort)
+			if err != nil || port.Proto() != "tcp" {
+				continue
+			}
+			out = append(out, portBinding(binding.HostIP, hostPort, port.Int()))
+		}
+	}
+	return distinct(out)
+}
+
+// portBinding leaves the host address zero for all addresses, which Docker
+// tells twice: for IPv4 and for IPv6.
+func portBinding(hostAddress string, hostPort, containerPort int) engine.PortBinding {
+	out := engine.PortBinding{HostPort: uint16(hostPort), ContainerPort: uint16(containerPort)}
+	if address, err := netip.ParseAddr(hostAddress); err == nil && !address.IsUnspecified() {
+		out.HostAddress = address
+	}
+	return out
+}
+
+func distinct(ports []engine.PortBinding) []engine.PortBinding {
+	slices.SortFunc(ports, func(a, b engine.PortBinding) int {
+		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.HostPort, b.HostPort),
+			a.HostAddress.Compare(b.HostAddress))
+	})
+	return slices.Compact(ports)
+}
+
+// ListContainers implements engine.ContainerReader.
+func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
+	if err := e.open(); err != nil {
+		return nil, err
+	}
+	raw, err := e.client.ContainerList(ctx, container.ListOptions{All: true, Filters: labelFilter(selector)})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", typed(err))
+	}
+	out := make([]engine.Container, 0, len(raw))
+	for _, summary := range raw {
+		out = append(out, listed(summary))
+	}
+	slices.SortFunc(out, func(a, b engine.Container) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func labelFilter(selector map[string]string) filters.Args {
+	args := filters.NewArgs()
+	for key, value := range selector {
+		if value != "" {
+			key += "=" + value
+		}
+		args.Add("label", key)
+	}
+	return args
+}
+
+func listed(summary container.Summary) engine.Container {
+	out := engine.Container{
+		ID: summary.ID, Name: ownName(summary.Names), Labels: summary.Labels,
+		Image: summary.Image, ImageID: summary.ImageID,
+		Status: status(summary.State), CreatedAt: time.Unix(summary.Created, 0),
+		Networks: map[string]engine.Endpoint{},
+	}
+	if summary.NetworkSettings != nil {
+		for name, at := range summary.NetworkSettings.Networks {
+			out.Networks[name] = endpoint(at)
+		}
+	}
+	for _, port := range summary.Ports {
+		if port.Type == "tcp" && port.PublicPort != 0 {
+			out.Ports = append(out.Ports, portBinding(port.IP, int(port.PublicPort), int(port.PrivatePort)))
+		}
+	}
+	out.Ports = distinct(out.Ports)
+	return out
+}
+
+// ownName picks the container's name among those that links of other
+// containers gave it, which have a second slash.
+func ownName(names []string) string {
+	for _, name := range names {
+		name = strings.TrimPrefix(name, "/")
+		if !strings.Contains(name, "/") {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/docker/docker/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// MinimumAPIVersion is the oldest API that this package speaks: Docker 20.10,
+// the first with cgroup namespaces.
+const MinimumAPIVersion = "1.41"
+
+// Engine is a connection to a Docker Engine.
+type Engine struct {
+	client *client.Client
+	closed atomic.Bool
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// New returns an engine for the client options, which say where to connect
+// and how. It does not connect: Info does, and tells what is wrong. The API
+// version is negotiated with the first call.
+func New(options ...client.Opt) (*Engine, error) {
+	options = append([]client.Opt{client.WithAPIVersionNegotiation()}, options...)
+	c, err := client.NewClientWithOpts(options...)
+	if err != nil {
+		return nil, fmt.Errorf("make a Docker client: %w", err)
+	}
+	return &Engine{client: c}, nil
+}
+
+// Endpoint is what New was told to connect to.
+func (e *Engine) Endpoint() string { return e.client.DaemonHost() }
+
+// Close implements engine.Host.
+func (e *Engine) Close() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	return e.client.Close()
+}
+
+func (e *Engine) open() error {
+	if e.closed.Load() {
+		return fmt.Errorf("connection to %s is closed: %w", e.Endpoint(), engine.ErrUnavailable)
+	}
+	return nil
+}
+
+// container returns what to call a container by in a request. Docker takes a
+// name that no container has for the beginning of an ID, so a call could reach
+// another container: a name that could be one is looked up first.
+func (e *Engine) container(ctx context.Context, name string) (string, error) {
+	if err := e.open(); err != nil {
+		return "", err
+	}
+	if name == "" {
+		return "", fmt.Errorf("container without a name: %w", engine.ErrInvalid)
+	}
+	if !couldBeID(name) {
+		return name, nil
+	}
+	found, err := e.inspect(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return found.ID, nil
+}
+
+// couldBeID reports whether name could be the beginning of an ID.
+func couldBeID(name string) bool {
+	return strings.Trim(name, "0123456789abcdef") == ""
+}

@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/filters"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 10 * time.Second
+)
+
+// containerEvents are Docker's names of what happens to containers. The engine
+// filters by them: what our own reading causes, such as archive-path and
+// exec_start, does not even cross the connection.
+var containerEvents = map[events.Action]engine.EventKind{
+	events.ActionStart:   engine.EventStart,
+	events.ActionDie:     engine.EventDie,
+	events.ActionOOM:     engine.EventOOM,
+	events.ActionPause:   engine.EventPause,
+	events.ActionUnPause: engine.EventUnpause,
+	events.ActionDestroy: engine.EventDestroy,
+	events.ActionRename:  engine.EventRename,
+}
+
+var networkEvents = map[events.Action]engine.EventKind{
+	events.ActionConnect:    engine.EventConnect,
+	events.ActionDisconnect: engine.EventDisconnect,
+}
+
+// Events implements engine.EventSource.
+func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
+	for backoff := firstBackoff; ctx.Err() == nil && e.open() == nil; backoff = min(2*backoff, lastBackoff) {
+		if e.stream(ctx, handle) {
+			backoff = firstBackoff
+		}
+		// Jittered, so that several watchers do not return as one.
+		if wait(ctx, backoff/2+rand.N(backoff/2)) != nil {
+			return
+		}
+	}
+}
+
+// stream follows one connection to its end and reports whether it came about.
+// It begins at the engine's time before the connection: Docker accepts it
+// before it listens for events, and what falls between would be lost.
+func (e *Engine) stream(ctx context.Context, handle func(engine.Event)) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	since, err := e.engineTime(ctx)
+	if err != nil {
+		return false
+	}
+	messages, failed := e.client.Events(ctx, events.ListOptions{Since: since, Filters: eventFilter()})
+	select {
+	case <-failed:
+		return false
+	default:
+	}
+	handle(engine.Event{Kind: engine.EventRelist})
+	for {
+		select {
+		case <-failed:
+			return true
+		case message := <-messages:
+			if event, ok := translate(message); ok && ctx.Err() == nil {
+				handle(event)
+			}
+		}
+	}
+}
+
+// engineTime is the engine's clock in the form that Docker takes.
+func (e *Engine) engineTime(ctx context.Context) (string, error) {
+	info, err := e.client.Info(ctx)
+	if err != nil {
+		return "", err
+	}
+	at := parseTime(info.SystemTime)
+	return strconv.FormatInt(at.Unix(), 10) + "." + at.Format("000000000"), nil
+}
+
+func eventFilter() filters.Args {
+	args := filters.NewArgs(
+		filters.Arg("type", string(events.ContainerEventType)),
+		filters.Arg("type", string(events.NetworkEventType)),
+	)
+	for action := range containerEvents {
+		args.Add("event", string(action))
+	}
+	for action := range networkEvents {
+		args.Add("event", string(action))
+	}
+	return args
+}
+
+// translate reports false for what is not in the list: the filter for
+// "destroy" lets the removal of networks pass too.
+func translate(message events.Message) (engine.Event, bool) {
+	event := engine.Event{Time: time.Unix(0, message.TimeNano)}
+	attributes := message.Actor.Attributes
+	var ok bool
+	switch message.Type {
+	case events.ContainerEventType:
+		event.Kind, ok = containerEvents[message.Action]
+		event.ContainerID, event.Container = message.Actor.ID, attributes["name"]
+		event.Labels = attributes
+	case events.NetworkEventType:
+		event.Kind, ok = networkEvents[message.Action]
+		event.ContainerID, event.Network = attributes["container"], attributes["name"]
+	}
+	return event, ok
+}

@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/docker/docker/pkg/jsonmessage"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// InspectImage implements engine.Images.
+func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
+	if err := e.open(); err != nil {
+		return engine.Image{}, err
+	}
+	raw, err := e.client.ImageInspect(ctx, reference)
+	if err != nil {
+		return engine.Image{}, fmt.Errorf("inspect image %q: %w", reference, typed(err))
+	}
+	out := engine.Image{ID: raw.ID, Tags: raw.RepoTags, Digests: raw.RepoDigests, SizeBytes: raw.Size}
+	if raw.Config != nil {
+		out.Labels = raw.Config.Labels
+	}
+	return out, nil
+}
+
+// LoadImage implements engine.Images.
+func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
+	if err := e.open(); err != nil {
+		return err
+	}
+	source := &sourceReader{reader: archive}
+	response, err := e.client.ImageLoad(ctx, source)
+	if source.err != nil {
+		return fmt.Errorf("load image: %w", source.err)
+	}
+	if err != nil {
+		return fmt.Errorf("load image: %w", typed(err))
+	}
+	defer response.Body.Close()
+	if !response.JSON {
+		_, err := io.Copy(io.Discard, response.Body)
+		if err != nil {
+			return fmt.Errorf("load image: %w", typed(err))
+		}
+		return nil
+	}
+	if err := messages(response.Body, func(jsonmessage.JSONMessage) {}); err != nil {
+		return fmt.Errorf("load image: %w", err)
+	}
+	return nil
+}
+
+// messages reads a stream of progress to its end. An error that the engine
+// reports within the stream is returned.
+func messages(stream io.Reader, handle func(jsonmessage.JSONMessage)) error {
+	decoder := json.NewDecoder(stream)
+	for {
+		var message jsonmessage.JSONMessage
+		if err := decoder.Decode(&message); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return typed(err)
+		}
+		if message.Error != nil {
+			return message.Error
+		}
+		handle(message)
+	}
+}

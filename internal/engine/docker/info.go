@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/system"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// podmanComponent is how Podman names itself in the version it answers with.
+const podmanComponent = "Podman Engine"
+
+// Info implements engine.Host.
+func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
+	fail := func(err error) (engine.Info, error) {
+		return engine.Info{}, fmt.Errorf("reach the Docker engine at %s: %w", e.safeEndpoint(), err)
+	}
+	if err := e.open(); err != nil {
+		return fail(err)
+	}
+	version, err := e.client.ServerVersion(ctx)
+	if err != nil {
+		return fail(e.explainConnection(ctx, err))
+	}
+	if versions.LessThan(version.APIVersion, MinimumAPIVersion) {
+		return fail(fmt.Errorf("Docker Engine 20.10 (API %s) or newer is needed, found %s (API %s); upgrade it: %w",
+			MinimumAPIVersion, version.Version, version.APIVersion, engine.ErrUnavailable))
+	}
+	info, err := e.client.Info(ctx)
+	if err != nil {
+		return fail(e.explainConnection(ctx, err))
+	}
+	return e.hostInfo(version, info), nil
+}
+
+func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
+	out := engine.Info{
+		Name: "docker", Version: version.Version, APIVersion: e.client.ClientVersion(), Endpoint: e.safeEndpoint(),
+		CgroupVersion: info.CgroupVersion, CgroupDriver: info.CgroupDriver,
+		StorageDriver: info.Driver,
+		Architecture:  version.Arch, Kernel: info.KernelVersion, OperatingSystem: info.OperatingSystem,
+		CPUs: info.NCPU, MemoryBytes: info.MemTotal,
+		Warnings: info.Warnings,
+	}
+	if slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return c.Name == podmanComponent }) {
+		out.Name = "podman"
+	}
+	for _, option := range info.SecurityOptions {
+		switch strings.TrimPrefix(strings.SplitN(option, ",", 2)[0], "name=") {
+		case "rootless":
+			out.Rootless = true
+		case "userns":
+			out.UserNamespaceRemap = true
+		}
+	}
+	return out
+}
+
+// safeEndpoint is the endpoint without the user and password it may carry.
+func (e *Engine) safeEndpoint() string {
+	parsed, err := url.Parse(e.Endpoint())
+	if err != nil {
+		return "an endpoint that is not a URL"
+	}
+	return parsed.Redacted()
+}
+
+// explainConnection adds the remedy, and the reason where the client has lost
+// it: it replaces a refused connection by a general sentence.
+func (e *Engine) explainConnection(ctx context.Context, cause error) error {
+	if !client.IsErrConnectionFailed(cause) {
+		return typed(cause)
+	}
+	connection, err := e.client.Dialer()(ctx)
+	if err == nil {
+		connection.Close()
+		return &typedError{kind: engine.ErrUnavailable, err: fmt.Errorf("it accepts connections and does not answer: %w", cause)}
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; %s: %w", err, permissionRemedy(), engine.ErrUnauthorized)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w; start it, or name another with DOCKER_HOST or a Docker context: %w", err, engine.ErrUnavailable)
+	default:
+		return fmt.Errorf("%w: %w", err, engine.ErrUnavailable)
+	}
+}
+
+func permissionRemedy() string {
+	if runtime.GOOS == "linux" {
+		return "add your user to the docker group (sudo usermod --append --groups docker $USER, then log in again) or use sudo"
+	}
+	return "run as a user who may use the engine"
+}

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// CreateContainer implements engine.ContainerWriter. The network is looked at
+// first: Docker would notice only at start that it is absent, or that it has
+// no such address.
+func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
+	if err := e.open(); err != nil {
+		return "", err
+	}
+	if err := e.checkAttachment(ctx, spec.Attachment); err != nil {
+		return "", fmt.Errorf("create container %q: %w", spec.Name, err)
+	}
+	created, err := e.client.ContainerCreate(ctx, containerConfig(spec), hostConfig(spec),
+		networkingConfig(spec.Attachment), nil, spec.Name)
+	if errdefs.IsConflict(err) {
+		err = &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err}
+	}
+	if err != nil {
+		return "", fmt.Errorf("create container %q: %w", spec.Name, typed(err))
+	}
+	return created.ID, nil
+}
+
+func (e *Engine) checkAttachment(ctx context.Context, attachment engine.Attachment) error {
+	if attachment.Network == "" {
+		return nil
+	}
+	found, err := e.InspectNetwork(ctx, attachment.Network)
+	if err != nil {
+		return err
+	}
+	return permits(found.Subnets, attachment.Addresses)
+}
+
+// StartContainer implements engine.ContainerWriter.
+func (e *Engine) StartContainer(ctx context.Context, name string) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := e.client.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
+		return e.explainStart(ctx, name, err)
+	}
+	return nil
+}
+
+// StopContainer implements engine.ContainerWriter. Docker counts the grace
+// period in seconds: it is rounded up.
+func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Duration) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return err
+	}
+	seconds := int(math.Ceil(max(grace, 0).Seconds()))
+	if err := e.client.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil {
+		return fmt.Errorf("stop container %q: %w", name, typed(err))
+	}
+	return nil
+}
+
+// removalPoll is how often a removal that someone else began is looked at.
+const removalPoll = 50 * time.Millisecond
+
+// RemoveContainer implements engine.ContainerWriter. A conflict is a removal
+// that is under way already, whose end is waited for.
+func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return engine.IgnoreNotFound(err)
+	}
+	for {
+		err := e.client.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		if err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		if !errdefs.IsConflict(err) {
+			return fmt.Errorf("remove container %q: %w", name, typed(err))
+		}
+		if err := wait(ctx, removalPoll); err != nil {
+			return fmt.Errorf("remove container %q, which someone else removes: %w", name, err)
+		}
+	}
+}
+
+// wait sleeps unless ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// explainStart finds out why a container did not start.
+func (e *Engine) explainStart(ctx context.Context, name string, cause error) error {
+	fail := func(err error) error { return fmt.Errorf("start container %q: %w", name, err) }
+	if errors.Is(typed(cause), engine.ErrUnavailable) || ctx.Err() != nil {
+		return fail(typed(cause))
+	}
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return fail(errors.Join(err, cause))
+	}
+	if observed(raw).Status == engine.StatusRunning {
+		return nil
+	}
+	if conflict := e.takenAddress(ctx, raw, cause); conflict != nil {
+		return fail(conflict)
+	}
+	conflict, err := e.takenPort(ctx, raw, cause)
+	if err != nil {
+		return fail(errors.Join(typed(cause), err))
+	}
+	if conflict != nil {
+		return fail(conflict)
+	}
+	if errdefs.IsNotFound(cause) {
+		// The container is there: what is absent is its network or a volume's
+		// driver, and callers must not take it for the container.
+		return fail(&typedError{kind: engine.ErrConflict, err: cause})
+	}
+	return fail(typed(cause))
+}

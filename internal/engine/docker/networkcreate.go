@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/network"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	// mtuOption is the bridge driver's; Docker applies its configured MTU to
+	// its own default network only.
+	mtuOption      = "com.docker.network.driver.mtu"
+	defaultNetwork = "bridge"
+
+	// subnetTries bounds how often a subnet is chosen anew because another
+	// network took it between choosing and using.
+	subnetTries = 5
+	// cleanupTimeout bounds what is tidied up after ctx has ended.
+	cleanupTimeout = 10 * time.Second
+)
+
+// CreateNetwork implements engine.Networks.
+//
+// Docker gives static addresses only in a subnet that the creator named, and
+// only Docker knows which subnets are free. So it is let choose one for a
+// network under another name, which is removed, and the network is created
+// with that subnet. It appears with its final shape in one call: whoever is
+// interrupted before leaves nothing under the network's name.
+func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
+	fail := func(err error) (engine.Network, error) {
+		return engine.Network{}, fmt.Errorf("create network %q: %w", spec.Name, err)
+	}
+	if err := e.open(); err != nil {
+		return fail(err)
+	}
+	if spec.Name == "" {
+		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
+	}
+	for _, prefix := range spec.Subnets {
+		if !prefix.IsValid() || prefix != prefix.Masked() {
+			return fail(fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid))
+		}
+	}
+	// Asked before the claim, which is waited for.
+	if err := e.nameFree(ctx, spec.Name); err != nil {
+		return fail(err)
+	}
+	claim, err := e.claimName(ctx, spec.Name)
+	if err != nil {
+		return fail(err)
+	}
+	defer claim.release(ctx)
+	if err := e.nameFree(ctx, spec.Name); err != nil {
+		return fail(err)
+	}
+	if err := e.createClaimed(ctx, spec); err != nil {
+		return fail(err)
+	}
+	return e.InspectNetwork(ctx, spec.Name)
+}
+
+func (e *Engine) nameFree(ctx context.Context, name string) error {
+	named, err := e.named(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(named) > 0 {
+		return &engine.ConflictError{Resource: engine.ResourceName, Value: name}
+	}
+	return nil
+}
+
+func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) error {
+	options, err := e.mtu(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(spec.Subnets, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
+		return e.createWith(ctx, spec, spec.Subnets, options)
+	}
+	for try := 1; ; try++ {
+		chosen, err := e.chooseSubnet(ctx, spec.Name)
+		if err != nil {
+			return err
+		}
+		err = e.createWith(ctx, spec, append([]netip.Prefix{chosen}, spec.Subnets...), options)
+		if !engine.IsTaken(err, engine.ResourceSubnet) || try == subnetTries {
+			return err
+		}
+	}
+}
+
+// mtu returns the driver options for the MTU of Docker's default network,
+// where the daemon's configuration sets one: the host's network has a smaller
+// one, and larger packets of our nodes would vanish.
+func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
+	raw, err := e.client.NetworkInspect(ctx, defaultNetwork, network.InspectOptions{})
+	if errdefs.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the default network's MTU: %w", typed(err))
+	}
+	value := raw.Options[mtuOption]
+	if value == "" {
+		return nil, nil
+	}
+	return map[string]string{mtuOption: value}, nil
+}
+
+// chooseSubnet lets Docker choose, for a network that is removed at once.
+func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, error) {
+	fail := func(err error) (netip.Prefix, error) {
+		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
+	}
+	temporary := name + "-subnet-" + token()
+	created, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
+		Driver: "bridge", Labels: map[string]string{claimLabel: name},
+	})
+	if err != nil {
+		return fail(typed(err))
+	}
+	raw, err := e.client.NetworkInspect(ctx, created.ID, network.InspectOptions{})
+	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if removeErr := e.client.NetworkRemove(tidy, created.ID); removeErr != nil && !errdefs.IsNotFound(removeErr) {
+		return fail(errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr))))
+	}
+	if err != nil {
+		return fail(typed(err))
+	}
+	for _, subnet := range subnets(raw.IPAM) {
+		if subnet.Prefix.Addr().Is4() {
+			return subnet.Prefix, nil
+		}
+	}
+	return fail(errors.New("it chose no IPv4 subnet"))
+}
+
+// createWith creates the network with these subnets. The gateway is named
+// because Docker would take the first address of the dynamic slice.
+func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefixes []netip.Prefix, options map[string]string) error {
+	ipv6 := slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Addr().Is6() })
+	request := network.CreateOptions{
+		Driver: "bridge", Labels: maps.Clone(spec.Labels), Options: options,
+		EnableIPv6: &ipv6, IPAM: &network.IPAM{Driver: "default"},
+	}
+	for _, prefix := range prefixes {
+		config := network.IPAMConfig{Subnet: prefix.String(), Gateway: prefix.Addr().Next().String()}
+		if dynamic := engine.DynamicSlice(prefix); dynamic.IsValid() {
+			config.IPRange = dynamic.String()
+		}
+		request.IPAM.Config = append(request.IPAM.Config, config)
+	}
+	created, err := e.client.NetworkCreate(ctx, spec.Name, request)
+	switch {
+	case errdefs.IsConflict(err):
+		return &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err}
+	case errdefs.IsPermissionDenied(err):
+		// Docker's answer for a subnet that overlaps another network's.
+		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: err}
+	case err != nil:
+		return typed(err)
+	}
+	return e.settle(ctx, spec.Name, created.ID)
+}
+
+// settle gives way to an older network of the same name. Ours cannot make one,
+// they hold claims; another program's can, before Docker 25.
+func (e *Engine) settle(ctx context.Context, name, id string) error {
+	named, err := e.named(ctx, name)
+	if err != nil {
+		return err
+	}
+	if len(named) == 0 || named[0].ID == id {
+		return nil
+	}
+	if err := e.client.NetworkRemove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("remove a network of a name that is taken: %w", typed(err))
+	}
+	return &engine.ConflictError{Resource: engine.ResourceName, Value: name}
+}
+
+func older(a, b network.Summary) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}

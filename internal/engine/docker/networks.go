@@ -1,0 +1,228 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// InspectNetwork implements engine.Networks.
+func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
+	raw, err := e.network(ctx, name)
+	if err != nil {
+		return engine.Network{}, err
+	}
+	return observedNetwork(raw), nil
+}
+
+// network finds a network by its exact name. Of several, which Docker before
+// version 25 permits, it takes the oldest, as CreateNetwork does.
+func (e *Engine) network(ctx context.Context, name string) (network.Inspect, error) {
+	fail := func(err error) (network.Inspect, error) {
+		return network.Inspect{}, fmt.Errorf("inspect network %q: %w", name, err)
+	}
+	if err := e.open(); err != nil {
+		return fail(err)
+	}
+	if name == "" {
+		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
+	}
+	raw, err := e.client.NetworkInspect(ctx, name, network.InspectOptions{})
+	if err == nil && raw.Name == name {
+		return raw, nil
+	}
+	if err != nil && kindOf(err) != nil && !errdefs.IsInvalidArgument(err) {
+		return fail(typed(err))
+	}
+	// Taken for an ID, or ambiguous.
+	named, err := e.named(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	if len(named) == 0 {
+		return fail(engine.ErrNotFound)
+	}
+	raw, err = e.client.NetworkInspect(ctx, named[0].ID, network.InspectOptions{})
+	if err != nil {
+		return fail(typed(err))
+	}
+	return raw, nil
+}
+
+// named returns the networks of that exact name, the oldest first.
+func (e *Engine) named(ctx context.Context, name string) ([]network.Summary, error) {
+	all, err := e.client.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
+	if err != nil {
+		return nil, fmt.Errorf("list networks: %w", typed(err))
+	}
+	// Docker's filter also matches parts of names.
+	all = slices.DeleteFunc(all, func(n network.Summary) bool { return n.Name != name })
+	slices.SortFunc(all, older)
+	return all, nil
+}
+
+func observedNetwork(raw network.Inspect) engine.Network {
+	out := engine.Network{
+		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver,
+		Subnets: subnets(raw.IPAM), Containers: map[string]engine.Endpoint{},
+	}
+	for _, at := range raw.Containers {
+		out.Containers[at.Name] = engine.Endpoint{Addresses: addresses(at.IPv4Address, at.IPv6Address)}
+	}
+	return out
+}
+
+func subnets(ipam network.IPAM) []engine.Subnet {
+	var out []engine.Subnet
+	for _, config := range ipam.Config {
+		prefix, err := netip.ParsePrefix(config.Subnet)
+		if err != nil {
+			continue
+		}
+		subnet := engine.Subnet{Prefix: prefix.Masked()}
+		// Docker tells the gateway of a subnet it chose as an address, of
+		// IPv6 with a prefix length.
+		if gateway := addresses(config.Gateway); len(gateway) == 1 {
+			subnet.Gateway = gateway[0]
+		}
+		if dynamic, err := netip.ParsePrefix(config.IPRange); err == nil {
+			subnet.Dynamic = dynamic.Masked()
+		}
+		out = append(out, subnet)
+	}
+	slices.SortStableFunc(out, func(a, b engine.Subnet) int { return a.Prefix.Addr().BitLen() - b.Prefix.Addr().BitLen() })
+	return out
+}
+
+// RemoveNetwork implements engine.Networks. Docker itself would remove the
+// network of stopped containers, which then could not start again.
+func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
+	fail := func(err error) error { return fmt.Errorf("remove network %q: %w", name, err) }
+	raw, err := e.network(ctx, name)
+	if err != nil {
+		return engine.IgnoreNotFound(err)
+	}
+	attached, err := e.attached(ctx, raw)
+	if err != nil {
+		return fail(err)
+	}
+	if attached != "" {
+		return fail(fmt.Errorf("container %q is attached: %w", attached, engine.ErrConflict))
+	}
+	err = e.client.NetworkRemove(ctx, raw.ID)
+	switch {
+	case err == nil, errdefs.IsNotFound(err):
+		return nil
+	case errdefs.IsPermissionDenied(err):
+		// Docker's answer for a network with active endpoints.
+		return fail(&typedError{kind: engine.ErrConflict, err: err})
+	default:
+		return fail(typed(err))
+	}
+}
+
+// attached names a container on the network, running or not, or "". A
+// container that never ran knows the network by name only.
+func (e *Engine) attached(ctx context.Context, raw network.Inspect) (string, error) {
+	for _, reference := range []string{raw.ID, raw.Name} {
+		found, err := e.client.ContainerList(ctx, container.ListOptions{
+			All: true, Filters: filters.NewArgs(filters.Arg("network", reference)),
+		})
+		if err != nil {
+			return "", fmt.Errorf("list attached containers: %w", typed(err))
+		}
+		if len(found) > 0 {
+			return ownName(found[0].Names), nil
+		}
+	}
+	return "", nil
+}
+
+// ConnectNetwork implements engine.Networks.
+func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string, attachment engine.Attachment) error {
+	fail := func(err error) error {
+		return fmt.Errorf("connect container %q to network %q: %w", containerName, name, err)
+	}
+	raw, err := e.network(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	id, isAttached, err := e.attachment(ctx, name, containerName)
+	if err != nil || isAttached {
+		return err
+	}
+	found := observedNetwork(raw)
+	if err := permits(found.Subnets, attachment.Addresses); err != nil {
+		return fail(err)
+	}
+	cause := e.client.NetworkConnect(ctx, raw.ID, id, endpointSettings(attachment))
+	if cause == nil {
+		return nil
+	}
+	if _, isAttached, err := e.attachment(ctx, name, containerName); err == nil && isAttached {
+		return nil
+	}
+	if errdefs.IsPermissionDenied(cause) && len(attachment.Addresses) > 0 {
+		value := joined(attachment.Addresses)
+		if held, ok := e.heldAddress(ctx, name, attachment.Addresses); ok {
+			value = held.String()
+		}
+		return fail(&engine.ConflictError{Resource: engine.ResourceAddress, Value: value, Err: cause})
+	}
+	return fail(typed(cause))
+}
+
+// attachment reports a container's ID and whether it is on the network.
+func (e *Engine) attachment(ctx context.Context, name, containerName string) (string, bool, error) {
+	raw, err := e.inspect(ctx, containerName)
+	if err != nil || raw.NetworkSettings == nil {
+		return "", false, err
+	}
+	_, ok := raw.NetworkSettings.Networks[name]
+	return raw.ID, ok, nil
+}
+
+// DisconnectNetwork implements engine.Networks.
+func (e *Engine) DisconnectNetwork(ctx context.Context, name, containerName string) error {
+	raw, err := e.network(ctx, name)
+	if err != nil {
+		return engine.IgnoreNotFound(err)
+	}
+	id, isAttached, err := e.attachment(ctx, name, containerName)
+	if err != nil || !isAttached {
+		return engine.IgnoreNotFound(err)
+	}
+	cause := e.client.NetworkDisconnect(ctx, raw.ID, id, true)
+	if cause == nil || errdefs.IsNotFound(cause) {
+		return nil
+	}
+	if _, isAttached, err := e.attachment(ctx, name, containerName); !isAttached && (err == nil || errors.Is(err, engine.ErrNotFound)) {
+		return nil
+	}
+	return fmt.Errorf("disconnect container %q from network %q: %w", containerName, name, typed(cause))
+}

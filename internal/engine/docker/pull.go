@@ -1,0 +1,163 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/api/types/registry"
+	"github.com/docker/docker/pkg/jsonmessage"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// PullImage implements engine.Images.
+func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
+	if err := e.open(); err != nil {
+		return err
+	}
+	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", name, err) }
+	parsed, err := reference.ParseNormalizedNamed(name)
+	if err != nil {
+		return fail(errors.Join(engine.ErrInvalid, err))
+	}
+	var options image.PullOptions
+	if credentials != nil {
+		options.RegistryAuth, err = registry.EncodeAuthConfig(authConfig(parsed, credentials))
+		if err != nil {
+			return fail(fmt.Errorf("encode credentials: %w", err))
+		}
+	}
+	stream, err := e.client.ImagePull(ctx, name, options)
+	if err != nil {
+		return fail(e.explainPull(ctx, parsed, credentials, err))
+	}
+	defer stream.Close()
+
+	layers := layers{}
+	err = messages(stream, func(message jsonmessage.JSONMessage) {
+		if layers.note(message) && progress != nil {
+			progress(layers.sum())
+		}
+	})
+	if err != nil {
+		return fail(inStream(err))
+	}
+	return nil
+}
+
+// authConfig of nil credentials is that of an anonymous user.
+func authConfig(name reference.Named, credentials *engine.Credentials) registry.AuthConfig {
+	config := registry.AuthConfig{ServerAddress: reference.Domain(name)}
+	if credentials != nil {
+		config.Username, config.Password = credentials.Username, credentials.Password
+	}
+	return config
+}
+
+// explainPull gives a pull that did not begin its kind. Docker answers 404 for
+// an image that is absent or private, and 500 for everything else, whether the
+// registry refused the credentials or could not be reached: these are tried by
+// themselves, which has a status of its own. What is left is
+// the way to the registry: name, route, certificate, its own failure.
+func (e *Engine) explainPull(ctx context.Context, name reference.Named, credentials *engine.Credentials, cause error) error {
+	kind := kindOf(cause)
+	if kind != nil && kind != engine.ErrNotFound || ctx.Err() != nil {
+		return typed(cause)
+	}
+	if credentials != nil || kind == nil {
+		_, err := e.client.RegistryLogin(ctx, authConfig(name, credentials))
+		if errdefs.IsUnauthorized(err) {
+			return &typedError{kind: engine.ErrUnauthorized, err: cause}
+		}
+	}
+	if kind == engine.ErrNotFound {
+		return typed(cause)
+	}
+	if errdefs.IsPermissionDenied(cause) {
+		return &typedError{kind: engine.ErrUnauthorized, err: cause}
+	}
+	return &typedError{kind: engine.ErrUnavailable, err: cause}
+}
+
+// inStream gives an error that came after the pull had begun its kind where it
+// has a code; most have none and are worth another try.
+func inStream(err error) error {
+	var reported *jsonmessage.JSONError
+	if !errors.As(err, &reported) {
+		return err
+	}
+	switch reported.Code {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return &typedError{kind: engine.ErrUnauthorized, err: err}
+	case http.StatusNotFound:
+		return &typedError{kind: engine.ErrNotFound, err: err}
+	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return &typedError{kind: engine.ErrUnavailable, err: err}
+	}
+	return err
+}
+
+// layers adds up what the messages of a pull say of each layer.
+type layers map[string]*layer
+
+type layer struct {
+	current, total int64
+	done           bool
+}
+
+// note reports whether the message said something about a layer. The message
+// of a tag ("Pulling from …") has an ID too, but none of the phases.
+func (l layers) note(message jsonmessage.JSONMessage) bool {
+	at := l[message.ID]
+	if at == nil {
+		at = &layer{}
+	}
+	switch message.Status {
+	case "Pulling fs layer", "Waiting":
+	case "Downloading":
+		if message.Progress != nil {
+			at.current, at.total = message.Progress.Current, max(message.Progress.Total, message.Progress.Current)
+		}
+	case "Download complete", "Verifying Checksum", "Extracting":
+		at.current = at.total
+	case "Pull complete", "Already exists":
+		at.current, at.done = at.total, true
+	default:
+		return false
+	}
+	l[message.ID] = at
+	return true
+}
+
+func (l layers) sum() engine.PullProgress {
+	out := engine.PullProgress{LayersTotal: len(l)}
+	for _, at := range l {
+		out.CurrentBytes += at.current
+		out.TotalBytes += at.total
+		if at.done {
+			out.LayersDone++
+		}
+	}
+	return out
+}

@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/go-connections/nat"
+	"github.com/docker/go-units"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// containerConfig is the part of a spec that Docker calls portable.
+func containerConfig(spec engine.Spec) *container.Config {
+	config := &container.Config{
+		Hostname:     spec.Hostname,
+		Image:        spec.Image,
+		Entrypoint:   spec.Entrypoint,
+		Cmd:          spec.Command,
+		User:         spec.User,
+		Labels:       spec.Labels,
+		StopSignal:   spec.StopSignal,
+		Tty:          spec.TTY,
+		ExposedPorts: nat.PortSet{},
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Environment)) {
+		config.Env = append(config.Env, name+"="+spec.Environment[name])
+	}
+	for _, port := range spec.Ports {
+		config.ExposedPorts[tcp(port.ContainerPort)] = struct{}{}
+	}
+	return config
+}
+
+func tcp(port uint16) nat.Port { return nat.Port(strconv.Itoa(int(port)) + "/tcp") }
+
+// hostConfig is the part of a spec that depends on the host.
+func hostConfig(spec engine.Spec) *container.HostConfig {
+	// Docker's own init would be process 1 where the daemon is configured so;
+	// systemd must be.
+	noInit := false
+	config := &container.HostConfig{
+		Init:          &noInit,
+		NetworkMode:   container.NetworkMode(spec.Attachment.Network),
+		PortBindings:  nat.PortMap{},
+		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyMode(cmp.Or(spec.Restart, engine.RestartNever))},
+		Tmpfs:         map[string]string{},
+		Resources:     resources(spec.Resources),
+	}
+	for _, port := range spec.Ports {
+		config.PortBindings[tcp(port.ContainerPort)] = append(config.PortBindings[tcp(port.ContainerPort)], binding(port))
+	}
+	for _, m := range spec.Mounts {
+		if m.Type == engine.MountTmpfs {
+			config.Tmpfs[m.Target] = tmpfsOptions(m)
+			continue
+		}
+		config.Mounts = append(config.Mounts, mount.Mount{
+			Type: mount.Type(m.Type), Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly,
+		})
+	}
+	secure(config, spec.Security)
+	return config
+}
+
+// binding leaves an empty host address to Docker, which then listens on the
+// address its configuration says: all, unless an administrator restricted it.
+func binding(port engine.PortBinding) nat.PortBinding {
+	out := nat.PortBinding{}
+	if port.HostAddress.IsValid() {
+		out.HostIP = port.HostAddress.String()
+	}
+	if port.HostPort != 0 {
+		out.HostPort = strconv.Itoa(int(port.HostPort))
+	}
+	return out
+}
+
+// tmpfsOptions are given through HostConfig.Tmpfs and not as a Mount: Docker's
+// default is noexec, and API 1.41 has no way to say exec for a Mount.
+func tmpfsOptions(m engine.Mount) string {
+	if m.ReadOnly {
+		return "ro,exec"
+	}
+	return "rw,exec"
+}
+
+func secure(config *container.HostConfig, security engine.Security) {
+	config.Privileged = security.Privileged
+	config.CapAdd = security.AddCapabilities
+	if security.DropAllCapabilities {
+		config.CapDrop = []string{"ALL"}
+	}
+	if security.Unconfined {
+		config.SecurityOpt = append(config.SecurityOpt, "seccomp=unconfined", "apparmor=unconfined")
+	}
+	if security.NoNewPrivileges {
+		config.SecurityOpt = append(config.SecurityOpt, "no-new-privileges")
+	}
+	if security.PrivateCgroupNamespace {
+		config.CgroupnsMode = container.CgroupnsModePrivate
+	}
+}
+
+func resources(bounds engine.Resources) container.Resources {
+	out := container.Resources{Memory: bounds.MemoryBytes, MemorySwap: bounds.MemoryBytes}
+	if bounds.Pids != 0 {
+		out.PidsLimit = &bounds.Pids
+	}
+	if bounds.OpenFiles != 0 {
+		out.Ulimits = []*units.Ulimit{{Name: "nofile", Soft: bounds.OpenFiles, Hard: bounds.OpenFiles}}
+	}
+	return out
+}
+
+// networkingConfig is nil where the spec names no network: Docker's default.
+func networkingConfig(attachment engine.Attachment) *network.NetworkingConfig {
+	if attachment.Network == "" {
+		return nil
+	}
+	return &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{
+		attachment.Network: endpointSettings(attachment),
+	}}
+}
+
+func endpointSettings(attachment engine.Attachment) *network.EndpointSettings {
+	settings := &network.EndpointSettings{Aliases: attachment.Aliases}
+	for _, address := range attachment.Addresses {
+		if settings.IPAMConfig == nil {
+			settings.IPAMConfig = &network.EndpointIPAMConfig{}
+		}
+		if address.Is4() {
+			settings.IPAMConfig.IPv4Address = address.String()
+		} else {
+			settings.IPAMConfig.IPv6Address = address.String()
+		}
+	}
+	return settings
+}
+
+// permits reports whether the addresses lie in the network's subnets. Docker
+// itself says so only when the container starts, and before version 25 as an
+// internal error.
+func permits(subnets []engine.Subnet, wanted []netip.Addr) error {
+	for _, address := range wanted {
+		if !slices.ContainsFunc(subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
+			return fmt.Errorf("address %s is in no subnet of the network: %w", address, engine.ErrInvalid)
+		}
+	}
+	return nil
+}

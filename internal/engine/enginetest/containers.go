@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func containerChecks() map[string]check {
+	return map[string]check{
+		"create": {
+			contract: "creates, neither starts nor pulls, and returns the ID",
+			run:      createsOnly,
+		},
+		"name taken": {
+			contract: "Name taken: a ConflictError of ResourceName",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				c.create(t, spec)
+				_, err := c.CreateContainer(t.Context(), spec)
+				wantTaken(t, "create the same name again", err, engine.ResourceName, spec.Name)
+			},
+		},
+		"image absent": {
+			contract: "Image or network absent: ErrNotFound",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Image = "localhost/capcon/absent:v1"
+				c.wantNotCreated(t, spec, engine.ErrNotFound)
+			},
+		},
+		"network absent": {
+			contract: "Image or network absent: ErrNotFound",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Attachment.Network = c.named("absent")
+				c.wantNotCreated(t, spec, engine.ErrNotFound)
+			},
+		},
+		"bind source absent": {
+			contract: "A value the engine refuses: ErrInvalid",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: c.MissingHostPath(t), Target: "/mnt"}}
+				c.wantNotCreated(t, spec, engine.ErrInvalid)
+			},
+		},
+		"impossible name": {
+			contract: "A value the engine refuses: ErrInvalid",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("with a space")
+				c.wantNotCreated(t, spec, engine.ErrInvalid)
+			},
+		},
+		"by ID": {
+			contract: "the container of that exact name or ID",
+			run:      foundByExactIDOnly,
+		},
+		"absent": {
+			contract: "Absent: ErrNotFound",
+			run: func(t *testing.T, c *fixture) {
+				_, err := c.InspectContainer(t.Context(), c.named("absent"))
+				wantKind(t, "inspect", err, engine.ErrNotFound)
+			},
+		},
+		"inspect": {
+			contract: "Container's fields",
+			run:      inspectedFields,
+		},
+		"list by labels": {
+			contract: "every container that carries all labels of the selector, ordered by name",
+			run:      listsByLabels,
+		},
+		"list fields": {
+			contract: "fills what Container documents as listed",
+			run:      listsFields,
+		},
+		"list of fifty": {
+			contract: "ListContainers is one call, however many there are",
+			run:      listsFifty,
+		},
+	}
+}
+
+func createsOnly(t *testing.T, c *fixture) {
+	id := c.create(t, c.spec("a"))
+	if id == "" {
+		t.Error("no ID")
+	}
+	found := c.wantStatus(t, "after create", c.named("a"), engine.StatusCreated)
+	if found.ID != id {
+		t.Errorf("ID %q, want that of create, %q", found.ID, id)
+	}
+	if !found.StartedAt.IsZero() || !found.FinishedAt.IsZero() {
+		t.Errorf("started at %s, finished at %s, want neither", found.StartedAt, found.FinishedAt)
+	}
+}
+
+func (c *fixture) wantNotCreated(t *testing.T, spec engine.Spec, kind error) {
+	t.Helper()
+	c.forget(t, spec.Name)
+	_, err := c.CreateContainer(t.Context(), spec)
+	wantKind(t, "create", err, kind)
+	left, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	if err != nil || len(left) != 0 {
+		t.Errorf("after a create without success: %d containers, error %v, want none", len(left), err)
+	}
+}
+
+func foundByExactIDOnly(t *testing.T, c *fixture) {
+	id := c.run(t, c.spec("a"))
+	if found := c.inspect(t, id); found.Name != c.named("a") {
+		t.Errorf("by ID: name %q, want %q", found.Name, c.named("a"))
+	}
+	short := id[:12]
+	_, err := c.InspectContainer(t.Context(), short)
+	wantKind(t, "inspect by the beginning of an ID", err, engine.ErrNotFound)
+	wantKind(t, "start by the beginning of an ID", c.StartContainer(t.Context(), short), engine.ErrNotFound)
+	wantKind(t, "stop by the beginning of an ID", c.StopContainer(t.Context(), short, 0), engine.ErrNotFound)
+	wantNoError(t, "remove by the beginning of an ID", c.RemoveContainer(t.Context(), short))
+	c.wantStatus(t, "after calls by the beginning of its ID", c.named("a"), engine.StatusRunning)
+}
+
+func inspectedFields(t *testing.T, c *fixture) {
+	before := time.Now().Add(-time.Minute)
+	spec := c.spec("a")
+	spec.Labels["more"] = "of them"
+	spec.Restart = engine.RestartUnlessStopped
+	id := c.run(t, spec)
+	got := c.inspect(t, spec.Name)
+	img, err := c.InspectImage(t.Context(), imageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.CreatedAt.Before(before) || got.StartedAt.Before(got.CreatedAt) {
+		t.Errorf("created at %s, started at %s: not in order", got.CreatedAt, got.StartedAt)
+	}
+	got.CreatedAt, got.StartedAt, got.Networks, got.Ports = time.Time{}, time.Time{}, nil, nil
+	want := engine.Container{
+		ID: id, Name: spec.Name, Labels: got.Labels, Image: imageName, ImageID: img.ID,
+		Status: engine.StatusRunning, Restart: engine.RestartUnlessStopped,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("inspect (-want +got):\n%s", diff)
+	}
+	for key, value := range spec.Labels {
+		if got.Labels[key] != value {
+			t.Errorf("label %q is %q, want %q", key, got.Labels[key], value)
+		}
+	}
+}
+
+func listsByLabels(t *testing.T, c *fixture) {
+	for suffix, extra := range map[string]map[string]string{
+		"c": {"color": "red"}, "a": {"color": "red", "size": "small"}, "b": {"color": "blue"}, "d": nil,
+	} {
+		spec := c.spec(suffix)
+		maps.Copy(spec.Labels, extra)
+		c.create(t, spec)
+	}
+	c.start(t, c.named("c"))
+	cases := map[string]struct {
+		selector map[string]string
+		want     []string
+	}{
+		"one label":         {nil, []string{"a", "b", "c", "d"}},
+		"a key alone":       {map[string]string{"color": ""}, []string{"a", "b", "c"}},
+		"key and value":     {map[string]string{"color": "red"}, []string{"a", "c"}},
+		"two labels":        {map[string]string{"color": "red", "size": ""}, []string{"a"}},
+		"none of the value": {map[string]string{"color": "green"}, nil},
+	}
+	for title, test := range cases {
+		selector := map[string]string{"enginetest": c.name}
+		maps.Copy(selector, test.selector)
+		found, err := c.ListContainers(t.Context(), selector)
+		if err != nil {
+			t.Fatalf("%s: %v", title, err)
+		}
+		if found == nil {
+			t.Errorf("%s: nil, want a list", title)
+		}
+		var got, want []string
+		for _, one := range found {
+			got = append(got, one.Name)
+		}
+		for _, suffix := range test.want {
+			want = append(want, c.named(suffix))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", title, diff)
+		}
+	}
+}
+
+func listsFields(t *testing.T, c *fixture) {
+	network := c.network(t, "net")
+	spec := c.spec("a")
+	spec.Attachment.Network = network.Name
+	spec.Ports = []engine.PortBinding{{ContainerPort: 80, HostAddress: localhost, HostPort: c.FreePort(t)}}
+	c.run(t, spec)
+	full := c.inspect(t, spec.Name)
+	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("list: %d containers, %v, want one", len(found), err)
+	}
+	got := found[0]
+	want := engine.Container{
+		ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
+		Status: full.Status, Networks: full.Networks, Ports: full.Ports,
+		CreatedAt: got.CreatedAt, StartedAt: got.StartedAt, Restart: got.Restart,
+	}
+	if diff := cmp.Diff(want, got, addressComparer()); diff != "" {
+		t.Errorf("listed against inspected (-want +got):\n%s", diff)
+	}
+	if got.CreatedAt.Sub(full.CreatedAt).Abs() > time.Second {
+		t.Errorf("created at %s, want %s to the second", got.CreatedAt, full.CreatedAt)
+	}
+	if len(got.Networks[network.Name].Addresses) == 0 {
+		t.Errorf("no address on network %q: %v", network.Name, got.Networks)
+	}
+}
+
+func listsFifty(t *testing.T, c *fixture) {
+	const count = 50
+	var names []string
+	for i := range count {
+		spec := c.spec(fmt.Sprintf("%02d", i))
+		c.create(t, spec)
+		names = append(names, spec.Name)
+	}
+	began := time.Now()
+	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	t.Logf("listing %d containers took %s", len(found), time.Since(began))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range found {
+		got = append(got, one.Name)
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("listed %v, want %v", got, names)
+	}
+}

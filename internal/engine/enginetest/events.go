@@ -1,0 +1,233 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func eventChecks() map[string]check {
+	return map[string]check{
+		"closed list": {
+			contract: "each event of the closed list; those that reading causes are never reported",
+			run:      reportsClosedList,
+		},
+		"network": {
+			contract: "connect and disconnect, with the container's ID and the network's name",
+			run: func(t *testing.T, c *fixture) {
+				c.network(t, "net")
+				id := c.run(t, c.spec("a"))
+				seen := c.watch(t)
+				seen.awaitRelist(t, 1)
+				wantNoError(t, "connect", c.ConnectNetwork(t.Context(), c.named("net"), c.named("a"), engine.Attachment{}))
+				seen.await(t, id, engine.EventConnect)
+				wantNoError(t, "disconnect", c.DisconnectNetwork(t.Context(), c.named("net"), c.named("a")))
+				seen.await(t, id, engine.EventDisconnect)
+				for _, event := range seen.of(id) {
+					if event.Network != c.named("net") {
+						t.Errorf("event %+v, want the network %s", event, c.named("net"))
+					}
+				}
+			},
+		},
+		"several watchers": {
+			contract: "each watcher sees each event, never two at once",
+			run: func(t *testing.T, c *fixture) {
+				first, second := c.watch(t), c.watch(t)
+				first.awaitRelist(t, 1)
+				second.awaitRelist(t, 1)
+				id := c.run(t, c.spec("a"))
+				first.await(t, id, engine.EventStart)
+				second.await(t, id, engine.EventStart)
+			},
+		},
+		"context ends": {
+			contract: "until ctx ends, and then returns",
+			run: func(t *testing.T, c *fixture) {
+				ctx, cancel := context.WithCancel(t.Context())
+				done, relist := make(chan struct{}), make(chan struct{}, 100)
+				go func() {
+					defer close(done)
+					c.Events(ctx, func(engine.Event) {
+						select {
+						case relist <- struct{}{}:
+						default:
+						}
+					})
+				}()
+				<-relist
+				cancel()
+				<-done
+			},
+		},
+		"reconnects": {
+			contract: "reconnects by itself; the first event after each gap is an EventRelist",
+			alone:    true,
+			run:      reconnects,
+		},
+	}
+}
+
+// seen collects what a watcher is told.
+type seen struct {
+	mu     sync.Mutex
+	inside bool
+	events []engine.Event
+}
+
+func (c *fixture) watch(t *testing.T) *seen {
+	t.Helper()
+	return watch(t, c.Engine)
+}
+
+func watch(t *testing.T, source engine.EventSource) *seen {
+	t.Helper()
+	out := &seen{}
+	done := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(done)
+		source.Events(ctx, func(event engine.Event) { out.note(t, event) })
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return out
+}
+
+func (s *seen) note(t *testing.T, event engine.Event) {
+	s.mu.Lock()
+	if s.inside {
+		t.Error("two events at once")
+	}
+	s.inside = true
+	s.events = append(s.events, event)
+	s.mu.Unlock()
+
+	s.mu.Lock()
+	s.inside = false
+	s.mu.Unlock()
+}
+
+func (s *seen) of(id string) []engine.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.events), func(event engine.Event) bool { return event.ContainerID != id })
+}
+
+func (s *seen) relists() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	count := 0
+	for _, event := range s.events {
+		if event.Kind == engine.EventRelist {
+			count++
+		}
+	}
+	return count
+}
+
+func (s *seen) awaitRelist(t *testing.T, count int) {
+	t.Helper()
+	eventually(t, func() string {
+		if got := s.relists(); got < count {
+			return fmt.Sprintf("%d relists, want %d", got, count)
+		}
+		return ""
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.events[0].Kind != engine.EventRelist {
+		t.Errorf("first event %+v, want a relist", s.events[0])
+	}
+}
+
+func (s *seen) await(t *testing.T, id string, kind engine.EventKind) engine.Event {
+	t.Helper()
+	var found engine.Event
+	eventually(t, func() string {
+		for _, event := range s.of(id) {
+			if event.Kind == kind {
+				found = event
+				return ""
+			}
+		}
+		return fmt.Sprintf("no %s of %.12s, only %v", kind, id, kinds(s.of(id)))
+	})
+	return found
+}
+
+func kinds(events []engine.Event) []engine.EventKind {
+	out := []engine.EventKind{}
+	for _, event := range events {
+		out = append(out, event.Kind)
+	}
+	return out
+}
+
+func reportsClosedList(t *testing.T, c *fixture) {
+	ctx := t.Context()
+	seen := c.watch(t)
+	seen.awaitRelist(t, 1)
+	id := c.create(t, c.spec("a"))
+	name := c.named("a")
+	c.upload(t, name, tarFile{name: "opt/file", mode: 0o644, content: []byte("x")})
+	c.start(t, name)
+	c.tool(t, name, "print", "x")
+	c.download(t, name, "/opt/file")
+	c.inspect(t, name)
+	if _, err := c.ListContainers(ctx, map[string]string{"enginetest": c.name}); err != nil {
+		t.Fatal(err)
+	}
+	c.tool(t, name, "kill", "HUP", "1")
+	c.stop(t, name)
+	wantNoError(t, "remove", c.RemoveContainer(ctx, name))
+	seen.await(t, id, engine.EventDestroy)
+
+	// A container without a network of its own is on the engine's default
+	// one, or on none: engines differ.
+	got := slices.DeleteFunc(kinds(seen.of(id)), func(kind engine.EventKind) bool {
+		return kind == engine.EventConnect || kind == engine.EventDisconnect
+	})
+	want := []engine.EventKind{engine.EventStart, engine.EventDie, engine.EventDestroy}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	start := seen.await(t, id, engine.EventStart)
+	if start.Container != name || start.Labels["enginetest"] != c.name || start.Time.IsZero() {
+		t.Errorf("start event %+v, want name, labels and time", start)
+	}
+}
+
+func reconnects(t *testing.T, c *fixture) {
+	if c.Interrupt == nil {
+		t.Skip("this harness cannot break connections")
+	}
+	seen := c.watch(t)
+	seen.awaitRelist(t, 1)
+	before := seen.relists()
+	c.Interrupt(t)
+	seen.awaitRelist(t, before+1)
+	id := c.run(t, c.spec("a"))
+	seen.await(t, id, engine.EventStart)
+}

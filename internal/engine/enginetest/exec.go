@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const mebibyte = 1 << 20
+
+func execChecks() map[string]check {
+	return map[string]check{
+		"output": {
+			contract: "runs the command to its end and returns what it printed",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "print", "out", "err"}}, "out", "err", 0)
+			},
+		},
+		"exit code": {
+			contract: "An exit code other than 0 is an *ExitError, returned together with the output",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				for _, code := range []int{1, 42, 255} {
+					c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", fmt.Sprint(code)}}, "", "", code)
+				}
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "unknown"}}, "", "no command unknown\n", 1)
+			},
+		},
+		"program absent": {
+			contract: "a program that cannot be run ends with 126 or 127, as in a shell",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				_, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/absent"}})
+				var exit *engine.ExitError
+				if !errors.As(err, &exit) || (exit.Code != 126 && exit.Code != 127) {
+					t.Errorf("error %v, want exit code 126 or 127", err)
+				}
+			},
+		},
+		"stdin": {
+			contract: "Stdin is given to the process; nil = none",
+			run:      passesStdin,
+		},
+		"stdin not read": {
+			contract: "a command need not read its input",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				input := bytes.Repeat([]byte("x"), mebibyte)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "0"}, Stdin: input}, "", "", 0)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "3"}, Stdin: input}, "", "", 3)
+			},
+		},
+		"large output": {
+			contract: "returns all that was printed, both streams apart",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "big", fmt.Sprint(mebibyte)}},
+					strings.Repeat("o", mebibyte), strings.Repeat("e", mebibyte), 0)
+			},
+		},
+		"with a terminal": {
+			contract: "output is the command's own also where the container has a terminal",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.TTY = true
+				c.run(t, spec)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "print", "out\n", "err\n"}}, "out\n", "err\n", 0)
+			},
+		},
+		"concurrent": {
+			contract: "safe for concurrent use",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				var group sync.WaitGroup
+				for i := range 10 {
+					group.Go(func() {
+						text := fmt.Sprint("number ", i)
+						c.wantExec(t, engine.Command{Args: []string{"/tool", "print", text}}, text, "", 0)
+					})
+				}
+				group.Wait()
+			},
+		},
+		"absent or not running": {
+			contract: "Container absent: ErrNotFound; not running: ErrConflict",
+			run: func(t *testing.T, c *fixture) {
+				command := engine.Command{Args: []string{"/tool", "exit", "0"}}
+				_, err := c.Exec(t.Context(), c.named("absent"), command)
+				wantKind(t, "absent container", err, engine.ErrNotFound)
+				c.create(t, c.spec("a"))
+				_, err = c.Exec(t.Context(), c.named("a"), command)
+				wantKind(t, "container that never ran", err, engine.ErrConflict)
+				c.start(t, c.named("a"))
+				c.stop(t, c.named("a"))
+				_, err = c.Exec(t.Context(), c.named("a"), command)
+				wantKind(t, "stopped container", err, engine.ErrConflict)
+			},
+		},
+		"no command": {
+			contract: "a command without a program: ErrInvalid",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				_, err := c.Exec(t.Context(), c.named("a"), engine.Command{})
+				wantKind(t, "no program", err, engine.ErrInvalid)
+			},
+		},
+		"context ends": {
+			contract:  "When ctx ends the call returns",
+			processes: true,
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				defer cancel()
+				began := time.Now()
+				_, err := c.Exec(ctx, c.named("a"), engine.Command{Args: []string{"/tool", "hang"}, Stdin: []byte("x")})
+				wantKind(t, "command that hangs", err, context.DeadlineExceeded)
+				if took := time.Since(began); took > 5*time.Second {
+					t.Errorf("returned after %s, want soon after 500ms", took)
+				}
+			},
+		},
+		"user": {
+			contract:  "User runs it; empty = the container's",
+			processes: true,
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.User = "1000:1001"
+				c.run(t, spec)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "id"}}, "1000:1001", "", 0)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "id"}, User: "0:0"}, "0:0", "", 0)
+			},
+		},
+	}
+}
+
+// wantExec runs a command in the container "a".
+func (c *fixture) wantExec(t *testing.T, command engine.Command, stdout, stderr string, code int) {
+	t.Helper()
+	output, err := c.Exec(t.Context(), c.named("a"), command)
+	var exit *engine.ExitError
+	switch {
+	case code == 0 && err != nil:
+		t.Errorf("%v: %v, want success", command.Args, err)
+	case code != 0 && (!errors.As(err, &exit) || exit.Code != code):
+		t.Errorf("%v: error %v, want exit code %d", command.Args, err, code)
+	}
+	for what, pair := range map[string][2]string{"stdout": {string(output.Stdout), stdout}, "stderr": {string(output.Stderr), stderr}} {
+		if pair[0] != pair[1] {
+			t.Errorf("%v: %s of %d bytes %.40q, want %d bytes %.40q", command.Args, what, len(pair[0]), pair[0], len(pair[1]), pair[1])
+		}
+	}
+}
+
+func passesStdin(t *testing.T, c *fixture) {
+	c.run(t, c.spec("a"))
+	for title, input := range map[string][]byte{
+		"none": nil, "empty": {}, "short": []byte("line\n"), "large": bytes.Repeat([]byte("0123456789abcdef"), mebibyte/16),
+	} {
+		output, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "cat"}, Stdin: input})
+		if err != nil || !bytes.Equal(output.Stdout, input) {
+			t.Errorf("%s: %d bytes back, error %v, want the %d given", title, len(output.Stdout), err, len(input))
+		}
+	}
+}

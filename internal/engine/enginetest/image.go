@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+const (
+	// imageName has the prefix that Podman gives to what is loaded, so that
+	// the name is the same everywhere.
+	imageName  = "localhost/capcon/enginetest:v1"
+	imageLabel = "enginetest"
+
+	// seedFile is in the image, below the path that cases mount volumes at.
+	seedFile    = "/data/seed"
+	seedContent = "from the image"
+)
+
+// buildImage builds the suite's image for the engine's architecture.
+func buildImage(t *testing.T, architecture string) v1.Image {
+	t.Helper()
+	program := buildTool(t, architecture)
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(imageFiles(t, program))), nil
+	})
+	if err != nil {
+		t.Fatalf("make layer: %v", err)
+	}
+	img, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		t.Fatalf("append layer: %v", err)
+	}
+	img, err = mutate.ConfigFile(img, &v1.ConfigFile{
+		OS: "linux", Architecture: architecture,
+		Config: v1.Config{Entrypoint: []string{"/tool", "init"}, Labels: map[string]string{imageLabel: "yes"}},
+		RootFS: mustConfig(t, img).RootFS, History: mustConfig(t, img).History,
+	})
+	if err != nil {
+		t.Fatalf("configure image: %v", err)
+	}
+	return img
+}
+
+func mustConfig(t *testing.T, img v1.Image) *v1.ConfigFile {
+	t.Helper()
+	config, err := img.ConfigFile()
+	if err != nil {
+		t.Fatalf("read image configuration: %v", err)
+	}
+	return config
+}
+
+// buildTool compiles the program. Go's own cache makes the second time cheap.
+func buildTool(t *testing.T, architecture string) []byte {
+	t.Helper()
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		t.Fatal("the suite's own source cannot be found")
+	}
+	out := filepath.Join(t.TempDir(), "tool")
+	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, ".")
+	command.Dir = filepath.Join(filepath.Dir(here), "tool")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("build the test image's program: %v\n%s", err, output)
+	}
+	program, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+func imageFiles(t *testing.T, program []byte) []byte {
+	t.Helper()
+	files := []tarFile{
+		{name: "tool", mode: 0o755, content: program},
+		{name: "data/", mode: 0o755},
+		{name: "data/seed", mode: 0o644, content: []byte(seedContent)},
+		{name: "link", link: "data"},
+		{name: "tmp/", mode: 0o777},
+		{name: "etc/", mode: 0o755},
+		{name: "etc/passwd", mode: 0o644, content: []byte("root:x:0:0::/:/tool\n")},
+	}
+	return makeTar(t, files...)
+}
+
+// saved is the image as a docker-archive.
+func saved(t *testing.T, img v1.Image) []byte {
+	t.Helper()
+	reference, err := name.NewTag(imageName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buffer bytes.Buffer
+	if err := tarball.Write(reference, img, &buffer); err != nil {
+		t.Fatalf("save image: %v", err)
+	}
+	return buffer.Bytes()
+}
+
+// tarFile is an entry of a tar: a directory where the name ends in a slash, a
+// symbolic link where link is set, else a file.
+type tarFile struct {
+	name     string
+	mode     int64
+	uid, gid int
+	content  []byte
+	link     string
+}
+
+func makeTar(t *testing.T, files ...tarFile) []byte {
+	t.Helper()
+	var buffer bytes.Buffer
+	writer := tar.NewWriter(&buffer)
+	for _, file := range files {
+		header := &tar.Header{
+			Name: file.name, Mode: file.mode, Uid: file.uid, Gid: file.gid,
+			Typeflag: tar.TypeReg, Size: int64(len(file.content)),
+		}
+		switch {
+		case file.link != "":
+			header.Typeflag, header.Linkname, header.Mode = tar.TypeSymlink, file.link, 0o777
+		case file.name[len(file.name)-1] == '/':
+			header.Typeflag = tar.TypeDir
+		}
+		if err := writer.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := writer.Write(file.content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.Bytes()
+}
+
+// untar reads what a Download returned.
+func untar(t *testing.T, stream io.ReadCloser) map[string]tarFile {
+	t.Helper()
+	defer stream.Close()
+	out := map[string]tarFile{}
+	reader := tar.NewReader(stream)
+	for {
+		header, err := reader.Next()
+		if err == io.EOF {
+			return out
+		}
+		if err != nil {
+			t.Fatalf("read downloaded archive: %v", err)
+		}
+		content, err := io.ReadAll(reader)
+		if err != nil {
+			t.Fatalf("read downloaded archive: %v", err)
+		}
+		out[header.Name] = tarFile{
+			name: header.Name, mode: header.Mode & 0o7777, uid: header.Uid, gid: header.Gid,
+			content: content, link: header.Linkname,
+		}
+	}
+}
+
+// background is for what a test tidies up: its own context has ended then.
+func background(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func imageChecks() map[string]check {
+	return map[string]check{
+		"inspect": {
+			contract: "a local image by reference or ID; absent: ErrNotFound",
+			run: func(t *testing.T, c *fixture) {
+				found, err := c.InspectImage(t.Context(), imageName)
+				if err != nil {
+					t.Fatal(err)
+				}
+				digest, err := c.image.ConfigName()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found.ID != digest.String() || found.SizeBytes == 0 || found.Labels[imageLabel] != "yes" {
+					t.Errorf("image %+v, want ID %s, a size and its label", found, digest)
+				}
+				byID, err := c.InspectImage(t.Context(), found.ID)
+				if err != nil || byID.ID != found.ID {
+					t.Errorf("by ID: %q, %v, want the same image", byID.ID, err)
+				}
+				_, err = c.InspectImage(t.Context(), "localhost/capcon/absent:v1")
+				wantKind(t, "absent image", err, engine.ErrNotFound)
+			},
+		},
+		"load again": {
+			contract: "LoadImage of what is there succeeds",
+			run: func(t *testing.T, c *fixture) {
+				wantNoError(t, "load", c.LoadImage(t.Context(), bytes.NewReader(saved(t, c.image))))
+			},
+		},
+		"registry not reachable": {
+			contract: "Registry not reachable: ErrUnavailable",
+			run: func(t *testing.T, c *fixture) {
+				err := c.PullImage(t.Context(), c.UnreachableImage(t), nil, nil)
+				wantKind(t, "pull", err, engine.ErrUnavailable)
+			},
+		},
+		"pull": {
+			contract:  "fetches an image and calls progress as it goes",
+			processes: true,
+			run:       pulls,
+		},
+		"pull by digest": {
+			contract:  "Digests are the registry digests it is known by",
+			processes: true,
+			run:       pullsByDigest,
+		},
+		"pull what is absent": {
+			contract:  "No such image: ErrNotFound",
+			processes: true,
+			run: func(t *testing.T, c *fixture) {
+				registry := c.registry(t, nil)
+				err := c.PullImage(t.Context(), registry.host+"/absent:v1", nil, nil)
+				wantKind(t, "pull", err, engine.ErrNotFound)
+			},
+		},
+		"pull a broken layer": {
+			contract:  "An error within the stream is an error of the call",
+			processes: true,
+			run:       reportsBrokenLayer,
+		},
+		"pull with credentials": {
+			contract:  "Credentials refused: ErrUnauthorized",
+			processes: true,
+			run:       pullsWithCredentials,
+		},
+	}
+}

@@ -1,0 +1,160 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// processChecks are about what a process sees of its container's spec.
+func processChecks() map[string]check {
+	checks := map[string]check{
+		"environment and host name": {
+			contract: "Hostname, Environment, User",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Hostname = "node-1"
+				spec.Environment = map[string]string{"KEY": "a value", "OTHER": "x=y"}
+				c.run(t, spec)
+				for args, want := range map[[2]string]string{
+					{"hostname"}: "node-1", {"env", "KEY"}: "a value", {"env", "OTHER"}: "x=y", {"id"}: "0:0",
+				} {
+					if got := c.tool(t, spec.Name, args[0], args[1]); got != want {
+						t.Errorf("%v: %q, want %q", args, got, want)
+					}
+				}
+			},
+		},
+		"command": {
+			contract: "Entrypoint and Command replace those of the image",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Entrypoint, spec.Command = []string{"/tool", "exit"}, []string{"9"}
+				c.run(t, spec)
+				c.eventuallyStatus(t, "a", engine.StatusExited)
+				if got := c.inspect(t, spec.Name).ExitCode; got != 9 {
+					t.Errorf("exit code %d, want 9", got)
+				}
+			},
+		},
+		"program absent": {
+			contract: "a program that the image does not have: the start says ErrInvalid, the container stays",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Entrypoint = []string{"/absent"}
+				c.create(t, spec)
+				err := c.StartContainer(t.Context(), spec.Name)
+				wantKind(t, "start", err, engine.ErrInvalid)
+				if found := c.inspect(t, spec.Name); found.Status == engine.StatusRunning {
+					t.Errorf("%s, want not running", describe(found))
+				}
+			},
+		},
+		"first process": {
+			contract: "the entrypoint is process 1, no init of the engine before it",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				if got := c.tool(t, c.named("a"), "pid1", "Name"); got != "tool" {
+					t.Errorf("process 1 is %q, want the image's entrypoint", got)
+				}
+			},
+		},
+		"capabilities": {
+			contract: "DropAllCapabilities leaves none but those of AddCapabilities; NoNewPrivileges",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Security = engine.Security{
+					DropAllCapabilities: true, AddCapabilities: []string{"NET_BIND_SERVICE"}, NoNewPrivileges: true,
+				}
+				c.run(t, spec)
+				// Bit 10 of the kernel's set.
+				if got := c.tool(t, spec.Name, "pid1", "CapBnd"); got != "0000000000000400" {
+					t.Errorf("bounding capabilities %s, want only NET_BIND_SERVICE", got)
+				}
+				if got := c.tool(t, spec.Name, "pid1", "NoNewPrivs"); got != "1" {
+					t.Errorf("no new privileges %s, want 1", got)
+				}
+			},
+		},
+		"unconfined": {
+			contract: "Unconfined turns seccomp off",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Security = engine.Security{Unconfined: true, PrivateCgroupNamespace: true}
+				c.run(t, spec)
+				if got := c.tool(t, spec.Name, "pid1", "Seccomp"); got != "0" {
+					t.Errorf("seccomp mode %s, want 0", got)
+				}
+			},
+		},
+		"privileged": {
+			contract: "Privileged gives what the host has",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Security = engine.Security{Privileged: true, PrivateCgroupNamespace: true}
+				c.run(t, spec)
+				c.wantStatus(t, "privileged", spec.Name, engine.StatusRunning)
+				t.Logf("bounding capabilities %s", c.tool(t, spec.Name, "pid1", "CapBnd"))
+			},
+		},
+		"bounds": {
+			contract: "OpenFiles is the soft and hard limit",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Resources = engine.Resources{OpenFiles: 4321, Pids: 100, MemoryBytes: 64 << 20}
+				c.run(t, spec)
+				if got := c.tool(t, spec.Name, "limit"); got != "4321 4321" {
+					t.Errorf("limits of open files %q, want 4321 twice", got)
+				}
+			},
+		},
+		"tmpfs may execute": {
+			contract: "MountTmpfs is mounted with exec allowed",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Mounts = []engine.Mount{{Type: engine.MountTmpfs, Target: "/memory"}}
+				c.run(t, spec)
+				if got := c.tool(t, spec.Name, "execfrom", "/memory"); got != "ran" {
+					t.Errorf("program on a tmpfs printed %q, want that it ran", got)
+				}
+			},
+		},
+		"read-only bind": {
+			contract: "ReadOnly",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Mounts = []engine.Mount{{
+					Type: engine.MountBind, Source: c.HostDirectory(t, "file", "x"), Target: "/host", ReadOnly: true,
+				}}
+				c.run(t, spec)
+				_, err := c.Exec(t.Context(), spec.Name, engine.Command{Args: []string{"/tool", "write", "/host/file", "y"}})
+				var exit *engine.ExitError
+				if !errors.As(err, &exit) {
+					t.Errorf("write to a read-only mount: %v, want a command that does not succeed", err)
+				}
+			},
+		},
+	}
+	for title, c := range checks {
+		c.processes = true
+		checks[title] = c
+	}
+	return checks
+}

@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// testRegistry is a registry on this host with one image in it.
+type testRegistry struct {
+	host, reference string
+	digest          v1.Hash
+	broken          atomic.Bool
+}
+
+// registry serves the image "pulled:v1", with a layer of random content, so
+// that no engine has it already. With credentials it asks for them.
+func (c *fixture) registry(t *testing.T, credentials *engine.Credentials) *testRegistry {
+	t.Helper()
+	if !c.LocalRegistry {
+		t.Skip("this engine reaches no registry on this host")
+	}
+	out := &testRegistry{}
+	server := httptest.NewServer(out.handler(credentials, registry.New(registry.Logger(log.New(io.Discard, "", 0)))))
+	t.Cleanup(server.Close)
+	out.host = strings.TrimPrefix(server.URL, "http://")
+	out.reference = out.host + "/pulled:v1"
+
+	layer, err := random.Layer(mebibyte, "application/vnd.docker.image.rootfs.diff.tar.gzip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := mutate.AppendLayers(c.image, layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference, err := name.ParseReference(out.reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	auth := authn.Anonymous
+	if credentials != nil {
+		auth = &authn.Basic{Username: credentials.Username, Password: credentials.Password}
+	}
+	if err := remote.Write(reference, img, remote.WithAuth(auth)); err != nil {
+		t.Fatalf("push the test image: %v", err)
+	}
+	if out.digest, err = img.Digest(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (r *testRegistry) handler(credentials *engine.Credentials, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if credentials != nil {
+			user, password, ok := request.BasicAuth()
+			if !ok || user != credentials.Username || password != credentials.Password {
+				w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnauthorized)
+				_, _ = io.WriteString(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`)
+				return
+			}
+		}
+		if r.broken.Load() && request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/blobs/") {
+			recorder := httptest.NewRecorder()
+			next.ServeHTTP(recorder, request)
+			content := recorder.Body.Bytes()
+			if len(content) > mebibyte {
+				content[mebibyte/2] ^= 0xff
+			}
+			w.WriteHeader(recorder.Code)
+			_, _ = w.Write(content)
+			return
+		}
+		next.ServeHTTP(w, request)
+	})
+}
+
+func pulls(t *testing.T, c *fixture) {
+	registry := c.registry(t, nil)
+	var last engine.PullProgress
+	calls := 0
+	err := c.PullImage(t.Context(), registry.reference, nil, func(progress engine.PullProgress) {
+		calls++
+		last = progress
+	})
+	if err != nil {
+		t.Fatalf("pull: %v", err)
+	}
+	t.Logf("%d calls of progress, the last %+v", calls, last)
+	if calls == 0 || last.LayersTotal != 2 || last.LayersDone != 2 || last.CurrentBytes != last.TotalBytes {
+		t.Errorf("last progress %+v of %d, want two layers of two done", last, calls)
+	}
+	if _, err := c.InspectImage(t.Context(), registry.reference); err != nil {
+		t.Errorf("after the pull: %v", err)
+	}
+	wantNoError(t, "pull again, without progress", c.PullImage(t.Context(), registry.reference, nil, nil))
+}
+
+func pullsByDigest(t *testing.T, c *fixture) {
+	registry := c.registry(t, nil)
+	reference := registry.host + "/pulled@" + registry.digest.String()
+	if err := c.PullImage(t.Context(), reference, nil, nil); err != nil {
+		t.Fatalf("pull: %v", err)
+	}
+	found, err := c.InspectImage(t.Context(), reference)
+	if err != nil {
+		t.Fatalf("after the pull: %v", err)
+	}
+	if len(found.Digests) != 1 || found.Digests[0] != reference {
+		t.Errorf("digests %v, want %s", found.Digests, reference)
+	}
+}
+
+func reportsBrokenLayer(t *testing.T, c *fixture) {
+	registry := c.registry(t, nil)
+	registry.broken.Store(true)
+	err := c.PullImage(t.Context(), registry.reference, nil, nil)
+	t.Logf("the error: %v", err)
+	if err == nil {
+		t.Error("pull of a broken layer: success, want the error of the stream")
+	}
+	_, err = c.InspectImage(t.Context(), registry.reference)
+	wantKind(t, "inspect what could not be pulled", err, engine.ErrNotFound)
+}
+
+func pullsWithCredentials(t *testing.T, c *fixture) {
+	right := &engine.Credentials{Username: "user", Password: "right-password"}
+	registry := c.registry(t, right)
+	ctx := t.Context()
+	wrong := &engine.Credentials{Username: "user", Password: "wrong-password"}
+	err := c.PullImage(ctx, registry.reference, wrong, nil)
+	wantKind(t, "wrong password", err, engine.ErrUnauthorized)
+	if err != nil && strings.Contains(err.Error(), wrong.Password) {
+		t.Errorf("the error tells the password: %v", err)
+	}
+	err = c.PullImage(ctx, registry.reference, nil, nil)
+	t.Logf("without credentials: %v", err)
+	if err == nil {
+		t.Error("pull without credentials: success, want an error")
+	}
+	wantNoError(t, "right password", c.PullImage(ctx, registry.reference, right, nil))
+}
+
+// FreeLocalPort finds a TCP port of 127.0.0.1 that nobody listens on now.
+func FreeLocalPort(t *testing.T) uint16 {
+	t.Helper()
+	listener := listen(t)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return portOf(t, listener)
+}
+
+// OccupyLocalPort listens on a TCP port of 127.0.0.1 until the test ends.
+func OccupyLocalPort(t *testing.T) uint16 {
+	t.Helper()
+	listener := listen(t)
+	t.Cleanup(func() { _ = listener.Close() })
+	return portOf(t, listener)
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+func portOf(t *testing.T, listener net.Listener) uint16 {
+	t.Helper()
+	address, ok := listener.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("listening on %s, want TCP", listener.Addr())
+	}
+	return uint16(address.Port)
+}

@@ -1,0 +1,356 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Harness is what the suite needs to know of an engine and cannot ask it.
+type Harness struct {
+	// Connect returns a connection to the engine. Each stands for a process.
+	Connect func(t *testing.T) engine.Engine
+	// Prepare, if set, is called with each new connection once the image is
+	// there; simulated uses it to script the commands.
+	Prepare func(t *testing.T)
+	// Processes: the engine runs real ones.
+	Processes bool
+	// RestartEngine stops and starts the engine; nil leaves its cases out.
+	RestartEngine func(t *testing.T)
+	// Interrupt breaks the connections of the engine returned by Connect, so
+	// that they are made anew.
+	Interrupt func(t *testing.T)
+	// OccupyPort lets a process of the engine's host listen on a TCP port of
+	// 127.0.0.1 until the test ends.
+	OccupyPort func(t *testing.T) uint16
+	// FreePort returns a TCP port of the engine's host that nobody uses.
+	FreePort func(t *testing.T) uint16
+	// HostDirectory returns a path of the engine's host with one file in it.
+	HostDirectory func(t *testing.T, file, content string) string
+	// MissingHostPath returns a path that the engine's host does not have.
+	MissingHostPath func(t *testing.T) string
+	// VolumesOf names the volumes that a container has, anonymous included.
+	VolumesOf func(t *testing.T, container string) []string
+	// UnreachableImage names an image whose registry cannot be reached.
+	UnreachableImage func(t *testing.T) string
+	// LocalRegistry: the engine reaches a registry on this host's 127.0.0.1.
+	LocalRegistry bool
+}
+
+// check is one case of the suite.
+type check struct {
+	// contract is the sentence that the case proves.
+	contract string
+	// processes, restart: what the case needs of the harness.
+	processes, restart bool
+	// alone: the case disturbs others that run at the same time.
+	alone bool
+	run   func(t *testing.T, c *fixture)
+}
+
+// fixture is what a case works with.
+type fixture struct {
+	engine.Engine
+	Harness
+	// name is unique to the case; everything it makes begins with it.
+	name  string
+	image v1.Image
+}
+
+// Conformance proves that an engine keeps the contract of package engine.
+func Conformance(t *testing.T, harness Harness) {
+	t.Helper()
+	runChecks(t, harness, func(check) bool { return true })
+}
+
+// RestartConformance proves only what is about a restart of the engine, for an
+// engine that is better not shared with the rest.
+func RestartConformance(t *testing.T, harness Harness) {
+	t.Helper()
+	runChecks(t, harness, func(c check) bool { return c.restart })
+}
+
+func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
+	t.Helper()
+	connection := harness.Connect(t)
+	info, err := connection.Info(t.Context())
+	if err != nil {
+		t.Fatalf("the engine under test: %v", err)
+	}
+	t.Logf("engine %s %s, API %s, at %s", info.Name, info.Version, info.APIVersion, info.Endpoint)
+	img := buildImage(t, info.Architecture)
+	if err := connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))); err != nil {
+		t.Fatalf("load the test image: %v", err)
+	}
+	if harness.Prepare != nil {
+		harness.Prepare(t)
+	}
+	run := strings.ToLower(rand.Text()[:6])
+	for group, checks := range map[string]map[string]check{
+		"containers": containerChecks(), "lifecycle": lifecycleChecks(), "ports": portChecks(), "addresses": addressChecks(),
+		"archives": archiveChecks(), "exec": execChecks(), "networks": networkChecks(), "attachments": attachmentChecks(),
+		"volumes": volumeChecks(), "images": imageChecks(), "events": eventChecks(), "processes": processChecks(),
+		"restart": restartChecks(),
+	} {
+		for title, c := range checks {
+			if !wanted(c) {
+				continue
+			}
+			t.Run(group+"/"+title, func(t *testing.T) {
+				switch {
+				case c.processes && !harness.Processes:
+					t.Skip("this engine runs no processes")
+				case c.restart && harness.RestartEngine == nil:
+					t.Skip("this harness cannot restart the engine")
+				}
+				if !c.restart && !c.alone {
+					t.Parallel()
+				}
+				c.run(t, &fixture{
+					Engine: connection, Harness: harness, image: img,
+					name: "enginetest-" + run + "-" + strings.ToLower(rand.Text()[:8]),
+				})
+			})
+		}
+	}
+}
+
+// spec is a container's that runs the image's init.
+func (c *fixture) spec(suffix string) engine.Spec {
+	return engine.Spec{
+		Name: c.named(suffix), Image: imageName, Labels: map[string]string{"enginetest": c.name},
+	}
+}
+
+func (c *fixture) named(suffix string) string { return c.name + "-" + suffix }
+
+// forget removes a container when the test ends.
+func (c *fixture) forget(t *testing.T, name string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.RemoveContainer(background(t), name); err != nil {
+			t.Errorf("tidy up: %v", err)
+		}
+	})
+}
+
+func (c *fixture) create(t *testing.T, spec engine.Spec) string {
+	t.Helper()
+	c.forget(t, spec.Name)
+	id, err := c.CreateContainer(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	return id
+}
+
+func (c *fixture) start(t *testing.T, name string) {
+	t.Helper()
+	if err := c.StartContainer(t.Context(), name); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+}
+
+func (c *fixture) run(t *testing.T, spec engine.Spec) string {
+	t.Helper()
+	id := c.create(t, spec)
+	c.start(t, spec.Name)
+	return id
+}
+
+func (c *fixture) stop(t *testing.T, name string) {
+	t.Helper()
+	if err := c.StopContainer(t.Context(), name, 10*time.Second); err != nil {
+		t.Fatalf("stop: %v", err)
+	}
+}
+
+func (c *fixture) inspect(t *testing.T, name string) engine.Container {
+	t.Helper()
+	found, err := c.InspectContainer(t.Context(), name)
+	if err != nil {
+		t.Fatalf("inspect: %v", err)
+	}
+	return found
+}
+
+// network creates one with a subnet that the engine chooses.
+func (c *fixture) network(t *testing.T, suffix string, subnets ...netip.Prefix) engine.Network {
+	t.Helper()
+	c.forgetNetwork(t, c.named(suffix))
+	created, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
+		Name: c.named(suffix), Labels: map[string]string{"enginetest": c.name}, Subnets: subnets,
+	})
+	if err != nil {
+		t.Fatalf("create network: %v", err)
+	}
+	return created
+}
+
+func (c *fixture) forgetNetwork(t *testing.T, name string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.RemoveNetwork(background(t), name); err != nil {
+			t.Errorf("tidy up: %v", err)
+		}
+	})
+}
+
+func (c *fixture) forgetVolume(t *testing.T, name string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.RemoveVolume(background(t), name); err != nil {
+			t.Errorf("tidy up: %v", err)
+		}
+	})
+}
+
+// tool runs a command of the image's program and returns its output.
+func (c *fixture) tool(t *testing.T, container string, args ...string) string {
+	t.Helper()
+	output, err := c.Exec(t.Context(), container, engine.Command{Args: append([]string{"/tool"}, args...)})
+	if err != nil {
+		t.Fatalf("run %v: %v, stderr %q", args, err, output.Stderr)
+	}
+	return string(output.Stdout)
+}
+
+func (c *fixture) upload(t *testing.T, container string, files ...tarFile) {
+	t.Helper()
+	if err := c.Upload(t.Context(), container, bytes.NewReader(makeTar(t, files...))); err != nil {
+		t.Fatalf("upload: %v", err)
+	}
+}
+
+func (c *fixture) download(t *testing.T, container, path string) map[string]tarFile {
+	t.Helper()
+	stream, err := c.Download(t.Context(), container, path)
+	if err != nil {
+		t.Fatalf("download: %v", err)
+	}
+	return untar(t, stream)
+}
+
+// wantKind fails unless err is of the kind.
+func wantKind(t *testing.T, what string, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%s: error %v, want one that is %q", what, err, kind)
+	}
+}
+
+// wantTaken fails unless err says that the resource is taken, and which.
+func wantTaken(t *testing.T, what string, err error, resource engine.Resource, value string) {
+	t.Helper()
+	var conflict *engine.ConflictError
+	if !errors.As(err, &conflict) || conflict.Resource != resource {
+		t.Errorf("%s: error %v, want a conflict of the %s", what, err, resource)
+		return
+	}
+	if value != "" && conflict.Value != value {
+		t.Errorf("%s: conflict about %q, want %q", what, conflict.Value, value)
+	}
+}
+
+func wantNoError(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v, want success", what, err)
+	}
+}
+
+func (c *fixture) wantStatus(t *testing.T, what, name string, want engine.Status) engine.Container {
+	t.Helper()
+	found := c.inspect(t, name)
+	if found.Status != want {
+		t.Errorf("%s: status %q, want %q", what, found.Status, want)
+	}
+	return found
+}
+
+const (
+	// patience bounds waiting for what an engine does by itself.
+	patience = 30 * time.Second
+	pollTime = 20 * time.Millisecond
+)
+
+// eventually waits until the condition holds; it says what is missing.
+func eventually(t *testing.T, condition func() (missing string)) {
+	t.Helper()
+	ticker := time.NewTicker(pollTime)
+	defer ticker.Stop()
+	deadline := time.After(patience)
+	for {
+		missing := condition()
+		if missing == "" {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("after %s: %s", patience, missing)
+		}
+	}
+}
+
+// failingReader ends with an error of its own.
+type failingReader struct {
+	reader io.Reader
+	err    error
+}
+
+func (r *failingReader) Read(p []byte) (int, error) {
+	n, err := r.reader.Read(p)
+	if err == io.EOF {
+		err = r.err
+	}
+	return n, err
+}
+
+// address returns the n-th address of a subnet.
+func address(subnet engine.Subnet, n int) netip.Addr {
+	out := subnet.Prefix.Addr()
+	for range n {
+		out = out.Next()
+	}
+	return out
+}
+
+func firstSubnet(t *testing.T, network engine.Network) engine.Subnet {
+	t.Helper()
+	if len(network.Subnets) == 0 {
+		t.Fatalf("network %q has no subnet", network.Name)
+	}
+	return network.Subnets[0]
+}
+
+func describe(container engine.Container) string {
+	return fmt.Sprintf("%s %s, error %q, networks %v, ports %v", container.Name, container.Status,
+		container.Error, container.Networks, container.Ports)
+}

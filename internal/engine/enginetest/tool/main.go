@@ -1,0 +1,221 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Tool is everything inside the conformance suite's image: the process that
+// containers run, and the commands that the suite runs in them. The image has
+// no shell.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fatal("usage: tool COMMAND [ARGUMENT...]")
+	}
+	commands := map[string]func([]string) error{
+		"init": initialize, "print": printText, "exit": exit, "cat": cat, "big": big,
+		"read": read, "write": write, "stat": stat, "kill": kill, "hang": hang,
+		"id": id, "env": env, "hostname": hostname, "limit": limit, "execfrom": execFrom, "pid1": pid1,
+	}
+	command, ok := commands[os.Args[1]]
+	if !ok {
+		fatal("no command " + os.Args[1])
+	}
+	if err := command(os.Args[2:]); err != nil {
+		fatal(err.Error())
+	}
+}
+
+func fatal(text string) {
+	fmt.Fprintln(os.Stderr, text)
+	os.Exit(1)
+}
+
+// initialize lives until SIGTERM ends it with 0 or SIGUSR1 with 7. SIGHUP it
+// survives.
+func initialize([]string) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
+	for s := range signals {
+		switch s {
+		case syscall.SIGTERM:
+			os.Exit(0)
+		case syscall.SIGUSR1:
+			os.Exit(7)
+		}
+	}
+	return nil
+}
+
+// printText prints its first argument to stdout and its second to stderr.
+func printText(args []string) error {
+	fmt.Fprint(os.Stdout, args[0])
+	if len(args) > 1 {
+		fmt.Fprint(os.Stderr, args[1])
+	}
+	return nil
+}
+
+func exit(args []string) error {
+	code, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	os.Exit(code)
+	return nil
+}
+
+func cat([]string) error {
+	_, err := io.Copy(os.Stdout, os.Stdin)
+	return err
+}
+
+// big prints that many bytes "o" to stdout and as many "e" to stderr, in turn.
+func big(args []string) error {
+	size, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	const chunk = 4096
+	for written := 0; written < size; written += chunk {
+		length := min(chunk, size-written)
+		if _, err := os.Stdout.Write(bytes.Repeat([]byte("o"), length)); err != nil {
+			return err
+		}
+		if _, err := os.Stderr.Write(bytes.Repeat([]byte("e"), length)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func read(args []string) error {
+	content, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(content)
+	return err
+}
+
+func write(args []string) error { return os.WriteFile(args[0], []byte(args[1]), 0o644) }
+
+// stat prints permissions in octal, owner, group and, of a link, its target.
+func stat(args []string) error {
+	info, err := os.Lstat(args[0])
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("no owner of %s", args[0])
+	}
+	if info.Mode()&os.ModeSymlink != 0 {
+		target, err := os.Readlink(args[0])
+		if err != nil {
+			return err
+		}
+		fmt.Printf("link %d:%d %s", owner.Uid, owner.Gid, target)
+		return nil
+	}
+	kind := "file"
+	if info.IsDir() {
+		kind = "directory"
+	}
+	fmt.Printf("%s %d:%d %04o", kind, owner.Uid, owner.Gid, info.Mode().Perm())
+	return nil
+}
+
+func kill(args []string) error {
+	signals := map[string]syscall.Signal{"HUP": syscall.SIGHUP, "TERM": syscall.SIGTERM, "USR1": syscall.SIGUSR1}
+	pid, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, signals[args[0]])
+}
+
+func hang([]string) error { select {} }
+
+func id([]string) error {
+	fmt.Printf("%d:%d", os.Getuid(), os.Getgid())
+	return nil
+}
+
+func env(args []string) error {
+	fmt.Print(os.Getenv(args[0]))
+	return nil
+}
+
+func hostname([]string) error {
+	name, err := os.Hostname()
+	fmt.Print(name)
+	return err
+}
+
+// limit prints the soft and hard limit of open files. It asks the kernel about
+// process 1, because Go raises the soft one of its own process.
+func limit([]string) error {
+	content, err := os.ReadFile("/proc/1/limits")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(content)) {
+		if rest, ok := strings.CutPrefix(line, "Max open files"); ok {
+			fmt.Print(strings.Join(strings.Fields(rest)[:2], " "))
+		}
+	}
+	return nil
+}
+
+// pid1 prints a field of the status of process 1.
+func pid1(args []string) error {
+	content, err := os.ReadFile("/proc/1/status")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(content)) {
+		if rest, ok := strings.CutPrefix(line, args[0]+":"); ok {
+			fmt.Print(strings.TrimSpace(rest))
+		}
+	}
+	return nil
+}
+
+// execFrom copies this program into a directory and runs it from there.
+func execFrom(args []string) error {
+	program, err := os.ReadFile("/tool")
+	if err != nil {
+		return err
+	}
+	copied := args[0] + "/tool"
+	if err := os.WriteFile(copied, program, 0o755); err != nil {
+		return err
+	}
+	output, err := exec.Command(copied, "print", "ran").CombinedOutput()
+	fmt.Print(string(output))
+	return err
+}

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func volumeChecks() map[string]check {
+	return map[string]check{
+		"create, remove": {
+			contract: "create succeeds if one of the name exists, its labels left; remove succeeds if absent",
+			run:      createsAndRemovesVolume,
+		},
+		"anonymous": {
+			contract: "RemoveContainer removes anonymous volumes; named volumes stay",
+			run:      removesAnonymousVolumes,
+		},
+		"in use": {
+			contract: "In use: ErrConflict, also by a container that does not run",
+			run: func(t *testing.T, c *fixture) {
+				c.forgetVolume(t, c.named("vol"))
+				spec := c.spec("a")
+				spec.Mounts = []engine.Mount{{Type: engine.MountVolume, Source: c.named("vol"), Target: "/mnt"}}
+				c.create(t, spec)
+				wantKind(t, "used by a container that never ran", c.RemoveVolume(t.Context(), c.named("vol")), engine.ErrConflict)
+				c.start(t, spec.Name)
+				wantKind(t, "used by a running container", c.RemoveVolume(t.Context(), c.named("vol")), engine.ErrConflict)
+			},
+		},
+		"image content": {
+			contract: "A new volume starts with the image's content at the target; one with content keeps it",
+			run:      copiesImageContent,
+		},
+		"tmpfs": {
+			contract: "MountTmpfs is memory, empty at each start",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Mounts = []engine.Mount{{Type: engine.MountTmpfs, Target: "/memory"}}
+				c.run(t, spec)
+				c.tool(t, spec.Name, "write", "/memory/file", "content")
+				c.stop(t, spec.Name)
+				c.start(t, spec.Name)
+				_, err := c.Exec(t.Context(), spec.Name, engine.Command{Args: []string{"/tool", "read", "/memory/file"}})
+				if err == nil {
+					t.Error("a file in a tmpfs outlived a stop")
+				}
+			},
+		},
+		"bind": {
+			contract: "MountBind makes a path of the engine's host visible",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Mounts = []engine.Mount{{
+					Type: engine.MountBind, Source: c.HostDirectory(t, "file", "of the host"), Target: "/host", ReadOnly: true,
+				}}
+				c.run(t, spec)
+				if got := c.tool(t, spec.Name, "read", "/host/file"); got != "of the host" {
+					t.Errorf("read %q, want what the host has", got)
+				}
+			},
+		},
+	}
+}
+
+func createsAndRemovesVolume(t *testing.T, c *fixture) {
+	ctx, name := t.Context(), c.named("vol")
+	c.forgetVolume(t, name)
+	_, err := c.InspectVolume(ctx, name)
+	wantKind(t, "inspect what is absent", err, engine.ErrNotFound)
+	wantNoError(t, "create", c.CreateVolume(ctx, name, map[string]string{"first": "yes"}))
+	wantNoError(t, "create again", c.CreateVolume(ctx, name, map[string]string{"second": "yes"}))
+	found, err := c.InspectVolume(ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Name != name || found.Labels["first"] != "yes" || found.Labels["second"] != "" {
+		t.Errorf("volume %+v, want its name and the labels it was created with first", found)
+	}
+	wantNoError(t, "remove", c.RemoveVolume(ctx, name))
+	wantNoError(t, "remove again", c.RemoveVolume(ctx, name))
+}
+
+func removesAnonymousVolumes(t *testing.T, c *fixture) {
+	ctx := t.Context()
+	c.forgetVolume(t, c.named("vol"))
+	spec := c.spec("a")
+	spec.Mounts = []engine.Mount{
+		{Type: engine.MountVolume, Target: "/anonymous"},
+		{Type: engine.MountVolume, Source: c.named("vol"), Target: "/named"},
+	}
+	c.run(t, spec)
+	volumes := c.VolumesOf(t, spec.Name)
+	if len(volumes) != 2 || !slices.Contains(volumes, c.named("vol")) {
+		t.Fatalf("volumes %v, want an anonymous one and %s", volumes, c.named("vol"))
+	}
+	wantNoError(t, "remove", c.RemoveContainer(ctx, spec.Name))
+	for _, volume := range volumes {
+		_, err := c.InspectVolume(ctx, volume)
+		if volume == c.named("vol") {
+			wantNoError(t, "the named volume", err)
+		} else {
+			wantKind(t, "the anonymous volume", err, engine.ErrNotFound)
+		}
+	}
+}
+
+func copiesImageContent(t *testing.T, c *fixture) {
+	c.forgetVolume(t, c.named("vol"))
+	spec := c.spec("first")
+	spec.Mounts = []engine.Mount{{Type: engine.MountVolume, Source: c.named("vol"), Target: "/data"}}
+	c.run(t, spec)
+	if got := c.tool(t, spec.Name, "read", seedFile); got != seedContent {
+		t.Errorf("new volume: %q, want the image's content", got)
+	}
+	c.tool(t, spec.Name, "write", seedFile, "changed")
+	wantNoError(t, "remove", c.RemoveContainer(t.Context(), spec.Name))
+
+	spec.Name = c.named("second")
+	c.run(t, spec)
+	if got := c.tool(t, spec.Name, "read", seedFile); got != "changed" {
+		t.Errorf("volume with content: %q, want what the first container wrote", got)
+	}
+}
