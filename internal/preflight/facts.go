@@ -17,9 +17,6 @@ limitations under the License.
 package preflight
 
 import (
-	"context"
-	"errors"
-
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -54,12 +51,4 @@ type Host struct {
 	// PrivilegedError is why a privileged container did not start, if so;
 	// all else is unknown then.
 	PrivilegedError error
-}
-
-// Probe creates a privileged container of the image with that name and
-// labels, looks at the host from inside, and removes it. The image needs a
-// POSIX shell. Image absent: ErrNotFound. A container that is refused is a
-// fact, see Host.PrivilegedError, and no error.
-func Probe(ctx context.Context, containers engine.Containers, name, image string, labels map[string]string) (Host, error) {
-	return Host{}, errors.ErrUnsupported
 }
