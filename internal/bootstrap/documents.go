@@ -111,13 +111,8 @@ func (d document) get(key string) *yaml.Node {
 	return value
 }
 
-// write writes the document: from its nodes when it was changed, else as it was.
-func (d document) write(out *bytes.Buffer, changed bool) error {
-	out.WriteString(d.marker)
-	if !changed {
-		out.WriteString(d.text)
-		return nil
-	}
+// encode writes the document from its nodes.
+func (d document) encode(out *bytes.Buffer) error {
 	encoder := yaml.NewEncoder(out)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(d.node); err != nil {

@@ -86,7 +86,7 @@ func FuzzRedact(f *testing.F) {
 
 func FuzzReadRecord(f *testing.F) {
 	f.Add([]byte("not a tar"))
-	f.Add(bytes.Repeat([]byte{0}, 1024))
+	f.Add(make([]byte, 1024))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		result, err := ReadRecord(bytes.NewReader(data))
 		if err != nil && result.State != NotStarted {

@@ -75,7 +75,11 @@ func AdaptKubeadm(doc []byte, a Adaptation) ([]byte, error) {
 	if err != nil || !documents.any(isRegistration) {
 		return doc, err
 	}
-	return documents.adapt(a, !documents.any(isKubeProxy))
+	adapted, err := documents.adapt(a)
+	if err != nil || documents.any(isKubeProxy) {
+		return adapted, err
+	}
+	return documents.addKubeProxy(adapted, a), nil
 }
 
 // Adapt returns a copy of the configuration in which AdaptKubeadm was applied to every file that holds kubeadm's
@@ -94,9 +98,14 @@ func (c Config) Adapt(a Adaptation) (Config, error) {
 		if !documents.any(isRegistration) && !documents.any(isKubeProxy) {
 			continue
 		}
-		if c.Files[i].Content, err = documents.adapt(a, !bringsKubeProxy); err != nil {
+		adapted, err := documents.adapt(a)
+		if err != nil {
 			return Config{}, err
 		}
+		if !bringsKubeProxy {
+			adapted = documents.addKubeProxy(adapted, a)
+		}
+		c.Files[i].Content = adapted
 	}
 	return c, nil
 }
@@ -137,7 +146,7 @@ func (d documents) any(matches func(document) bool) bool {
 }
 
 // adapt returns the text with adapted documents; those that need nothing stay byte for byte.
-func (d documents) adapt(a Adaptation, addKubeProxy bool) ([]byte, error) {
+func (d documents) adapt(a Adaptation) ([]byte, error) {
 	var out bytes.Buffer
 	for _, document := range d {
 		changed := false
@@ -147,21 +156,33 @@ func (d documents) adapt(a Adaptation, addKubeProxy bool) ([]byte, error) {
 		case isKubeProxy(document):
 			changed = document.conntrack(a.KubeProxyConntrack)
 		}
-		if err := document.write(&out, changed); err != nil {
+		out.WriteString(document.marker)
+		if !changed {
+			out.WriteString(document.text)
+			continue
+		}
+		if err := document.encode(&out); err != nil {
 			return nil, err
 		}
 	}
-	isInit := func(document document) bool { return document.is(kubeadmGroup, kindInit) }
-	if addKubeProxy && len(a.KubeProxyConntrack) > 0 && d.any(isInit) {
-		if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
-			out.WriteByte('\n')
-		}
-		out.WriteString("---\napiVersion: " + kubeProxyGroup + "v1alpha1\nkind: " + kindKubeProxy + "\nconntrack:\n")
-		for _, key := range slices.Sorted(maps.Keys(a.KubeProxyConntrack)) {
-			out.WriteString("  " + key + ": " + a.KubeProxyConntrack[key] + "\n")
-		}
-	}
 	return out.Bytes(), nil
+}
+
+// addKubeProxy returns text, the documents' own, with a KubeProxyConfiguration at its end if it is a kubeadm init's.
+func (d documents) addKubeProxy(text []byte, a Adaptation) []byte {
+	isInit := func(document document) bool { return document.is(kubeadmGroup, kindInit) }
+	if len(a.KubeProxyConntrack) == 0 || !d.any(isInit) {
+		return text
+	}
+	out := bytes.NewBuffer(text)
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		out.WriteByte('\n')
+	}
+	out.WriteString("---\napiVersion: " + kubeProxyGroup + "v1alpha1\nkind: " + kindKubeProxy + "\nconntrack:\n")
+	for _, key := range slices.Sorted(maps.Keys(a.KubeProxyConntrack)) {
+		out.WriteString("  " + key + ": " + a.KubeProxyConntrack[key] + "\n")
+	}
+	return out.Bytes()
 }
 
 func isRegistration(d document) bool {

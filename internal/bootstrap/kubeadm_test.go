@@ -17,6 +17,7 @@ limitations under the License.
 package bootstrap
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -153,7 +154,7 @@ func TestAdaptBroken(t *testing.T) {
 	}
 	// kubeadm says better what is wrong here.
 	odd := []byte(initDocument + "nodeRegistration: text\n")
-	if got, err := AdaptKubeadm(odd, Adaptation{IgnorePreflightErrors: []string{"Swap"}}); err != nil || string(got) != string(odd) {
+	if got, err := AdaptKubeadm(odd, Adaptation{IgnorePreflightErrors: []string{"Swap"}}); err != nil || !bytes.Equal(got, odd) {
 		t.Errorf("a registration that is none stays: %q %v", got, err)
 	}
 }

@@ -82,20 +82,25 @@ func (c Config) kubeletExtraArgs() []argument {
 		if !isRegistration(document) || registration == nil {
 			continue
 		}
-		extra := lookup(registration, "kubeletExtraArgs")
-		switch {
-		case extra == nil:
-		case extra.Kind == yaml.MappingNode:
-			for i := 0; i+1 < len(extra.Content); i += 2 {
-				arguments = append(arguments, argument{extra.Content[i].Value, deref(extra.Content[i+1]).Value})
-			}
-		case extra.Kind == yaml.SequenceNode:
-			for _, item := range extra.Content {
-				name, value := lookup(deref(item), "name"), lookup(deref(item), "value")
-				if name != nil && value != nil {
-					arguments = append(arguments, argument{name.Value, value.Value})
-				}
-			}
+		if extra := lookup(registration, "kubeletExtraArgs"); extra != nil {
+			arguments = append(arguments, readArguments(extra)...)
+		}
+	}
+	return arguments
+}
+
+func readArguments(extra *yaml.Node) []argument {
+	var arguments []argument
+	if extra.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(extra.Content); i += 2 {
+			arguments = append(arguments, argument{extra.Content[i].Value, deref(extra.Content[i+1]).Value})
+		}
+		return arguments
+	}
+	for _, item := range extra.Content {
+		name, value := lookup(deref(item), "name"), lookup(deref(item), "value")
+		if name != nil && value != nil {
+			arguments = append(arguments, argument{name.Value, value.Value})
 		}
 	}
 	return arguments

@@ -18,6 +18,7 @@ package bootstrap
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,6 +29,8 @@ const (
 	// messageLines is how many lines of a log a message repeats.
 	messageLines = 10
 )
+
+var escapeSequence = regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`)
 
 // Message says in at most 1 KiB how the bootstrap stands: the step, the exit code and the last lines of the log, with
 // the secrets (see [Config.Secrets]) and everything that looks like one removed.
@@ -44,9 +47,9 @@ func (r Result) Message(secrets ...string) string {
 		if r.ExitCode >= 0 {
 			code = fmt.Sprintf("exit code %d", r.ExitCode)
 		}
-		return withLog(fmt.Sprintf("Bootstrap failed at %s with %s", r.stepOrStart(), code), r.LogTail, secrets)
+		return withLog(fmt.Sprintf("Bootstrap failed at %s with %s", r.stepOrStart(), code), r.stepLog(), secrets)
 	case Interrupted:
-		return withLog(fmt.Sprintf("The node stopped while it bootstrapped, at %s", r.stepOrStart()), r.LogTail, secrets)
+		return withLog(fmt.Sprintf("The node stopped while it bootstrapped, at %s", r.stepOrStart()), r.stepLog(), secrets)
 	default:
 		return "The state of the bootstrap is unknown"
 	}
@@ -65,6 +68,17 @@ func (r Result) stepOrStart() string {
 		return "its start"
 	}
 	return r.Step
+}
+
+// stepLog returns what the last step printed, without the escape sequences that colour it. They go before redaction:
+// they may stand in the middle of a secret.
+func (r Result) stepLog() string {
+	log := escapeSequence.ReplaceAllString(r.LogTail, "")
+	mark := "bootstrap: " + r.Step
+	if i := strings.LastIndex("\n"+log+"\n", "\n"+mark+"\n"); i >= 0 {
+		return strings.TrimPrefix(log[i:], mark)
+	}
+	return log
 }
 
 // withLog appends the end of a log that is left after redaction and fits. The whole log is redacted first: a secret

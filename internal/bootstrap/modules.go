@@ -44,22 +44,22 @@ func (p *parser) commands(module entry) ([]Command, error) {
 	return commands, nil
 }
 
-func (p *parser) command(item *yaml.Node, path string) (Command, error) {
+func (p *parser) command(item *yaml.Node, name string) (Command, error) {
 	switch {
 	case isNull(item):
 		return Command{}, nil
 	case item.Kind == yaml.ScalarNode:
 		if tag := item.ShortTag(); tag != "!!str" {
-			return Command{}, p.invalid(item, "%s is neither a string nor a list", path)
+			return Command{}, p.invalid(item, "%s is neither a string nor a list", name)
 		}
-		shell, err := p.text(item, path)
+		shell, err := p.text(item, name)
 		return Command{Shell: shell}, err
 	case item.Kind != yaml.SequenceNode:
-		return Command{}, p.invalid(item, "%s is neither a string nor a list", path)
+		return Command{}, p.invalid(item, "%s is neither a string nor a list", name)
 	}
 	var args []string
 	for _, node := range item.Content {
-		arg, err := p.text(node, path)
+		arg, err := p.text(node, name)
 		if err != nil {
 			return Command{}, err
 		}

@@ -74,7 +74,7 @@ const (
 	maxRecordFile    = 64 << 10
 )
 
-var stepName = regexp.MustCompile(`^[a-z_]{1,32}\[[0-9]{1,6}\]$`)
+var stepName = regexp.MustCompile(`^[a-z_]{1,32}\[\d{1,6}\]$`)
 
 // ReadRecord reads the tar of [RecordPath] as an engine's archive download gives it. A nil reader, an empty tar and a
 // record without a state are not an error: the bootstrap has not started. A download that raced with the script or was

@@ -165,9 +165,13 @@ func TestMessage(t *testing.T) {
 		"done": {reason: "the end", result: Result{State: Done, Step: "runcmd[2]"}, want: "The node bootstrapped"},
 		"failed": {
 			reason:  "step, code, last lines, no secret and no escape sequence",
-			result:  Result{State: Failed, Step: "runcmd[2]", ExitCode: 1, LogTail: "\n  one\t1\x1b[31m\n\nhunter22 and abcdef.0123456789abcdef\n"},
+			result:  Result{State: Failed, Step: "runcmd[2]", ExitCode: 1, LogTail: "bootstrap: runcmd[1]\nnot mine\nbootstrap: runcmd[2]\n  one\t1\x1b[0;31m\x07\n\nhun\x1b[0mter22 and abcdef.0123456789abcdef\n"},
 			secrets: []string{"hunter22"},
-			want:    "Bootstrap failed at runcmd[2] with exit code 1; its last lines: one 1[31m\n[redacted] and [redacted]",
+			want:    "Bootstrap failed at runcmd[2] with exit code 1; its last lines: one 1\n[redacted] and [redacted]",
+		},
+		"silent": {
+			reason: "a step that printed nothing", result: Result{State: Failed, Step: "runcmd[2]", ExitCode: 2, LogTail: "x\nbootstrap: runcmd[2]"},
+			want: "Bootstrap failed at runcmd[2] with exit code 2",
 		},
 		"unknown code": {
 			reason: "a record without a code", result: Result{State: Failed, ExitCode: -1}, want: "Bootstrap failed at its start with an unknown exit code",

@@ -158,6 +158,8 @@ func TestScriptKubeletFlags(t *testing.T) {
 		id     = "--provider-id=container:///m"
 		label  = "--node-labels=topology.kubernetes.io/zone=a"
 		cgroup = "--fail-cgroupv1=false"
+
+		vmodule = "KUBELET_EXTRA_ARGS=--vmodule=x=2"
 	)
 	all := []string{id, label, cgroup}
 	cases := map[string]struct {
@@ -208,8 +210,8 @@ func TestScriptKubeletFlags(t *testing.T) {
 		},
 		"longer flag": {
 			reason: "a flag that begins alike is another", flags: []string{"--v=1"},
-			before: "KUBELET_EXTRA_ARGS=--vmodule=x=2\n",
-			want:   "KUBELET_EXTRA_ARGS=--vmodule=x=2\nKUBELET_EXTRA_ARGS=--vmodule=x=2 --v=1\n",
+			before: vmodule + "\n",
+			want:   vmodule + "\n" + vmodule + " --v=1\n",
 		},
 		"user's zone": {
 			reason: "of a flag with pairs the user's pair wins", flags: []string{label}, noChange: true,

@@ -72,9 +72,9 @@ func (p *planner) line(step, value string) string {
 	return value + "\n"
 }
 
-// check notes an error about a step. The value itself is not quoted: it may be the user's.
-func (p *planner) check(ok bool, step, problem string) {
-	if p.err == nil && !ok {
+// refuse notes an error about a step. The value itself is not quoted: it may be the user's.
+func (p *planner) refuse(step, problem string) {
+	if p.err == nil {
 		p.err = fmt.Errorf("%s: %s", step, problem)
 	}
 }
@@ -85,7 +85,9 @@ func (p *planner) putFiles(list string, files []File, wanted func(File) bool) {
 			continue
 		}
 		name := fmt.Sprintf("%s[%d]", list, i)
-		p.check(strings.HasPrefix(file.Path, "/") && !strings.HasSuffix(file.Path, "/"), name, "path names no file")
+		if !strings.HasPrefix(file.Path, "/") || strings.HasSuffix(file.Path, "/") {
+			p.refuse(name, "path names no file")
+		}
 		owner, mode := file.Owner, file.Mode
 		if owner == "" {
 			owner = defaultOwner
@@ -119,7 +121,9 @@ func (p *planner) commands(list string, commands []Command) {
 	for i, command := range commands {
 		name := fmt.Sprintf("%s[%d]", list, i)
 		text := command.shell()
-		p.check(!strings.ContainsRune(text, 0), name, "holds a NUL character")
+		if strings.ContainsRune(text, 0) {
+			p.refuse(name, "holds a NUL character")
+		}
 		if text == "" {
 			continue
 		}
@@ -157,13 +161,17 @@ func (p *planner) users(users []User) {
 			continue
 		}
 		name := fmt.Sprintf("users[%d]", i)
-		p.check(validAccount(user.Name), name, "name is not a user's name")
+		if !validAccount(user.Name) {
+			p.refuse(name, "name is not a user's name")
+		}
 		s := step{kind: "user"}
 		s.put("step", name+"\n")
 		s.put("user", p.line(name, user.Name))
 		var groups strings.Builder
 		for _, group := range user.allGroups() {
-			p.check(validAccount(group), name, "holds what is not a group's name")
+			if !validAccount(group) {
+				p.refuse(name, "holds what is not a group's name")
+			}
 			groups.WriteString(p.line(name, group))
 		}
 		s.put("groups", groups.String())

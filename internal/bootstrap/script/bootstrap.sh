@@ -119,6 +119,7 @@ steps() {
     *) false ;;
     esac || exit
   done
+  merge_kubelet_flags
 }
 
 begin_step() {
