@@ -34,11 +34,11 @@ type Status string
 // The states of a server. Others that haproxy has (NOLB and kinds of MAINT)
 // are passed on as they are and count as not up.
 const (
-	// StatusUp: the health check passes.
+	// StatusUp: the health check passes, whatever the weight.
 	StatusUp Status = "UP"
 	// StatusDown: the health check does not pass.
 	StatusDown Status = "DOWN"
-	// StatusDrain: the health check passes and the weight is 0.
+	// StatusDrain: the health check passes, and an administrator drains it.
 	StatusDrain Status = "DRAIN"
 	// StatusUnknown: not checked yet, or not a server of the process.
 	StatusUnknown Status = ""

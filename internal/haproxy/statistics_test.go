@@ -43,7 +43,7 @@ func TestParseStatistics(t *testing.T) {
 			},
 		},
 		"Drain": {
-			reason: "A server of weight 0 that passes drains.",
+			reason: "A server that an administrator drains is up.",
 			text:   header + "control-plane,a,2,DRAIN,0,L7OK,200,1,10.0.0.1:6443,\n",
 			want:   []Server{{Name: "a", Address: "10.0.0.1:6443", Status: StatusDrain, Check: "L7OK", CheckCode: 200, Sessions: 1}},
 		},

@@ -17,6 +17,7 @@ limitations under the License.
 package loadbalancer_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -123,13 +124,7 @@ func (p *process) answer() (engine.Output, error) {
 		if _, err := fmt.Sscanf(strings.TrimSpace(line), "server %s %s weight %d", &name, &address, &weight); err != nil {
 			continue
 		}
-		status := p.status
-		switch {
-		case status == "" && weight == 0:
-			status = haproxy.StatusDrain
-		case status == "":
-			status = haproxy.StatusUp
-		}
+		status := cmp.Or(p.status, haproxy.StatusUp)
 		csv += fmt.Sprintf("control-plane,%s,2,%s,%d,L7OK,200,0,%s,\n", name, status, weight, address)
 	}
 	respond := func(body string) string {

@@ -147,7 +147,9 @@ func TestSyncRejected(t *testing.T) {
 func TestSyncNotRunning(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(context.Context, *simulated.Engine, string) error{
-		"Absent": func(ctx context.Context, eng *simulated.Engine, name string) error { return eng.RemoveContainer(ctx, name) },
+		"Absent": func(ctx context.Context, eng *simulated.Engine, name string) error {
+			return eng.RemoveContainer(ctx, name)
+		},
 		"Stopped": func(ctx context.Context, eng *simulated.Engine, name string) error {
 			return eng.StopContainer(ctx, name, 0)
 		},
@@ -250,7 +252,7 @@ func TestServing(t *testing.T) {
 	if serving("a") || !serving("b") {
 		t.Error("a was let go of, b is served")
 	}
-	if server, _ := after.Backend("a"); server.Status != haproxy.StatusDrain || server.Weight != 0 {
+	if server, _ := after.Backend("a"); !server.Status.Up() || server.Weight != 0 {
 		t.Errorf("backend a = %+v, want it draining", server)
 	}
 	p.text = ""

@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package loadbalancer_test
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// harness is a network of its own on a real engine, with a load balancer, and
+// API servers on this host that the network reaches.
+type harness struct {
+	engine  engine.Engine
+	owner   identity.Owner
+	network engine.Network
+	spec    loadbalancer.Spec
+}
+
+// newHarness uses Docker's default endpoint and the image of HAPROXY_IMAGE, by
+// default the one that is built here. It leaves nothing behind.
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: no container engine")
+	}
+	eng, err := docker.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = eng.Close() })
+	image := cmp.Or(os.Getenv("HAPROXY_IMAGE"), "localhost/capcon/haproxy:2.6")
+	if _, err := eng.InspectImage(t.Context(), image); err != nil {
+		t.Fatalf("inspect image: %v; build it with: make images", err)
+	}
+	owner := identity.Owner{Namespace: "test", Cluster: "balance", ID: identity.NewOwnerID()}
+	h := &harness{engine: eng, owner: owner}
+	h.network, err = network.Ensure(t.Context(), eng, network.Request{Name: "capcon-test-" + owner.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.spec = loadbalancer.Spec{Owner: owner, Image: image, Network: h.network.Name, Config: haproxy.Config{Port: 6443}}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := loadbalancer.Delete(ctx, eng, owner); err != nil {
+			t.Error(err)
+		}
+		if gone, err := network.Remove(ctx, eng, h.network.Name); err != nil || !gone {
+			t.Errorf("Remove network = %t, %v", gone, err)
+		}
+	})
+	return h
+}
+
+// ensure returns the load balancer once its process answers.
+func (h *harness) ensure(t *testing.T) loadbalancer.State {
+	t.Helper()
+	state, err := loadbalancer.Ensure(t.Context(), h.engine, h.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.await(t, state.Name, "an answer", func(s loadbalancer.State) bool { return s.Generation != "" })
+}
+
+// await observes until the state is as wanted, for ten seconds at most.
+func (h *harness) await(t *testing.T, name, what string, wanted func(loadbalancer.State) bool) loadbalancer.State {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	var last loadbalancer.State
+	for {
+		state, err := loadbalancer.Observe(ctx, h.engine, name)
+		if err == nil && wanted(state) {
+			return state
+		}
+		if err == nil {
+			last = state
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("no %s: %+v, %v", what, last, err)
+		case <-ticker.C:
+		}
+	}
+}
+
+// sync gives the load balancer backends.
+func (h *harness) sync(t *testing.T, name string, backends ...haproxy.Backend) loadbalancer.State {
+	t.Helper()
+	state, err := loadbalancer.Sync(t.Context(), h.engine, name, haproxy.Config{Port: h.spec.Config.Port, Backends: backends})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// apiServer answers as an API server would, and can be told what of.
+type apiServer struct {
+	backend haproxy.Backend
+	server  *httptest.Server
+	// readyz is the status of GET /readyz.
+	readyz atomic.Int32
+	// requests of clients, /readyz not counted.
+	requests atomic.Int64
+}
+
+// serve starts an API server that is ready, on an address of the network
+// that is this host's. The engine must be local.
+func (h *harness) serve(t *testing.T, name string) *apiServer {
+	t.Helper()
+	gateway := h.network.Subnets[0].Gateway
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", netip.AddrPortFrom(gateway, 0).String())
+	if err != nil {
+		t.Fatalf("listen on the network's gateway: %v; these tests need an engine on this host", err)
+	}
+	s := &apiServer{}
+	s.readyz.Store(http.StatusOK)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(s.readyz.Load())) })
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
+		s.requests.Add(1)
+		_, _ = io.WriteString(w, name)
+	})
+	mux.HandleFunc("GET /watch", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begin\n")
+		_ = http.NewResponseController(w).Flush()
+		// Silence until the client asks for the end, or goes.
+		var wait time.Duration
+		_, _ = fmt.Sscan(r.URL.Query().Get("nanoseconds"), &wait)
+		select {
+		case <-r.Context().Done():
+		case <-time.After(wait):
+			_, _ = io.WriteString(w, "end\n")
+		}
+	})
+	s.server = httptest.NewUnstartedServer(mux)
+	_ = s.server.Listener.Close()
+	s.server.Listener = listener
+	s.server.Config.ErrorLog = nil
+	s.server.StartTLS()
+	t.Cleanup(func() {
+		s.server.CloseClientConnections()
+		s.server.Close()
+	})
+	port := netip.MustParseAddrPort(listener.Addr().String()).Port()
+	s.backend = haproxy.Backend{Name: name, Address: gateway, Port: port, Weight: haproxy.FullWeight}
+	return s
+}
+
+// client of the load balancer. Each connects anew for each request where
+// keepAlive is false.
+func newClient(t *testing.T, keepAlive bool) *http.Client {
+	t.Helper()
+	transport := &http.Transport{
+		DisableKeepAlives: !keepAlive,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // The test server's certificate is for another name.
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
+}
+
+func get(ctx context.Context, client *http.Client, url string) (body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	content, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	return string(content), err
+}
+
+func hostURL(state loadbalancer.State, path string) string {
+	return fmt.Sprintf("https://127.0.0.1:%d%s", state.HostPort, path)
+}
+
+func addressURL(h *harness, state loadbalancer.State, path string) string {
+	return fmt.Sprintf("https://%s%s", netip.AddrPortFrom(state.Address(), h.spec.Config.Port), path)
+}
