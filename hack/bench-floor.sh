@@ -235,6 +235,7 @@ EOF
 # from_client gets a URL with the network and the DNS of the Pod "client", and
 # with the node's programs: its image has none.
 from_client() {
+  # shellcheck disable=SC2016 # for the shell in the node
   in_node "${control_plane}" bash -o errexit -o nounset -o pipefail -c '
     container="$(crictl ps --quiet --name "^client$")"
     pid="$(crictl inspect --output go-template --template "{{.info.pid}}" "${container}")"

@@ -172,14 +172,18 @@ func (b *builder) key(a *artifact) (string, error) {
 		}
 		field("recipe "+name, string(text))
 	}
-	files := slices.Sorted(slices.Values(a.files))
-	for _, file := range files {
+	files := make([]string, 0, len(a.files))
+	for _, file := range a.files {
 		sum, err := sumFile(file)
 		if err != nil {
 			return "", err
 		}
 		// The base name and not the path: clones share the cache.
-		field("file "+filepath.Base(file), sum)
+		files = append(files, filepath.Base(file)+" "+sum)
+	}
+	slices.Sort(files)
+	for _, file := range files {
+		field("file", file)
 	}
 	return hex.EncodeToString(digest.Sum(nil))[:20], nil
 }

@@ -5,6 +5,7 @@ go 1.26.0
 tool sigs.k8s.io/kind
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.20.6
 	golang.org/x/mod v0.33.0
 	golang.org/x/sync v0.19.0

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -34,28 +35,26 @@ const kindModule = "sigs.k8s.io/kind"
 // importsLine lets files in conf.d add to containerd's configuration.
 const importsLine = `imports = ["/etc/containerd/conf.d/*.toml"]`
 
-// kindFiles says which files of kind's images/base/files are copied, as
-// patterns of paths below it, and the mode that kind's Dockerfile gives them:
-// the module's archive does not keep modes. First match wins.
+// kindFile gives a mode to the files of kind's images/base/files whose paths
+// match the pattern.
+type kindFile struct {
+	pattern string
+	mode    os.FileMode
+}
+
+// kindFiles are the modes that kind's Dockerfile gives: the module's archive
+// does not keep them. The first match wins.
 func kindFiles() []kindFile {
 	return []kindFile{
-		{"usr/local/bin/clean-install", 0}, // only for building with docker
 		{"usr/local/bin/*", 0o755},
 		{"kind/bin/*", 0o755},
 		{"kind/*", 0o644},
 		{"LICENSES/*", 0o644},
-		{"etc/systemd/system/containerd-fuse-overlayfs.service", 0}, // see differences
 		{"etc/*", 0o644},
 		{"etc/*/*", 0o644},
 		{"etc/systemd/system/*", 0o644},
 		{"etc/systemd/system/*/*", 0o644},
 	}
-}
-
-// kindFile is a rule for files; mode 0 leaves them out.
-type kindFile struct {
-	pattern string
-	mode    os.FileMode
 }
 
 // addKindFiles copies kind's files into the tree.
@@ -69,26 +68,29 @@ func addKindFiles(kindBase string, t *tree) error {
 		if err != nil {
 			return err
 		}
-		rule, err := matchKindFile(relative)
-		if err != nil || rule.mode == 0 {
+		if slices.Contains(omittedFiles(), relative) {
+			return nil
+		}
+		mode, err := kindFileMode(relative)
+		if err != nil {
 			return err
 		}
-		t.copy(path, relative, rule.mode)
+		t.copy(path, relative, mode)
 		return t.err
 	})
 }
 
-func matchKindFile(relative string) (kindFile, error) {
+func kindFileMode(relative string) (os.FileMode, error) {
 	for _, rule := range kindFiles() {
 		matched, err := filepath.Match(rule.pattern, relative)
 		if err != nil {
-			return kindFile{}, fmt.Errorf("match %s: %w", rule.pattern, err)
+			return 0, fmt.Errorf("match %s: %w", rule.pattern, err)
 		}
 		if matched {
-			return rule, nil
+			return rule.mode, nil
 		}
 	}
-	return kindFile{}, fmt.Errorf("kind has a new file %s: say in kindFiles what to do with it", relative)
+	return 0, fmt.Errorf("kind has a new file %s: give it a mode in kindFiles", relative)
 }
 
 // adaptSystemd does to a root file system what kind's Dockerfile does: of

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -78,7 +79,7 @@ func assemble(layers []imageLayer, config v1.Config, level int) (v1.Image, error
 		return nil, fmt.Errorf("read image configuration: %w", err)
 	}
 	file = file.DeepCopy()
-	file.Architecture, file.OS = "amd64", "linux"
+	file.Architecture, file.OS = runtime.GOARCH, "linux"
 	file.Created, file.Config = created, config
 	image, err = mutate.ConfigFile(image, file)
 	if err != nil {

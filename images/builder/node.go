@@ -116,7 +116,7 @@ func nodeProgramsLayer(c *components) *artifact {
 func nodeConfigurationLayer(c *components, kindVersion, cniManifest string) *artifact {
 	a := &artifact{
 		name: "node-config", needs: []*artifact{c.containerd},
-		recipe: []string{"node.go", "kind.go"},
+		recipe: []string{"node.go", "kind.go", "differences.go"},
 		files:  []string{cniManifest},
 		values: []string{kindVersion, c.kubernetesVersion},
 	}

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/flannel-io/flannel v0.28.4
+	github.com/google/go-cmp v0.7.0
 	k8s.io/client-go v0.36.3
 	k8s.io/klog/v2 v2.140.0
 )

@@ -1,0 +1,57 @@
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Included by the root Makefile. images/README.md says how images are built.
+
+# go -C changes the directory first, so that the builder's own module is used.
+IMAGE_BUILDER = go -C images/builder run .
+
+##@ Images
+
+.PHONY: images
+images: ## Build all images from Go modules and Debian packages, without a registry
+	@$(IMAGE_BUILDER)
+
+.PHONY: image-node
+image-node: ## Build the image of the clusters' nodes
+	@$(IMAGE_BUILDER) node
+
+.PHONY: image-haproxy
+image-haproxy: ## Build the image of the load balancers
+	@$(IMAGE_BUILDER) haproxy
+
+.PHONY: image-plane
+image-plane: ## Build the image of the embedded management plane
+	@$(IMAGE_BUILDER) plane
+
+.PHONY: image-registry
+image-registry: ## Build the image of the tests' registry
+	@$(IMAGE_BUILDER) registry
+
+.PHONY: images-load
+images-load: ## Build all images and load those the engine does not have
+	@$(IMAGE_BUILDER) -load
+
+##@ Test
+
+.PHONY: test-images
+test-images: ## Test the image builder and the Pod network's daemon
+	@go -C images/builder test ./...
+	@go -C images/flannel test ./...
+
+##@ Benchmark
+
+.PHONY: bench-floor
+bench-floor: ## Measure a cluster made by hand on the node image, the floor of capcon up
+	@hack/bench-floor.sh --check
