@@ -75,7 +75,7 @@ type countReport struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	var output string
+	var options statusOptions
 	command := &cobra.Command{
 		Use:     "status [NAME]",
 		Short:   "Tell how engine, management plane and clusters are",
@@ -83,27 +83,36 @@ func (a *app) statusCommand() *cobra.Command {
 		Example: "  capcon status\n  capcon status demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
+			if options.output != "text" && options.output != "json" {
 				return &input.Error{Problems: []input.Problem{{
-					Field: "--output", Value: output, Reason: "there is no such format", Remedy: "use text or json",
+					Field: "--output", Value: options.output, Reason: "there is no such format", Remedy: "use text or json",
 				}}}
 			}
-			name := ""
 			if len(args) == 1 {
-				name = args[0]
+				options.name = args[0]
 			}
-			return a.status(command.Context(), name, output)
+			return a.status(command.Context(), options)
 		},
 		ValidArgsFunction: a.completeNames,
 	}
-	command.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	command.Flags().StringVarP(&options.output, "output", "o", "text", "text or json")
+	command.Flags().BoolVar(&options.all, "all-conditions", false, "show of every object the conditions that are not as they should be")
 	return command
 }
 
+// statusOptions say what status tells, and how.
+type statusOptions struct {
+	// name of one cluster; empty = all.
+	name   string
+	output string
+	// all conditions are shown.
+	all bool
+}
+
 // status tells what it could find out, also when that ends in an error.
-func (a *app) status(ctx context.Context, name, output string) error {
-	told, err := a.inspect(ctx, name)
-	if output == "json" {
+func (a *app) status(ctx context.Context, options statusOptions) error {
+	told, err := a.inspect(ctx, options.name)
+	if options.output == "json" {
 		encoder := json.NewEncoder(a.Out)
 		encoder.SetIndent("", "  ")
 		if encoded := encoder.Encode(told); encoded != nil {
@@ -111,7 +120,7 @@ func (a *app) status(ctx context.Context, name, output string) error {
 		}
 		return err
 	}
-	if printed := a.printReport(told, name); printed != nil {
+	if printed := a.printReport(told, options); printed != nil {
 		return printed
 	}
 	return err
@@ -215,16 +224,16 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 	return told, nil
 }
 
-func (a *app) printReport(told report, name string) error {
+func (a *app) printReport(told report, options statusOptions) error {
 	a.say("Engine            %s", engineLine(told.Engine))
 	a.say("Management plane  %s", planeLine(told.ManagementPlane))
 	if !told.ManagementPlane.Answers {
 		return nil
 	}
 	a.say("")
-	if name != "" {
+	if options.name != "" {
 		for _, cluster := range told.Clusters {
-			if err := describe.Print(a.Out, *cluster.Tree, a.Now()); err != nil {
+			if err := describe.Print(a.Out, *cluster.Tree, describe.Options{Now: a.Now(), Columns: a.Columns(), All: options.all}); err != nil {
 				return err
 			}
 			a.printTroubles(cluster.Troubles)

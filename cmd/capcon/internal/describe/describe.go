@@ -83,6 +83,15 @@ func convert(discovered *tree.ObjectTree, object client.Object) Node {
 	return node
 }
 
+// causes are the kinds whose conditions say what the others only repeat.
+//
+//nolint:gochecknoglobals // a table
+var causes = map[string]bool{
+	"ContainerCluster": true,
+	"ContainerMachine": true,
+	"KubeadmConfig":    true,
+}
+
 // negative are conditions that are True when something is to be told.
 //
 //nolint:gochecknoglobals // a table
@@ -96,20 +105,32 @@ var negative = map[string]bool{
 	clusterv1.MachineUpdatingCondition: true,
 }
 
-// Print writes the tree: a line per object with its summary, and below it a
+// Options of Print.
+type Options struct {
+	// Now is what ages are measured from.
+	Now time.Time
+	// Columns that a line may have; 0 = any number.
+	Columns int
+	// All conditions are shown, also those that only repeat in the words of
+	// one object what is wrong with another.
+	All bool
+}
+
+// Print writes the tree: a line per object with its summary. Below those
+// where causes are found, container and kubeadm configuration, there is a
 // line for each condition that is not as it should be.
-func Print(w io.Writer, root Node, now time.Time) error {
+func Print(w io.Writer, root Node, options Options) error {
 	const columnGap = 2
 	var aligned strings.Builder
 	table := tabwriter.NewWriter(&aligned, 0, 0, columnGap, ' ', 0)
-	lines := append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, rows(root, "", "", now)...)
+	lines := append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, rows(root, "", "", options)...)
 	_, err := io.WriteString(table, strings.Join(lines, "\n")+"\n")
 	if err := errors.Join(err, table.Flush()); err != nil {
 		return fmt.Errorf("align tree: %w", err)
 	}
 	// The table pads the last column too, which wraps on narrow terminals.
 	for line := range strings.Lines(aligned.String()) {
-		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+		if _, err := io.WriteString(w, cut(strings.TrimRight(line, " \n"), options.Columns)+"\n"); err != nil {
 			return fmt.Errorf("print tree: %w", err)
 		}
 	}
@@ -118,23 +139,33 @@ func Print(w io.Writer, root Node, now time.Time) error {
 
 // rows returns the lines of a node: first stands before its own, next before
 // those of what is below it.
-func rows(node Node, first, next string, now time.Time) []string {
-	lines := []string{row(first+title(node), summary(node), now)}
+func rows(node Node, first, next string, options Options) []string {
+	lines := []string{row(first+title(node), summary(node), options.Now)}
 	pipe := "  "
 	if len(node.Children) > 0 {
 		pipe = "│ "
 	}
-	for _, condition := range remarkable(node) {
-		lines = append(lines, row(next+pipe+"  "+condition.Type, &condition, now))
+	if options.All || causes[node.Kind] {
+		for _, condition := range remarkable(node) {
+			lines = append(lines, row(next+pipe+"  "+condition.Type, &condition, options.Now))
+		}
 	}
 	for i, child := range node.Children {
 		if i == len(node.Children)-1 {
-			lines = append(lines, rows(child, next+"└─", next+"  ", now)...)
+			lines = append(lines, rows(child, next+"└─", next+"  ", options)...)
 			continue
 		}
-		lines = append(lines, rows(child, next+"├─", next+"│ ", now)...)
+		lines = append(lines, rows(child, next+"├─", next+"│ ", options)...)
 	}
 	return lines
+}
+
+// cut a line to the columns, where there is a bound.
+func cut(line string, columns int) string {
+	if runes := []rune(line); columns > 0 && len(runes) > columns {
+		return string(runes[:columns-1]) + "…"
+	}
+	return line
 }
 
 func title(node Node) string {

@@ -45,7 +45,7 @@ func TestClusterPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := Print(&out, root, then.Add(90*time.Second)); err != nil {
+	if err := Print(&out, root, Options{Now: then.Add(90 * time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	want := `NAME                                                      READY  REASON           SINCE  MESSAGE

@@ -262,13 +262,23 @@ func describe(condition metav1.Condition) string {
 	return condition.Reason
 }
 
-// OneLine joins the lines of a message, which Cluster API writes as lists.
+// OneLine joins the lines of a message, which Cluster API writes as lists of
+// lists: a line that ends in a colon is followed by what it announces.
 func OneLine(message string) string {
-	var parts []string
+	var joined strings.Builder
 	for line := range strings.Lines(message) {
-		if part := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "* ")); part != "" {
-			parts = append(parts, part)
+		part := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "* "))
+		if part == "" {
+			continue
 		}
+		switch so := joined.String(); {
+		case so == "":
+		case strings.HasSuffix(so, ":"):
+			joined.WriteString(" ")
+		default:
+			joined.WriteString("; ")
+		}
+		joined.WriteString(part)
 	}
-	return strings.Join(parts, "; ")
+	return joined.String()
 }
