@@ -32,7 +32,7 @@ import (
 // gives every file to the container's user; without it, to the owner that the
 // archive says.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return err
 	}
 	// Found first, because an answer that comes before the archive is read

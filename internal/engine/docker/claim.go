@@ -39,7 +39,7 @@ const (
 	claimPoll = 25 * time.Millisecond
 	// claimLifetime is after how long a claim counts as left behind by one
 	// who was interrupted: far longer than creating takes.
-	claimLifetime = 30 * time.Second
+	claimLifetime = 15 * time.Second
 )
 
 // claim is the right to create a network of a name, among all that create
@@ -54,6 +54,9 @@ const (
 type claim struct {
 	engine *Engine
 	volume string
+	// created is by the engine's clock, made by ours: from the two, what time
+	// it is for the engine.
+	created, made time.Time
 }
 
 func (e *Engine) claimName(ctx context.Context, name string) (*claim, error) {
@@ -80,13 +83,15 @@ func (e *Engine) claimName(ctx context.Context, name string) (*claim, error) {
 }
 
 func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
-	mine := &claim{engine: e, volume: name + "-claim-" + token()}
-	_, err := e.client.VolumeCreate(ctx, volume.CreateOptions{
+	mine := &claim{engine: e, volume: name + "-claim-" + token(), made: time.Now()}
+	created, err := e.client.VolumeCreate(ctx, volume.CreateOptions{
 		Name: mine.volume, Labels: map[string]string{claimLabel: name},
 	})
 	if err != nil {
+		mine.release(ctx)
 		return nil, fmt.Errorf("claim the name: %w", typed(err))
 	}
+	mine.created = parseTime(created.CreatedAt)
 	return mine, nil
 }
 
@@ -110,56 +115,60 @@ func (c *claim) settled(ctx context.Context, name string) (bool, error) {
 	}
 }
 
-// others lists the claims of others and removes those left behind, with the
-// temporary networks of the same origin. Ages are counted by the engine's
-// clock alone, against the youngest claim.
+// others lists the claims of others and removes those left behind.
 func (c *claim) others(ctx context.Context, name string) ([]string, error) {
-	found, err := c.engine.client.VolumeList(ctx, volume.ListOptions{Filters: claimFilter(name)})
-	if err != nil {
-		return nil, fmt.Errorf("list claims of the name: %w", typed(err))
+	now := c.created.Add(time.Since(c.made))
+	if err := c.engine.removeLeftovers(ctx, name, now); err != nil {
+		return nil, err
 	}
-	var now time.Time
-	for _, v := range found.Volumes {
-		now = latest(now, parseTime(v.CreatedAt))
+	claims, err := c.engine.claims(ctx, name)
+	if err != nil {
+		return nil, err
 	}
 	var others []string
-	for _, v := range found.Volumes {
-		if v.Name == c.volume {
-			continue
-		}
-		if now.Sub(parseTime(v.CreatedAt)) < claimLifetime {
+	for _, v := range claims {
+		if v.Name != c.volume {
 			others = append(others, v.Name)
-			continue
-		}
-		if err := c.engine.removeLeftovers(ctx, name, v.Name, now); err != nil {
-			return nil, err
 		}
 	}
 	return others, nil
 }
 
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
+func (e *Engine) claims(ctx context.Context, name string) ([]*volume.Volume, error) {
+	found, err := e.client.VolumeList(ctx, volume.ListOptions{Filters: claimFilter(name)})
+	if err != nil {
+		return nil, fmt.Errorf("list claims of the name: %w", typed(err))
 	}
-	return a
+	return found.Volumes, nil
 }
 
-func (e *Engine) removeLeftovers(ctx context.Context, name, volumeName string, now time.Time) error {
+// removeLeftovers removes the claims and temporary networks of those who were
+// interrupted while creating a network of the name.
+func (e *Engine) removeLeftovers(ctx context.Context, name string, now time.Time) error {
+	leftBehind := func(created time.Time) bool { return now.Sub(created) >= claimLifetime }
+	claims, err := e.claims(ctx, name)
+	if err != nil {
+		return err
+	}
 	networks, err := e.client.NetworkList(ctx, network.ListOptions{Filters: claimFilter(name)})
 	if err != nil {
 		return fmt.Errorf("list temporary networks: %w", typed(err))
 	}
 	for _, n := range networks {
-		if now.Sub(n.Created) < claimLifetime {
+		if !leftBehind(n.Created) {
 			continue
 		}
 		if err := e.client.NetworkRemove(ctx, n.ID); err != nil && !errdefs.IsNotFound(err) {
 			return fmt.Errorf("remove temporary network %q: %w", n.Name, typed(err))
 		}
 	}
-	if err := e.client.VolumeRemove(ctx, volumeName, true); err != nil && !errdefs.IsNotFound(err) {
-		return fmt.Errorf("remove claim %q: %w", volumeName, typed(err))
+	for _, v := range claims {
+		if !leftBehind(parseTime(v.CreatedAt)) {
+			continue
+		}
+		if err := e.RemoveVolume(ctx, v.Name); err != nil {
+			return fmt.Errorf("remove a claim left behind: %w", err)
+		}
 	}
 	return nil
 }

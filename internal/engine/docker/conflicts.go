@@ -18,7 +18,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -103,7 +102,7 @@ func (e *Engine) takenPort(ctx context.Context, raw container.InspectResponse, c
 	for _, port := range wanted {
 		for _, other := range others {
 			if other.ID != raw.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
-				return portConflict(port, errors.Join(cause, fmt.Errorf("container %q has it", other.Name))), nil
+				return portConflict(port, fmt.Errorf("container %q has it: %w", other.Name, cause)), nil
 			}
 		}
 	}

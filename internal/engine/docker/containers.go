@@ -35,7 +35,7 @@ import (
 
 // InspectContainer implements engine.ContainerReader.
 func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return engine.Container{}, err
 	}
 	raw, err := e.inspect(ctx, name)
@@ -176,7 +176,7 @@ func distinct(ports []engine.PortBinding) []engine.PortBinding {
 
 // ListContainers implements engine.ContainerReader.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
 	raw, err := e.client.ContainerList(ctx, container.ListOptions{All: true, Filters: labelFilter(selector)})

@@ -17,11 +17,14 @@ limitations under the License.
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -35,6 +38,9 @@ const MinimumAPIVersion = "1.41"
 type Engine struct {
 	client *client.Client
 	closed atomic.Bool
+
+	negotiating sync.Mutex
+	negotiated  atomic.Bool
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -62,10 +68,37 @@ func (e *Engine) Close() error {
 	return e.client.Close()
 }
 
-func (e *Engine) open() error {
+// open makes sure that the API version is negotiated. The client would do so by
+// itself, but reads the version in some calls while others negotiate.
+func (e *Engine) open(ctx context.Context) error {
 	if e.closed.Load() {
-		return fmt.Errorf("connection to %s is closed: %w", e.Endpoint(), engine.ErrUnavailable)
+		return fmt.Errorf("connection to %s is closed: %w", e.safeEndpoint(), engine.ErrUnavailable)
 	}
+	if e.negotiated.Load() {
+		return nil
+	}
+	e.negotiating.Lock()
+	defer e.negotiating.Unlock()
+	if e.negotiated.Load() {
+		return nil
+	}
+	if err := e.negotiate(ctx); err != nil {
+		return fmt.Errorf("reach the Docker engine at %s: %w", e.safeEndpoint(), err)
+	}
+	e.negotiated.Store(true)
+	return nil
+}
+
+func (e *Engine) negotiate(ctx context.Context) error {
+	answer, err := e.client.Ping(ctx)
+	if err != nil {
+		return e.explainConnection(ctx, err)
+	}
+	if versions.LessThan(answer.APIVersion, MinimumAPIVersion) {
+		return fmt.Errorf("Docker Engine 20.10 (API %s) or newer is needed, found API %s; upgrade it: %w",
+			MinimumAPIVersion, cmp.Or(answer.APIVersion, "without a version"), engine.ErrUnavailable)
+	}
+	e.client.NegotiateAPIVersionPing(answer)
 	return nil
 }
 
@@ -73,7 +106,7 @@ func (e *Engine) open() error {
 // name that no container has for the beginning of an ID, so a call could reach
 // another container: a name that could be one is looked up first.
 func (e *Engine) container(ctx context.Context, name string) (string, error) {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return "", err
 	}
 	if name == "" {

@@ -18,8 +18,9 @@ package docker
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"github.com/docker/docker/api/types/events"
@@ -51,10 +52,13 @@ var networkEvents = map[events.Action]engine.EventKind{
 	events.ActionDisconnect: engine.EventDisconnect,
 }
 
+// ownAttributes are those that Docker mixes with the container's labels.
+var ownAttributes = []string{"name", "image", "exitCode", "execDuration", "signal", "oldName"}
+
 // Events implements engine.EventSource.
 func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
-	for backoff := firstBackoff; ctx.Err() == nil && e.open() == nil; backoff = min(2*backoff, lastBackoff) {
-		if e.stream(ctx, handle) {
+	for backoff := firstBackoff; ctx.Err() == nil && !e.closed.Load(); backoff = min(2*backoff, lastBackoff) {
+		if e.open(ctx) == nil && e.stream(ctx, handle) {
 			backoff = firstBackoff
 		}
 		// Jittered, so that several watchers do not return as one.
@@ -100,7 +104,7 @@ func (e *Engine) engineTime(ctx context.Context) (string, error) {
 		return "", err
 	}
 	at := parseTime(info.SystemTime)
-	return strconv.FormatInt(at.Unix(), 10) + "." + at.Format("000000000"), nil
+	return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()), nil
 }
 
 func eventFilter() filters.Args {
@@ -127,7 +131,10 @@ func translate(message events.Message) (engine.Event, bool) {
 	case events.ContainerEventType:
 		event.Kind, ok = containerEvents[message.Action]
 		event.ContainerID, event.Container = message.Actor.ID, attributes["name"]
-		event.Labels = attributes
+		event.Labels = maps.Clone(attributes)
+		for _, own := range ownAttributes {
+			delete(event.Labels, own)
+		}
 	case events.NetworkEventType:
 		event.Kind, ok = networkEvents[message.Action]
 		event.ContainerID, event.Network = attributes["container"], attributes["name"]

@@ -30,7 +30,7 @@ import (
 
 // InspectImage implements engine.Images.
 func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return engine.Image{}, err
 	}
 	raw, err := e.client.ImageInspect(ctx, reference)
@@ -46,7 +46,7 @@ func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Ima
 
 // LoadImage implements engine.Images.
 func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return err
 	}
 	source := &sourceReader{reader: archive}

@@ -29,7 +29,6 @@ import (
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
-	"github.com/docker/docker/api/types/versions"
 	"github.com/docker/docker/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -43,16 +42,12 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	fail := func(err error) (engine.Info, error) {
 		return engine.Info{}, fmt.Errorf("reach the Docker engine at %s: %w", e.safeEndpoint(), err)
 	}
-	if err := e.open(); err != nil {
-		return fail(err)
+	if err := e.open(ctx); err != nil {
+		return engine.Info{}, err
 	}
 	version, err := e.client.ServerVersion(ctx)
 	if err != nil {
 		return fail(e.explainConnection(ctx, err))
-	}
-	if versions.LessThan(version.APIVersion, MinimumAPIVersion) {
-		return fail(fmt.Errorf("Docker Engine 20.10 (API %s) or newer is needed, found %s (API %s); upgrade it: %w",
-			MinimumAPIVersion, version.Version, version.APIVersion, engine.ErrUnavailable))
 	}
 	info, err := e.client.Info(ctx)
 	if err != nil {

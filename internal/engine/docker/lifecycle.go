@@ -33,7 +33,7 @@ import (
 // first: Docker would notice only at start that it is absent, or that it has
 // no such address.
 func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return "", err
 	}
 	if err := e.checkAttachment(ctx, spec.Attachment); err != nil {

@@ -41,6 +41,9 @@ const (
 	// subnetTries bounds how often a subnet is chosen anew because another
 	// network took it between choosing and using.
 	subnetTries = 5
+	// createTimeout bounds the creation itself, which takes a tenth of a second
+	// and cannot be interrupted.
+	createTimeout = claimLifetime
 	// cleanupTimeout bounds what is tidied up after ctx has ended.
 	cleanupTimeout = 10 * time.Second
 )
@@ -56,7 +59,7 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (en
 	fail := func(err error) (engine.Network, error) {
 		return engine.Network{}, fmt.Errorf("create network %q: %w", spec.Name, err)
 	}
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return fail(err)
 	}
 	if spec.Name == "" {
@@ -79,7 +82,11 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (en
 	if err := e.nameFree(ctx, spec.Name); err != nil {
 		return fail(err)
 	}
-	if err := e.createClaimed(ctx, spec); err != nil {
+	// Docker goes on creating when its client has gone, and the claim must
+	// outlive that: from here on an end of ctx is waited out.
+	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
+	defer cancel()
+	if err := e.createClaimed(creating, spec); err != nil {
 		return fail(err)
 	}
 	return e.InspectNetwork(ctx, spec.Name)
@@ -140,17 +147,19 @@ func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, e
 		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
 	}
 	temporary := name + "-subnet-" + token()
-	created, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
+	var raw network.Inspect
+	_, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
 		Driver: "bridge", Labels: map[string]string{claimLabel: name},
 	})
-	if err != nil {
-		return fail(typed(err))
+	if err == nil {
+		raw, err = e.client.NetworkInspect(ctx, temporary, network.InspectOptions{})
 	}
-	raw, err := e.client.NetworkInspect(ctx, created.ID, network.InspectOptions{})
+	// Removed also when the creation seems not to have succeeded: the answer
+	// may have been lost.
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	if removeErr := e.client.NetworkRemove(tidy, created.ID); removeErr != nil && !errdefs.IsNotFound(removeErr) {
-		return fail(errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr))))
+	if removeErr := e.client.NetworkRemove(tidy, temporary); removeErr != nil && !errdefs.IsNotFound(removeErr) {
+		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr)))
 	}
 	if err != nil {
 		return fail(typed(err))

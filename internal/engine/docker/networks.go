@@ -46,7 +46,7 @@ func (e *Engine) network(ctx context.Context, name string) (network.Inspect, err
 	fail := func(err error) (network.Inspect, error) {
 		return network.Inspect{}, fmt.Errorf("inspect network %q: %w", name, err)
 	}
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return fail(err)
 	}
 	if name == "" {
@@ -123,6 +123,12 @@ func subnets(ipam network.IPAM) []engine.Subnet {
 // network of stopped containers, which then could not start again.
 func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	fail := func(err error) error { return fmt.Errorf("remove network %q: %w", name, err) }
+	if err := e.open(ctx); err != nil {
+		return fail(err)
+	}
+	if err := e.sweep(ctx, name); err != nil {
+		return fail(err)
+	}
 	raw, err := e.network(ctx, name)
 	if err != nil {
 		return engine.IgnoreNotFound(err)
@@ -144,6 +150,15 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	default:
 		return fail(typed(err))
 	}
+}
+
+// sweep removes what interrupted creations of the network left behind.
+func (e *Engine) sweep(ctx context.Context, name string) error {
+	info, err := e.client.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("read the engine's clock: %w", typed(err))
+	}
+	return e.removeLeftovers(ctx, name, parseTime(info.SystemTime))
 }
 
 // attached names a container on the network, running or not, or "". A
@@ -187,6 +202,11 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	if _, isAttached, err := e.attachment(ctx, name, containerName); err == nil && isAttached {
 		return nil
 	}
+	// Docker 20.10 keeps the attachment that did not come about in the
+	// container's configuration, for its next start.
+	if err := e.client.NetworkDisconnect(ctx, raw.ID, id, true); err != nil && !errdefs.IsNotFound(err) {
+		cause = errors.Join(cause, err)
+	}
 	if errdefs.IsPermissionDenied(cause) && len(attachment.Addresses) > 0 {
 		value := joined(attachment.Addresses)
 		if held, ok := e.heldAddress(ctx, name, attachment.Addresses); ok {
@@ -197,13 +217,17 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	return fail(typed(cause))
 }
 
-// attachment reports a container's ID and whether it is on the network.
+// attachment reports a container's ID and whether it is on the network: a
+// running one has an endpoint there, another is configured to get one.
 func (e *Engine) attachment(ctx context.Context, name, containerName string) (string, bool, error) {
 	raw, err := e.inspect(ctx, containerName)
 	if err != nil || raw.NetworkSettings == nil {
 		return "", false, err
 	}
-	_, ok := raw.NetworkSettings.Networks[name]
+	at, ok := raw.NetworkSettings.Networks[name]
+	if ok && observed(raw).Status == engine.StatusRunning {
+		ok = at != nil && at.EndpointID != ""
+	}
 	return raw.ID, ok, nil
 }
 

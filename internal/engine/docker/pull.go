@@ -21,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
@@ -33,7 +35,7 @@ import (
 
 // PullImage implements engine.Images.
 func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return err
 	}
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", name, err) }
@@ -87,7 +89,7 @@ func (e *Engine) explainPull(ctx context.Context, name reference.Named, credenti
 	}
 	if credentials != nil || kind == nil {
 		_, err := e.client.RegistryLogin(ctx, authConfig(name, credentials))
-		if errdefs.IsUnauthorized(err) {
+		if errdefs.IsUnauthorized(err) || saysRefused(err) {
 			return &typedError{kind: engine.ErrUnauthorized, err: cause}
 		}
 	}
@@ -98,6 +100,20 @@ func (e *Engine) explainPull(ctx context.Context, name reference.Named, credenti
 		return &typedError{kind: engine.ErrUnauthorized, err: cause}
 	}
 	return &typedError{kind: engine.ErrUnavailable, err: cause}
+}
+
+// saysRefused reads Docker's words about a login that did not succeed. Docker
+// answers 401 only where the registry hands out tokens; where it asks for a
+// password directly, 500 with the registry's status in the text, or with what
+// it misses, the same from 20.10 to 28. Should the words change, the pull still
+// fails with its cause, as if the registry could not be reached.
+func saysRefused(err error) bool {
+	if err == nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{
+		"failed with status: 401", "failed with status: 403", "no basic auth credentials",
+	}, func(phrase string) bool { return strings.Contains(err.Error(), phrase) })
 }
 
 // inStream gives an error that came after the pull had begun its kind where it

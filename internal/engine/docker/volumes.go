@@ -28,7 +28,7 @@ import (
 
 // InspectVolume implements engine.Volumes.
 func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return engine.Volume{}, err
 	}
 	raw, err := e.client.VolumeInspect(ctx, name)
@@ -40,7 +40,7 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 
 // CreateVolume implements engine.Volumes.
 func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return err
 	}
 	if name == "" {
@@ -54,7 +54,7 @@ func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[strin
 
 // RemoveVolume implements engine.Volumes.
 func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
-	if err := e.open(); err != nil {
+	if err := e.open(ctx); err != nil {
 		return err
 	}
 	if err := e.client.VolumeRemove(ctx, name, false); err != nil && !errdefs.IsNotFound(err) {

@@ -23,12 +23,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -158,7 +160,10 @@ func kill(args []string) error {
 	return syscall.Kill(pid, signals[args[0]])
 }
 
-func hang([]string) error { select {} }
+func hang([]string) error {
+	time.Sleep(math.MaxInt64)
+	return nil
+}
 
 func id([]string) error {
 	fmt.Printf("%d:%d", os.Getuid(), os.Getgid())

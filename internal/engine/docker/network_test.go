@@ -1,0 +1,69 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker_test
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
+	"github.com/docker/docker/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// TestIntegrationInterruptedNetworkLeavesNothing ends the caller's context at
+// many points of creating a network.
+func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	eng := harness(t, client.DefaultDockerHost).Connect(t)
+	name := "enginetest-interrupted-" + strings.ToLower(rand.Text()[:8])
+	t.Cleanup(func() { _ = eng.RemoveNetwork(context.WithoutCancel(t.Context()), name) })
+	for after := time.Millisecond; after < 300*time.Millisecond; after = after * 3 / 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), after)
+		_, _ = eng.CreateNetwork(ctx, engine.NetworkSpec{Name: name})
+		cancel()
+		if err := eng.RemoveNetwork(t.Context(), name); err != nil {
+			t.Fatalf("interrupted after %s: %v", after, err)
+		}
+	}
+	raw, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	volumes, err := raw.VolumeList(t.Context(), volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range volumes.Volumes {
+		t.Errorf("volume %s is left", left.Name)
+	}
+	networks, err := raw.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range networks {
+		t.Errorf("network %s is left", left.Name)
+	}
+}
