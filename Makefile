@@ -65,6 +65,37 @@ lint: ## Check style and architecture with golangci-lint
 lint-fix: ## Mend what golangci-lint can mend by itself
 	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --build-tags=$(GO_TAGS) --fix
 
+##@ Build
+
+.PHONY: build
+build: build-capcon build-manager ## Build bin/capcon and bin/manager
+
+.PHONY: build-capcon
+build-capcon:
+	@CGO_ENABLED=0 go build -tags=$(GO_TAGS) -trimpath -o bin/capcon ./cmd/capcon
+
+.PHONY: build-manager
+build-manager:
+	@CGO_ENABLED=0 go build -tags=$(GO_TAGS) -trimpath -o bin/manager .
+
+##@ Images
+
+-include images/images.mk
+
+##@ Engine
+
+include hack/engine.mk
+
+##@ Run
+
+.PHONY: quickstart
+quickstart: ## From nothing to a cluster of one control plane and one worker (REGISTRY=host:port)
+	@hack/quickstart.sh
+
+.PHONY: quickstart-down
+quickstart-down: ## Remove that cluster and its management plane
+	@hack/quickstart-down.sh
+
 ##@ Test
 
 .PHONY: test
@@ -75,9 +106,18 @@ test: ## Everything that proves it, on a real engine, with the time of each part
 test-unit: ## Tests that need neither engine nor network, with the race detector
 	@hack/test-unit.sh
 
+.PHONY: test-integration
+test-integration: ## Tests on a real engine: conformance, networks, load balancers, plane
+	@hack/test-integration.sh
+
+.PHONY: test-quickstart
+test-quickstart: ## A cluster's whole life through capcon, on a real engine
+	@hack/test-quickstart.sh
+
+##@ Benchmark
+
+##@ Clean
+
 .PHONY: clean
 clean: ## Remove what make built here (caches and the engine's images stay)
 	rm -rf bin _artifacts
-
-include hack/engine.mk
--include images/images.mk

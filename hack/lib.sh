@@ -53,3 +53,6 @@ source_files() {
       fi
     done
 }
+
+# The race detector is the only thing here that needs cgo.
+has_c_compiler() { [[ "$(go env CGO_ENABLED)" == 1 ]] && command -v "$(go env CC)" >/dev/null; }

@@ -37,7 +37,4 @@ main() {
   hack/test-go.sh unit -short "${race[@]}" -timeout=10m "${@:-./...}"
 }
 
-# The race detector is the only thing here that needs cgo.
-has_c_compiler() { [[ "$(go env CGO_ENABLED)" == 1 ]] && command -v "$(go env CC)" >/dev/null; }
-
 main "$@"

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Runs the tests that need a real engine and the images: the conformance suite,
+# networks, load balancers, and the processes of the management plane.
+#
+#   hack/test-integration.sh [PACKAGE]...     default: all that have such tests
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# The plane's tests run its processes on this machine.
+readonly plane_image="localhost/capcon/plane:dev"
+readonly tests='^Test(Integration|Plane$)'
+
+main() {
+  local race=() packages=("$@")
+  cd "${root}"
+  if ((${#packages[@]} == 0)); then
+    mapfile -t packages < <(packages_with_tests)
+  fi
+  if has_c_compiler; then
+    race=(-race)
+  fi
+  CAPCON_PLANE_BINARIES="$(plane_binaries)"
+  export CAPCON_PLANE_BINARIES
+  export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
+  # Two packages at a time: these tests wait more than they compute.
+  hack/test-go.sh integration -count=1 -run "${tests}" "${race[@]}" -p=2 -timeout=20m "${packages[@]}"
+}
+
+packages_with_tests() {
+  grep --recursive --files-with-matches --extended-regexp --include='*_test.go' '^func Test(Integration|Plane\()' controllers internal cmd |
+    xargs --no-run-if-empty --max-args=1 dirname | sort --unique | sed 's|^|./|'
+}
+
+# plane_binaries prints a directory with the programs of the plane's image, taken
+# out of it once for each image.
+plane_binaries() {
+  local id directory container
+  id="$(docker image inspect --format '{{.Id}}' "${plane_image}" 2>/dev/null)" ||
+    die "The engine does not have ${plane_image}." "Run: make images-load"
+  directory="${cache}/plane-programs/${id#sha256:}"
+  if [[ ! -d "${directory}" ]]; then
+    mkdir -p "${directory}.new"
+    container="$(docker create "${plane_image}")"
+    docker cp "${container}:/usr/local/bin/." "${directory}.new" >/dev/null
+    docker rm "${container}" >/dev/null
+    mv "${directory}.new" "${directory}"
+  fi
+  echo "${directory}"
+}
+
+main "$@"

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Takes a cluster through its life with capcon, on a real engine: made, scaled,
+# used, deleted, with nothing left.
+#
+#   hack/test-quickstart.sh
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+cd "${root}"
+# Never from Go's cache: what it proves is not in the sources only.
+hack/test-go.sh quickstart -count=1 -timeout=40m -v ./test/quickstart
