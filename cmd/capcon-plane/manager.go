@@ -18,6 +18,7 @@ package main
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,6 +63,20 @@ func runManager(args []string) error {
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
-	opts.Config = config
+	opts.Config, opts.Version = config, version()
 	return manager.Run(ctrl.SetupSignalHandler(), opts)
+}
+
+// version of this program: the commit it was built from, or its module's.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return info.Main.Version
 }

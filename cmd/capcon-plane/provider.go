@@ -36,7 +36,7 @@ type containerProvider struct {
 }
 
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&p.engine.Engine, "engine", "auto", "container engine to run clusters on: auto or docker")
+	flags.StringVar(&p.engine.Engine, "engine", "auto", "container engine to run clusters on: auto, docker, or none to leave this provider's controllers out")
 	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "image of load balancers where a cluster names none")
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
 }
@@ -44,6 +44,9 @@ func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 // setup connects the engine and adds the controllers. The connection lives as
 // long as the process.
 func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error {
+	if p.engine.Engine == "none" {
+		return nil
+	}
 	eng, err := connect.Connect(ctx, p.engine)
 	if err != nil {
 		return fmt.Errorf("connect to the container engine: %w", err)

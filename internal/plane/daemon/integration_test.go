@@ -99,6 +99,7 @@ func newTestPlane(t *testing.T) *testPlane {
 			fmt.Sprintf("--controller-manager-port=%d", ports[3]),
 			fmt.Sprintf("--webhook-port=%d", ports[4]),
 			fmt.Sprintf("--health-port=%d", ports[5]),
+			"--", "--engine=none",
 		},
 	}
 }
