@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	featuretesting "k8s.io/component-base/featuregate/testing"
+
+	"sigs.k8s.io/cluster-api/feature"
+)
+
+func TestServedVersion(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		labels map[string]string
+		want   string
+		err    error
+	}{
+		"One": {
+			reason: "The label names the version.",
+			labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1alpha1"},
+			want:   "v1alpha1",
+		},
+		"Several": {
+			reason: "The most stable and newest version is chosen, not the last in the text.",
+			labels: map[string]string{"cluster.x-k8s.io/v1beta2": "v1_v2beta1_v10alpha1"},
+			want:   "v1",
+		},
+		"NewestContract": {
+			reason: "The newest contract counts.",
+			labels: map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta3", "cluster.x-k8s.io/v1beta2": "v1beta1"},
+			want:   "v1beta1",
+		},
+		"OlderContract": {
+			reason: "A provider of the older contract is served too.",
+			labels: map[string]string{"cluster.x-k8s.io/v1beta1": "v1beta1"},
+			want:   "v1beta1",
+		},
+		"None": {
+			reason: "A CRD without a contract is an error.",
+			labels: map[string]string{"cluster.x-k8s.io/v1alpha4": "v1alpha4"},
+			err:    errNoContract,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := servedVersion(tc.labels)
+			if !errors.Is(err, tc.err) {
+				t.Fatalf("\n%s\nservedVersion(...): want error %v, got %v", tc.reason, tc.err, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nservedVersion(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCachedSecrets: the control plane provider reads the authorities of
+// clusters from this cache, core the kubeconfigs.
+func TestCachedSecrets(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]bool{
+		"a-kubeconfig": true, "a-ca": true, "a-etcd": true, "a-sa": true, "a-proxy": true, "a-bootstrap-data": false,
+	} {
+		in := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{"value": []byte("secret")}}
+		if _, err := dropOtherSecretData(in); err != nil {
+			t.Fatalf("dropOtherSecretData(%s): %v", name, err)
+		}
+		if got := in.Data != nil; got != kept {
+			t.Errorf("data of %s kept: want %t, got %t", name, kept, got)
+		}
+	}
+}
+
+func TestSchemeKnowsOldVersions(t *testing.T) {
+	t.Parallel()
+	scheme, err := newScheme(nil)
+	if err != nil {
+		t.Fatalf("newScheme(...): %v", err)
+	}
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "cluster.x-k8s.io", Version: "v1beta1", Kind: "Cluster"},
+		{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"},
+		{Group: "bootstrap.cluster.x-k8s.io", Version: "v1beta1", Kind: "KubeadmConfig"},
+		{Group: "controlplane.cluster.x-k8s.io", Version: "v1beta1", Kind: "KubeadmControlPlane"},
+		{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"},
+	} {
+		if !scheme.Recognizes(kind) {
+			t.Errorf("scheme does not know %s", kind)
+		}
+	}
+}
+
+// Not parallel: feature gates are the process's.
+func TestUnsupportedFeatures(t *testing.T) {
+	if err := checkFeatures(logr.Discard()); err != nil {
+		t.Errorf("checkFeatures() with Cluster API's defaults: %v", err)
+	}
+	featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.RuntimeSDK, true)
+	if err := checkFeatures(logr.Discard()); !errors.Is(err, ErrUnsupportedFeature) {
+		t.Errorf("checkFeatures() with RuntimeSDK: want ErrUnsupportedFeature, got %v", err)
+	}
+}

@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manifests
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// clientConfigs collects every clientConfig in an object.
+func clientConfigs(in any) []map[string]any {
+	var found []map[string]any
+	switch value := in.(type) {
+	case map[string]any:
+		if config, ok := value["clientConfig"].(map[string]any); ok {
+			found = append(found, config)
+		}
+		for _, v := range value {
+			found = append(found, clientConfigs(v)...)
+		}
+	case []any:
+		for _, v := range value {
+			found = append(found, clientConfigs(v)...)
+		}
+	}
+	return found
+}
+
+func mustObjects(t *testing.T, more ...fs.FS) map[string]*unstructured.Unstructured {
+	t.Helper()
+	objects, err := Objects(Server{URL: "https://127.0.0.1:9443", CABundle: []byte("ca")}, more...)
+	if err != nil {
+		t.Fatalf("Objects(...): %v", err)
+	}
+	byName := map[string]*unstructured.Unstructured{}
+	for _, o := range objects {
+		if byName[o.GetName()] != nil {
+			t.Errorf("two objects are named %s", o.GetName())
+		}
+		byName[o.GetName()] = o
+	}
+	return byName
+}
+
+func TestObjectsAreServedHere(t *testing.T) {
+	t.Parallel()
+	for name, o := range mustObjects(t) {
+		// The schemas hold fields of the name, which configure nothing.
+		content := o.DeepCopy().Object
+		unstructured.RemoveNestedField(content, "spec", "versions")
+		configs := clientConfigs(content)
+		if len(configs) == 0 {
+			t.Errorf("%s: want a webhook, for conversion or admission", name)
+		}
+		for _, config := range configs {
+			url, _ := config["url"].(string)
+			if !strings.HasPrefix(url, "https://127.0.0.1:9443/") || config["caBundle"] != "Y2E=" || config["service"] != nil {
+				t.Errorf("%s: webhook is not at the server: %v", name, config)
+			}
+		}
+	}
+}
+
+// TestContractLabels: topologies find the version of a kind by these.
+func TestContractLabels(t *testing.T) {
+	t.Parallel()
+	objects := mustObjects(t)
+	for _, name := range []string{
+		"kubeadmconfigs.bootstrap.cluster.x-k8s.io",
+		"kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io",
+		"kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
+		"kubeadmcontrolplanetemplates.controlplane.cluster.x-k8s.io",
+	} {
+		o := objects[name]
+		if o == nil {
+			t.Errorf("CRD %s is missing", name)
+			continue
+		}
+		if diff := cmp.Diff("v1beta2", o.GetLabels()["cluster.x-k8s.io/v1beta2"]); diff != "" {
+			t.Errorf("contract label of %s: -want, +got:\n%s", name, diff)
+		}
+	}
+	for _, name := range []string{"clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io", "clusterresourcesets.addons.cluster.x-k8s.io"} {
+		if objects[name] == nil {
+			t.Errorf("CRD %s is missing", name)
+		}
+	}
+}
+
+func TestObjectsOfOthers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		files  fstest.MapFS
+		want   error
+	}{
+		"CRD": {
+			reason: "A CRD without conversion is installed as it is.",
+			files: fstest.MapFS{
+				"bases/a.yaml": {Data: []byte("---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: others\n")},
+				"README.md":    {Data: []byte("not a manifest")},
+			},
+		},
+		"Unexpected": {
+			reason: "What is neither a CRD nor a webhook configuration is refused.",
+			files:  fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n")}},
+			want:   errUnexpected,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, err := Objects(Server{}, tc.files)
+			if !errors.Is(err, tc.want) {
+				t.Fatalf("\n%s\nObjects(...): want error %v, got %v", tc.reason, tc.want, err)
+			}
+			if tc.want != nil {
+				return
+			}
+			if last := objects[len(objects)-1]; last.GetName() != "others" {
+				t.Errorf("\n%s\nlast object: want others, got %s", tc.reason, last.GetName())
+			}
+		})
+	}
+}
