@@ -68,7 +68,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		Processes: true,
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
-			eng, err := docker.New(client.WithHost("unix://" + proxy.path))
+			eng, err := docker.New("", client.WithHost("unix://"+proxy.path))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,8 +36,9 @@ const MinimumAPIVersion = "1.41"
 
 // Engine is a connection to a Docker Engine.
 type Engine struct {
-	client *client.Client
-	closed atomic.Bool
+	client   *client.Client
+	endpoint string
+	closed   atomic.Bool
 
 	negotiating sync.Mutex
 	negotiated  atomic.Bool
@@ -46,19 +47,18 @@ type Engine struct {
 var _ engine.Engine = (*Engine)(nil)
 
 // New returns an engine for the client options, which say where to connect
-// and how. It does not connect: Info does, and tells what is wrong. The API
-// version is negotiated with the first call.
-func New(options ...client.Opt) (*Engine, error) {
+// and how. The endpoint is how people are told where that is; empty = the
+// options' host, which through ssh is a made-up one. New does not connect:
+// Info does, and tells what is wrong. The API version is negotiated with the
+// first call.
+func New(endpoint string, options ...client.Opt) (*Engine, error) {
 	options = append([]client.Opt{client.WithAPIVersionNegotiation()}, options...)
 	c, err := client.NewClientWithOpts(options...)
 	if err != nil {
 		return nil, fmt.Errorf("make a Docker client: %w", err)
 	}
-	return &Engine{client: c}, nil
+	return &Engine{client: c, endpoint: cmp.Or(endpoint, c.DaemonHost())}, nil
 }
-
-// Endpoint is what New was told to connect to.
-func (e *Engine) Endpoint() string { return e.client.DaemonHost() }
 
 // Close implements engine.Host.
 func (e *Engine) Close() error {
@@ -91,6 +91,10 @@ func (e *Engine) open(ctx context.Context) error {
 
 func (e *Engine) negotiate(ctx context.Context) error {
 	answer, err := e.client.Ping(ctx)
+	if err != nil && !client.IsErrConnectionFailed(err) && ctx.Err() == nil && !isKind(err, engine.ErrUnauthorized) {
+		return &typedError{kind: engine.ErrUnavailable, err: fmt.Errorf(
+			"it does not answer as Docker does (TLS is turned on with DOCKER_TLS_VERIFY): %w", err)}
+	}
 	if err != nil {
 		return e.explainConnection(ctx, err)
 	}

@@ -81,7 +81,7 @@ func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 
 // safeEndpoint is the endpoint without the user and password it may carry.
 func (e *Engine) safeEndpoint() string {
-	parsed, err := url.Parse(e.Endpoint())
+	parsed, err := url.Parse(e.endpoint)
 	if err != nil {
 		return "an endpoint that is not a URL"
 	}

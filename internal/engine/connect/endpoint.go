@@ -1,0 +1,179 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/docker/cli/cli/config"
+	dockercontext "github.com/docker/cli/cli/context"
+	contextdocker "github.com/docker/cli/cli/context/docker"
+	"github.com/docker/cli/cli/context/store"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// The variables of the docker command.
+const (
+	envHost      = "DOCKER_HOST"
+	envTLS       = "DOCKER_TLS"
+	envTLSVerify = "DOCKER_TLS_VERIFY"
+	envCertPath  = "DOCKER_CERT_PATH"
+	envContext   = "DOCKER_CONTEXT"
+	envConfig    = "DOCKER_CONFIG"
+
+	// defaultContext is the name of what the docker command uses when no
+	// context is chosen.
+	defaultContext = "default"
+	defaultSocket  = "/var/run/docker.sock"
+)
+
+// endpoint is where an engine may be, and who says so.
+type endpoint struct {
+	host, by      string
+	tls           *dockercontext.TLSData
+	skipTLSVerify bool
+}
+
+func (e endpoint) endpoint() *contextdocker.Endpoint {
+	return &contextdocker.Endpoint{
+		EndpointMeta: contextdocker.EndpointMeta{Host: e.host, SkipTLSVerify: e.skipTLSVerify},
+		TLSData:      e.tls,
+	}
+}
+
+// dockerEndpoints returns the one endpoint that is named, or the default ones.
+func dockerEndpoints(options Options) ([]endpoint, error) {
+	if host := options.Getenv(envHost); host != "" {
+		named, err := fromEnvironment(host, options.Getenv)
+		return []endpoint{named}, err
+	}
+	directory := configDirectory(options.Getenv)
+	name, by := options.Getenv(envContext), envContext
+	if name == "" {
+		file, err := config.Load(directory)
+		if err != nil {
+			return nil, fmt.Errorf("read the Docker configuration in %s: %w: %w", directory, err, engine.ErrInvalid)
+		}
+		name, by = file.CurrentContext, "current context of "+filepath.Join(directory, config.ConfigFileName)
+	}
+	if name != "" && name != defaultContext {
+		named, err := fromContext(name, by, directory)
+		return []endpoint{named}, err
+	}
+	return defaults(options), nil
+}
+
+func configDirectory(getenv func(string) string) string {
+	if directory := getenv(envConfig); directory != "" {
+		return directory
+	}
+	return filepath.Join(getenv("HOME"), ".docker")
+}
+
+func defaults(options Options) []endpoint {
+	sockets := options.Sockets
+	if sockets == nil {
+		sockets = []string{defaultSocket}
+		if runtime := options.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
+			sockets = append(sockets, filepath.Join(runtime, "docker.sock"))
+		}
+	}
+	out := make([]endpoint, 0, len(sockets))
+	for _, socket := range sockets {
+		out = append(out, endpoint{host: "unix://" + socket, by: "default socket"})
+	}
+	return out
+}
+
+// fromEnvironment applies the TLS variables as the docker command does:
+// DOCKER_TLS_VERIFY turns TLS on and checks the server, DOCKER_TLS turns it on
+// without; the certificates are those in DOCKER_CERT_PATH, or else in the
+// configuration's directory.
+func fromEnvironment(host string, getenv func(string) string) (endpoint, error) {
+	out := endpoint{host: host, by: envHost}
+	verify := getenv(envTLSVerify) != ""
+	if !verify && getenv(envTLS) == "" {
+		return out, nil
+	}
+	directory := getenv(envCertPath)
+	if directory == "" {
+		directory = configDirectory(getenv)
+	}
+	tls, err := dockercontext.TLSDataFromFiles(
+		existing(directory, "ca.pem"), existing(directory, "cert.pem"), existing(directory, "key.pem"))
+	if err != nil {
+		return out, fmt.Errorf("read the TLS files in %s: %w: %w", directory, err, engine.ErrInvalid)
+	}
+	if verify && existing(directory, "ca.pem") == "" && getenv(envCertPath) != "" {
+		return out, fmt.Errorf("%s is %s, where there is no ca.pem to check the engine with: %w", envCertPath, directory, engine.ErrInvalid)
+	}
+	if tls == nil {
+		// Without any file TLS is still what was asked for, with the host's
+		// authorities.
+		tls = &dockercontext.TLSData{}
+	}
+	out.tls, out.skipTLSVerify = tls, !verify
+	return out, nil
+}
+
+// existing returns the path of a file, or "" where there is none.
+func existing(directory, name string) string {
+	path := filepath.Join(directory, name)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	return path
+}
+
+func fromContext(name, by, directory string) (endpoint, error) {
+	out := endpoint{by: fmt.Sprintf("context %q (%s)", name, by)}
+	fail := func(err error) (endpoint, error) {
+		return out, fmt.Errorf("use the Docker context %q named by %s (see docker context ls): %w: %w", name, by, err, engine.ErrInvalid)
+	}
+	contexts := store.New(filepath.Join(directory, "contexts"), store.NewConfig(
+		func() any { return &map[string]any{} },
+		store.EndpointTypeGetter(contextdocker.DockerEndpoint, func() any { return &contextdocker.EndpointMeta{} }),
+	))
+	metadata, err := contexts.GetMetadata(name)
+	if err != nil {
+		return fail(err)
+	}
+	meta, err := contextdocker.EndpointFromContext(metadata)
+	if err != nil {
+		return fail(err)
+	}
+	full, err := contextdocker.WithTLSData(contexts, name, meta)
+	if err != nil {
+		return fail(err)
+	}
+	out.host, out.tls, out.skipTLSVerify = full.Host, full.TLSData, full.SkipTLSVerify
+	return out, nil
+}
+
+// redacted is an endpoint without the password it may carry.
+func redacted(host string) string {
+	parsed, err := url.Parse(host)
+	if err != nil {
+		return "an endpoint that is not a URL"
+	}
+	return parsed.Redacted()
+}
