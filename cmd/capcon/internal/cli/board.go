@@ -100,6 +100,17 @@ func (b *board) cluster(fixed []string, snapshot management.Snapshot) {
 	})
 }
 
+// deletion sets a step and, below it, the machines that are still there.
+func (b *board) deletion(name, detail string, snapshot management.Snapshot) {
+	b.change(func() {
+		b.steps = slices.DeleteFunc(b.steps, func(s progress.Step) bool { return s.Indented || s.Name == name })
+		b.steps = append(b.steps, progress.Step{Name: name, Detail: detail})
+		for _, machine := range snapshot.Machines {
+			b.steps = append(b.steps, progress.Step{Name: machine.Name, Detail: machine.Detail, Indented: true})
+		}
+	})
+}
+
 func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 	var steps []progress.Step
 	for _, stage := range snapshot.Stages {

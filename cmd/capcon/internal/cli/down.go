@@ -234,64 +234,88 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 	return s.state.Forget(name)
 }
 
+// remains are what is still there of a cluster that is being deleted.
+type remains struct {
+	// snapshot of the cluster, as long as it exists.
+	snapshot management.Snapshot
+	// objects and containers by kind and name.
+	objects, containers []string
+}
+
+// list everything for an error message.
+func (r remains) list() []string {
+	var all []string
+	for _, machine := range r.snapshot.Machines {
+		all = append(all, "machine "+machine.Name+" ("+machine.Detail+")")
+	}
+	return slices.Concat(all, r.containers, r.objects)
+}
+
+// brief is a line for the progress.
+func (r remains) brief() string {
+	switch {
+	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
+		return fmt.Sprintf("%d machines and %d containers to go", len(r.snapshot.Machines), len(r.containers))
+	case len(r.objects) > 0:
+		return fmt.Sprintf("%d objects to go, such as %s", len(r.objects), r.objects[0])
+	}
+	return "waiting for Cluster API to let go of it"
+}
+
+func (r remains) none() bool {
+	return !r.snapshot.Exists && len(r.objects) == 0 && len(r.containers) == 0
+}
+
 // waitGone waits until neither the management plane nor the engine has
 // anything of the cluster.
 func (s *session) waitGone(ctx context.Context, b *board, name string) error {
-	step := "cluster " + name
-	var left []string
+	var last remains
 	for {
 		found, err := s.leftovers(ctx, b, name)
 		switch {
 		case ctx.Err() != nil:
-			return s.notGone(ctx, name, left)
+			return s.notGone(ctx, name, last)
 		case err != nil && !transient(err):
 			return err
 		case err != nil:
 			b.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
-		case len(found) == 0:
-			return nil
 		default:
-			left = found
-			b.waiting(step, brief(left))
+			last = found
+			b.deletion("cluster "+name, found.brief(), found.snapshot)
+			if found.none() {
+				return nil
+			}
 		}
 		if err := s.pause(ctx, pollInterval); err != nil {
-			return s.notGone(ctx, name, left)
+			return s.notGone(ctx, name, last)
 		}
 	}
 }
 
-// leftovers of the cluster: objects in the order they go, then containers.
-func (s *session) leftovers(ctx context.Context, b *board, name string) ([]string, error) {
+// leftovers of the cluster, in the management plane and on the engine.
+func (s *session) leftovers(ctx context.Context, b *board, name string) (remains, error) {
 	observed, err := management.Observe(ctx, s.client, namespace, name)
 	if err != nil {
-		return nil, err
+		return remains{}, err
 	}
 	b.finished(stepPlane, "answers")
-	snapshot := management.Summarize(observed)
-	var left []string
-	if snapshot.Exists {
-		for _, machine := range snapshot.Machines {
-			left = append(left, "machine "+machine.Name+" ("+machine.Detail+")")
-		}
-		left = append(left, "Cluster "+name)
-	}
-	objects, err := management.Leftovers(ctx, s.client, namespace, name)
-	if err != nil {
-		return nil, err
+	found := remains{snapshot: management.Summarize(observed)}
+	if found.objects, err = management.Leftovers(ctx, s.client, namespace, name); err != nil {
+		return remains{}, err
 	}
 	containers, err := s.containersOf(ctx, name)
 	if err != nil {
-		return nil, err
+		return remains{}, err
 	}
 	// A finalizer keeps the objects until their containers are gone. What is
 	// here without them nobody else removes.
 	if observed.Orphaned() {
-		return objects, s.removeContainers(ctx, b, name, containers)
+		return found, s.removeContainers(ctx, b, name, containers)
 	}
 	for _, container := range containers {
-		left = append(left, "container "+container.Name)
+		found.containers = append(found.containers, "container "+container.Name)
 	}
-	return append(left, objects...), nil
+	return found, nil
 }
 
 func (s *session) removeContainers(ctx context.Context, b *board, cluster string, containers []engine.Container) error {
@@ -316,20 +340,12 @@ func (s *session) containersOf(ctx context.Context, name string) ([]engine.Conta
 	return containers, nil
 }
 
-// brief names the first and counts the rest.
-func brief(left []string) string {
-	if len(left) == 1 {
-		return "waiting for " + left[0]
-	}
-	return fmt.Sprintf("waiting for %s and %d more", left[0], len(left)-1)
-}
-
-func (s *session) notGone(ctx context.Context, name string, left []string) error {
+func (s *session) notGone(ctx context.Context, name string, last remains) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
 	return fmt.Errorf("cluster %q is not gone yet; the same command goes on waiting. Still there:\n  %s",
-		name, strings.Join(left, "\n  "))
+		name, strings.Join(last.list(), "\n  "))
 }
 
 // removePlane when no cluster is left that it is needed for.

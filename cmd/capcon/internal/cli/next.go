@@ -29,6 +29,10 @@ import (
 
 // printNext writes the kubeconfig and says what to type next.
 func (s *session) printNext(ctx context.Context, name string, took time.Duration) error {
+	present, err := management.Read(ctx, s.client, namespace, name)
+	if err != nil {
+		return err
+	}
 	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
 	if err != nil {
 		return err
@@ -43,7 +47,7 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 	}
 	s.say("\nCluster %s is ready after %s.\n\nNext:\n%s", name, took.Round(time.Second), kubectl)
 	s.say("  %s status %s", s.Program, name)
-	s.say("  %s up %s --workers 2", s.Program, name)
+	s.say("  %s up %s --workers %d", s.Program, name, present.Workers+1)
 	s.say("  %s down %s", s.Program, name)
 	return nil
 }
