@@ -41,7 +41,8 @@ const (
 
 // observeBootstrap reads what the node recorded of its bootstrap. While it
 // runs it is looked at once a second; a bootstrap that has ended is read with
-// each reconcile and causes none.
+// each reconcile and causes none. The reconcile ends here where the container
+// does not run.
 func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
 	result, err := r.readRecord(ctx, s.container.Name)
 	if err != nil {
@@ -51,15 +52,20 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
 	switch result.State {
 	case bootstrap.Done:
 		s.setBootstrapCompleted(metav1.ConditionTrue, infrav1.BootstrapCompletedReason, "")
-		return nil
 	case bootstrap.Failed:
-		return r.reportFailure(s, infrav1.BootstrapFailedReason, result)
+		s.reportFailure(infrav1.BootstrapFailedReason, result)
 	case bootstrap.Interrupted:
-		return r.recoverInterrupted(ctx, s, result)
+		if s.notRunning == nil && s.repeatable() {
+			return r.recoverInterrupted(ctx, s)
+		}
+		s.reportFailure(infrav1.BootstrapInterruptedReason, result)
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
-		return phase.Wait(recordInterval)
+		if s.notRunning == nil {
+			return phase.Wait(recordInterval)
+		}
 	}
+	return s.notRunning
 }
 
 func (r *Reconciler) readRecord(ctx context.Context, container string) (bootstrap.Result, error) {
@@ -88,22 +94,22 @@ func (s *scope) reportProgress(running time.Duration) {
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrappingReason, "bootstrap is running in container "+s.container.Name)
 }
 
-func (r *Reconciler) reportFailure(s *scope, reason string, result bootstrap.Result) error {
-	message := result.Message(s.config.Secrets()...)
-	s.setBootstrapCompleted(metav1.ConditionFalse, reason, message)
-	return nil
+func (s *scope) reportFailure(reason string, result bootstrap.Result) {
+	s.setBootstrapCompleted(metav1.ConditionFalse, reason, result.Message(s.config.Secrets()...))
 }
 
-// recoverInterrupted begins the bootstrap of a new container, where repeating
-// it is safe: the first control plane and workers leave nothing behind. An
-// interrupted join of a control plane may have left a member in etcd, which
-// only the replacement of the whole Machine removes.
-func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope, result bootstrap.Result) error {
+// repeatable says whether an interrupted bootstrap may be begun again: the
+// first control plane and workers leave nothing behind. An interrupted join of
+// a control plane may have left a member in etcd, which only the replacement
+// of the whole Machine removes.
+func (s *scope) repeatable() bool {
 	operation := s.config.KubeadmOperation()
-	repeatable := operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker
-	if !repeatable || s.isNode() || s.currentAttempt() >= maxAttempts {
-		return r.reportFailure(s, infrav1.BootstrapInterruptedReason, result)
-	}
+	return (operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker) &&
+		!s.isNode() && s.currentAttempt() < maxAttempts
+}
+
+// recoverInterrupted begins the bootstrap again, in a new container.
+func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope) error {
 	s.attempt = s.currentAttempt() + 1
 	name := s.container.Name
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
@@ -114,6 +120,7 @@ func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope, result bo
 	if err := r.createContainer(ctx, s); err != nil {
 		return err
 	}
+	s.checkAttachment()
 	s.reportProgress(0)
 	return phase.Wait(recordInterval)
 }

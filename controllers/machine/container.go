@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -46,6 +47,12 @@ const lookAgain = 15 * time.Second
 // somebody else's. That spec.providerID names it is proof as good as its
 // labels: so machines are taken over that were declared anew.
 func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
+	if id := s.containerMachine.Spec.ProviderID; id != "" {
+		if _, err := identity.ParseProviderID(id); err != nil {
+			s.wait(infrav1.ContainerFailedReason, "spec.providerID is not one of this provider: "+err.Error())
+			return phase.Wait(0)
+		}
+	}
 	if s.owner().ID == "" && s.containerMachine.Spec.ProviderID == "" {
 		// Without an identity there is no name to look for.
 		return nil
@@ -81,65 +88,64 @@ func describeOwner(labels map[string]string) string {
 		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
 }
 
-// ensureContainer makes the machine's container exist and run, and says what
-// it does where it must not.
+// ensureContainer makes the machine's container exist, unless it is a node's:
+// what made that container a node went with it.
 func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 	switch {
 	case s.container == nil && s.isNode():
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerMissingReason, fmt.Sprintf(
+		s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(
 			"container %s is gone and its state with it; delete the Machine, or let a MachineHealthCheck replace it", s.containerName()))
+		s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
 		return phase.Wait(0)
-	case s.container == nil, s.container.Status == engine.StatusCreated:
+	case !s.hasLived():
 		// One that was created and never started is what a crash left: it may
 		// lack its bootstrap.
 		s.attempt = max(1, s.currentAttempt())
 		return r.createContainer(ctx, s)
 	}
+	return nil
+}
+
+// checkContainer says what the container does, and starts one that ended. It
+// does not stop the reconcile: how the bootstrap stands can be told of every
+// container there is.
+func (r *Reconciler) checkContainer(ctx context.Context, s *scope) error {
 	switch s.container.Status {
 	case engine.StatusRunning:
-		return s.checkAttachment()
+		s.checkAttachment()
 	case engine.StatusPaused:
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerPausedReason, fmt.Sprintf("container %s is paused; unpause it", s.container.Name))
-		return phase.Wait(0)
+		s.notRunning = phase.Wait(0)
 	case engine.StatusExited:
-		return r.startContainer(ctx, s)
+		s.notRunning = r.startContainer(ctx, s)
 	default:
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("container %s is %s", s.container.Name, s.container.Status))
-		return phase.Wait(time.Second)
+		s.notRunning = phase.Wait(time.Second)
 	}
+	return nil
 }
 
 // checkAttachment: a container that was taken off its network still runs, and
 // is of no use.
-func (s *scope) checkAttachment() error {
+func (s *scope) checkAttachment() {
 	endpoint, attached := s.container.Networks[s.networkName()]
 	if !attached || len(endpoint.Addresses) == 0 {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerDisconnectedReason,
 			fmt.Sprintf("container %s is not on network %s; connect it with its address", s.container.Name, s.networkName()))
-		return phase.Wait(0)
+		return
 	}
 	for _, address := range network.Addresses(*s.container, s.networkName()) {
-		if !contains(endpoint.Addresses, address) {
+		if !slices.Contains(endpoint.Addresses, address) {
 			s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerDisconnectedReason,
 				fmt.Sprintf("container %s has lost its address %s on network %s", s.container.Name, address, s.networkName()))
-			return phase.Wait(0)
+			return
 		}
 	}
 	s.setContainerReady(metav1.ConditionTrue, infrav1.ContainerRunningReason, "")
-	return nil
-}
-
-func contains(addresses []netip.Addr, address netip.Addr) bool {
-	for _, each := range addresses {
-		if each == address {
-			return true
-		}
-	}
-	return false
 }
 
 // startContainer starts what engine or host stopped, unless a person did so
-// on purpose.
+// on purpose. It returns nil where the container runs then.
 func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
 	stopped := fmt.Sprintf("container %s ended with exit code %d", s.container.Name, s.container.ExitCode)
 	if s.container.OOMKilled {
@@ -149,22 +155,26 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it stays stopped while annotated for maintenance")
 		return phase.Wait(0)
 	}
-	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; starting it")
 	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
+		if errors.Is(err, engine.ErrUnavailable) {
+			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
+		}
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
 		return fmt.Errorf("start container %q: %w", s.container.Name, err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", stopped)
-	return r.observeAgain(ctx, s)
-}
-
-func (r *Reconciler) observeAgain(ctx context.Context, s *scope) error {
-	container, err := r.Engine.InspectContainer(ctx, s.containerName())
+	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
 	if err != nil {
-		return s.engineError(fmt.Errorf("inspect container %q: %w", s.containerName(), err))
+		return s.engineError(fmt.Errorf("inspect container %q: %w", s.container.Name, err))
 	}
 	s.container = &container
-	return s.checkAttachment()
+	if container.Status != engine.StatusRunning {
+		// It ended again at once; its end is an event.
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+", and again when it was started")
+		return phase.Wait(time.Second)
+	}
+	s.checkAttachment()
+	return nil
 }
 
 // createContainer creates the container with its bootstrap inside and starts
@@ -205,7 +215,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	s.container = &container
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
 		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt)
-	return s.checkAttachment()
+	return nil
 }
 
 // keepAddresses are those of a container that is made anew.

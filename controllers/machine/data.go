@@ -41,7 +41,7 @@ const (
 // waitForCluster keeps a container from being created before there is a
 // network to put it on. One that exists goes on whatever the cluster does.
 func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
-	if s.container != nil {
+	if s.hasLived() {
 		return nil
 	}
 	provisioned := ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
@@ -50,6 +50,9 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
 	case s.containerCluster == nil:
 		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
+	case s.owner().ID == "":
+		// Its controller writes it first, or who manages it externally does.
+		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the annotation "+infrav1.OwnerIDAnnotation+" of the ContainerCluster")
 	case s.machine.Spec.Bootstrap.DataSecretName == nil:
 		s.wait(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
 	default:
@@ -75,7 +78,7 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 	key := client.ObjectKey{Namespace: s.machine.Namespace, Name: *s.machine.Spec.Bootstrap.DataSecretName}
 	err := r.Client.Get(ctx, key, secret)
 	switch {
-	case apierrors.IsNotFound(err) && s.container != nil:
+	case apierrors.IsNotFound(err) && s.hasLived():
 		// What runs does not need its data any more.
 		return nil
 	case apierrors.IsNotFound(err):
@@ -85,7 +88,7 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
 	}
 	config, err := s.parse(secret)
-	if err != nil && s.container == nil {
+	if err != nil && !s.hasLived() {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
 		return phase.Wait(lookAgain)

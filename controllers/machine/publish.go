@@ -18,12 +18,14 @@ package machine
 
 import (
 	"context"
+	"net/netip"
 
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // publish tells Cluster API what the machine is. Everything is in one patch:
@@ -35,11 +37,20 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	addresses := clusterv1.MachineAddresses{{
 		Type: clusterv1.MachineHostName, Address: identity.HostName(s.machine.Name),
 	}}
-	for _, address := range s.container.Networks[s.networkName()].Addresses {
+	for _, address := range s.addresses() {
 		addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: address.String()})
 	}
 	s.containerMachine.Status.Addresses = addresses
 	s.containerMachine.Status.FailureDomain = s.failureDomain()
 	s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
 	return nil
+}
+
+// addresses are those the container was given, which it keeps while it does
+// not run; a container that was adopted has those it has now.
+func (s *scope) addresses() []netip.Addr {
+	if given := network.Addresses(*s.container, s.networkName()); len(given) > 0 {
+		return given
+	}
+	return s.container.Networks[s.networkName()].Addresses
 }

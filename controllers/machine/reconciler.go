@@ -25,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -88,6 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, wrap(err, "set Paused condition")
 	}
 
+	s.conditions = slices.Clone(containerMachine.Status.Conditions)
 	patchHelper, err := patch.NewHelper(containerMachine, r.Client)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
@@ -112,6 +114,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,
+		r.checkContainer,
 		r.observeBootstrap,
 		r.ensureNode,
 	)
@@ -130,12 +133,15 @@ func (r *Reconciler) newScope(ctx context.Context, containerMachine *infrav1.Con
 		name = machine.Spec.ClusterName
 	}
 	deleting := !containerMachine.DeletionTimestamp.IsZero()
-	if (machine == nil && !deleting) || name == "" {
+	if (machine == nil || name == "") && !deleting {
 		return nil, nil
 	}
-	cluster, err := util.GetClusterByName(ctx, r.Client, containerMachine.Namespace, name)
-	if err != nil && (!apierrors.IsNotFound(err) || !deleting) {
-		return nil, fmt.Errorf("get Cluster %q: %w", name, err)
+	var cluster *clusterv1.Cluster
+	if name != "" {
+		cluster, err = util.GetClusterByName(ctx, r.Client, containerMachine.Namespace, name)
+		if err != nil && (!apierrors.IsNotFound(err) || !deleting) {
+			return nil, fmt.Errorf("get Cluster %q: %w", name, err)
+		}
 	}
 	if annotations.IsExternallyManaged(containerMachine) {
 		return nil, nil

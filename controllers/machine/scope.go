@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -57,6 +58,17 @@ type scope struct {
 	config bootstrap.Config
 	// attempt of the bootstrap that a container to be created is for.
 	attempt int
+	// notRunning is how the reconcile ends where the container does not run,
+	// after all that can be told of it; nil where it runs.
+	notRunning error
+	// conditions as they were before this reconcile.
+	conditions []metav1.Condition
+}
+
+// hasLived says that there is a container that was started once. Another may
+// lack its bootstrap and is replaced.
+func (s *scope) hasLived() bool {
+	return s.container != nil && s.container.Status != engine.StatusCreated
 }
 
 // owner of the machine's container.
@@ -149,6 +161,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 		}
 	}
 	conditions.Set(s.containerMachine, ready)
+	phase.KeepTransitionTimes(s.containerMachine, s.conditions)
 	owned := append(ownConditions(), infrav1.MachineReadyCondition, clusterv1.PausedCondition)
 	if err := helper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerMachine: %w", err)

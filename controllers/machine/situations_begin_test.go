@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+const (
+	lookAgain = 15 * time.Second
+	atARecord = time.Second
+	atAPull   = 2 * time.Second
+	atANode   = 5 * time.Second
+)
+
+// waiting are the situations before there is a container.
+func waiting() map[string]situation {
+	return map[string]situation{
+		"InfrastructureNotProvisioned": {
+			reason: "Without a network there is no place for a container.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Cluster.Status.Initialization = clusterv1.ClusterInitializationStatus{}
+			}},
+			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "Cluster's infrastructure",
+		},
+		"NoContainerCluster": {
+			reason:    "A Cluster whose ContainerCluster is not there yet has no identity.",
+			options:   []builders.Option{func(o *builders.Objects) { o.ContainerCluster = nil }},
+			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "ContainerCluster",
+		},
+		"NoOwnerID": {
+			reason: "Nothing is created that could not be recognised again, as with an externally managed ContainerCluster.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+			}},
+			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: infrav1.OwnerIDAnnotation,
+		},
+		"OtherInfrastructure": {
+			reason: "A Cluster with infrastructure of another kind has no network of ours.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Cluster.Spec.InfrastructureRef.Kind = "OtherCluster"
+			}},
+			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "ContainerCluster",
+		},
+		"NoDataSecretName": {
+			reason:    "The bootstrap provider has not written its data.",
+			options:   []builders.Option{func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }},
+			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: "bootstrap provider",
+		},
+		"NoDataSecret": {
+			reason:    "The Secret that is named may come later than its name.",
+			options:   []builders.Option{func(o *builders.Objects) { o.Secret = nil }},
+			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: `"m1-data"`, again: lookAgain,
+		},
+		"ImageBeingPulled": {
+			reason:    "A pull takes minutes and does not hold up the reconcile.",
+			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.NodeImage) },
+			container: "False/ImagePulling", bootstrap: "False/WaitingForContainer", message: builders.NodeImage, again: atAPull,
+		},
+		"RegistryUnreachable": {
+			reason:    "An image that cannot be had is named, with what to do.",
+			begins:    pullFails,
+			container: "False/ImagePullFailed", bootstrap: "False/WaitingForContainer", message: "load the image into the engine", again: atAPull, check: world.BySameManager,
+		},
+	}
+}
+
+// pullFails lets one pull of the node image end without it.
+func pullFails(t *testing.T, w *world.World) {
+	t.Helper()
+	w.Engine.RemoveImage(builders.NodeImage)
+	w.Engine.OnCall(func(call simulatedCall) error {
+		if call.Method == "PullImage" {
+			return fmt.Errorf("registry does not answer: %w", engine.ErrUnavailable)
+		}
+		return nil
+	})
+	go func() { _ = w.Machine.Images.Start(t.Context()) }()
+	w.SettleMachine(builders.Machine)
+	waitFor(t, func() bool {
+		_, _ = w.ReconcileMachine(builders.Machine)
+		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+		state, _ := world.State(object, infrav1.ContainerReadyCondition)
+		return state != "False/ImagePulling"
+	})
+}
+
+// badInput are the situations that only a person can mend.
+func badInput() map[string]situation {
+	data := func(change func(map[string][]byte)) []builders.Option {
+		return []builders.Option{func(o *builders.Objects) { change(o.Secret.Data) }}
+	}
+	value := func(text string) []builders.Option {
+		return data(func(all map[string][]byte) { all["value"] = []byte(text) })
+	}
+	const invalid = "False/BootstrapDataInvalid"
+	return map[string]situation{
+		"DataWithoutValue": {
+			reason:    "The contract says where data is.",
+			options:   data(func(all map[string][]byte) { delete(all, "value") }),
+			container: invalid, bootstrap: invalid, message: `no key "value"`, again: lookAgain,
+		},
+		"DataOfUnknownFormat": {
+			reason:    "Ignition is not read.",
+			options:   data(func(all map[string][]byte) { all["format"] = []byte("ignition") }),
+			container: invalid, bootstrap: invalid, message: "cloud-config", again: lookAgain,
+		},
+		"DataOfBrokenYAML": {
+			reason:    "Broken data is refused, and not repeated where people read it.",
+			options:   value("#cloud-config\nwrite_files: [ " + builders.SecretWord + "\n  }"),
+			container: invalid, bootstrap: invalid, message: "line", again: lookAgain,
+		},
+		"DataWithUnsupportedModule": {
+			reason:    "What cannot be done in a container is named, not left out.",
+			options:   value("#cloud-config\nntp:\n  enabled: true\n"),
+			container: invalid, bootstrap: invalid, message: "ntp", again: lookAgain,
+		},
+		"VersionUnsupported": {
+			reason: "No image is known for a version that is too old.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Machine.Spec.Version = "v1.28.0"
+				o.ContainerMachine.Spec.Image = ""
+			}},
+			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer", message: "known versions",
+		},
+		"MountSourceMissing": {
+			reason: "The path that does not exist is named.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv/none", ReadOnly: ptr.To(true)}}
+			}},
+			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "/srv/none", again: lookAgain,
+		},
+		"SubnetExhausted": {
+			reason: "A full network is named with what to do.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerCluster.Spec.Network.Name = "small"
+			}},
+			begins:    fullNetwork,
+			container: "False/SubnetExhausted", bootstrap: "False/WaitingForContainer", message: "larger subnet", again: lookAgain,
+		},
+		"NetworkMissing": {
+			reason: "A network that somebody removed is an error of the engine's, and the cluster controller's to mend.",
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveNetwork(t.Context(), "capcon"))
+			},
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "capcon", fails: true,
+		},
+		"NameTaken": {
+			reason: "A container of our name that is not ours is left alone, and named.",
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
+				must(t, err)
+			},
+			container: "False/ContainerNotOurs", bootstrap: "absent", message: "nobody this provider knows", again: lookAgain,
+			holds: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
+					t.Errorf("the foreign container: %v", err)
+				}
+			},
+		},
+		"OwnersContainer": {
+			reason: "A container of another owner is never adopted; the message says whose it is.",
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				other := builders.Owner()
+				other.ID = "somebodyelse"
+				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+					Name: container(), Image: builders.NodeImage, Labels: other.ContainerLabels("worker", builders.Machine),
+				})
+				must(t, err)
+			},
+			container: "False/ContainerNotOurs", bootstrap: "absent", message: "owner ID somebodyelse", again: lookAgain,
+		},
+		"ProviderIDOfAnotherProvider": {
+			reason: "A provider ID of somebody else's cannot name a container.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.ProviderID = "kind://docker/c1/m1"
+			}},
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "kind://docker/c1/m1",
+		},
+	}
+}
+
+// fullNetwork makes the network "small", whose static addresses are taken.
+func fullNetwork(t *testing.T, w *world.World) {
+	t.Helper()
+	_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "small", Subnets: prefixes("10.9.0.0/29")})
+	must(t, err)
+	for i := range 8 {
+		name := fmt.Sprintf("filler-%d", i)
+		spec := engine.Spec{
+			Name: name, Image: builders.NodeImage, Attachment: engine.Attachment{Network: "small", Addresses: addresses(fmt.Sprintf("10.9.0.%d", i))},
+			Labels: map[string]string{labelNetwork: "small", labelAddress: fmt.Sprintf("10.9.0.%d", i)},
+		}
+		if _, err := w.Engine.CreateContainer(t.Context(), spec); err != nil && !strings.Contains(err.Error(), "in use") {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+const runs = "True/Running"
+
+// running are the situations while a bootstrap goes on.
+func running() map[string]situation {
+	return map[string]situation{
+		"Bootstrapping": {
+			reason:    "The machine is provisioned as soon as its container runs, and the record is looked at each second.",
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			holds: publishedWhole,
+		},
+		"ControlPlaneBootstrapping": {
+			reason:    "A control plane begins as a worker does.",
+			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+		},
+		"TakesTooLong": {
+			reason: "A bootstrap that hangs is reported, and nothing is stopped.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.BootstrapTimeout = &metav1.Duration{Duration: time.Minute}
+			}},
+			happens:   func(_ *testing.T, w *world.World) { w.Clock.SetTime(w.Clock.Now().Add(2 * time.Minute)) },
+			container: runs, bootstrap: "False/BootstrapTimeout", message: "longer than 1m0s", again: atARecord, containers: 1, provisioned: true,
+		},
+		"RecordIsNotOne": {
+			reason:    "What root in the node wrote over the record is not believed, and not repeated.",
+			happens:   record(builders.SecretWord),
+			container: runs, bootstrap: "Unknown/Unknown", message: "malformed", fails: true, containers: 1, provisioned: true,
+		},
+	}
+}
+
+// publishedWhole checks what Cluster API reads, and what the node was made of.
+func publishedWhole(t *testing.T, w *world.World) {
+	t.Helper()
+	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+	found := containers(t, w)[0]
+	want := clusterv1.MachineAddresses{
+		{Type: clusterv1.MachineHostName, Address: "m1"},
+		{Type: clusterv1.MachineInternalIP, Address: found.Labels[identity.LabelAddress]},
+	}
+	if diff := diff(want, object.Status.Addresses); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+	if object.Spec.ProviderID != identity.ProviderID(found.Name) || object.Status.FailureDomain != "zone-a" {
+		t.Errorf("provider ID %q, failure domain %q", object.Spec.ProviderID, object.Status.FailureDomain)
+	}
+	flags, err := w.Engine.ReadFile(found.Name, "/opt/cluster-api-bootstrap/kubelet-flags")
+	if err != nil || !strings.Contains(string(flags), "--provider-id="+object.Spec.ProviderID) || !strings.Contains(string(flags), "zone-a") {
+		t.Errorf("kubelet flags are %q, %v", flags, err)
+	}
+}
+
+// ended are the situations after a bootstrap has ended by itself.
+func ended() map[string]situation {
+	return map[string]situation{
+		"Done": {
+			reason:    "The whole script ended with 0; Cluster API has not found the Node yet, so it is helped along.",
+			happens:   record("done"),
+			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
+		},
+		"Node": {
+			reason:    "A machine that is a Node needs no looking at.",
+			happens:   all(record("done"), becomesNode),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+		},
+		"NodeWithoutData": {
+			reason: "What runs does not need its data any more.",
+			happens: all(record("done"), becomesNode, func(_ *testing.T, w *world.World) {
+				world.Purge(w, "m1-data", builders.DataSecret(builders.Machine, ""))
+			}),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+		},
+		"Failed": {
+			reason: "Step, exit code and the end of the log are told, without secrets.",
+			happens: record("failed", "step", "runcmd[0]", "exit-code", "1", "log-tail",
+				"preflight: port 10250 is in use, token "+builders.SecretWord),
+			container: runs, bootstrap: "False/BootstrapFailed", message: "runcmd[0] with exit code 1", containers: 1, provisioned: true,
+			holds: func(t *testing.T, w *world.World) {
+				t.Helper()
+				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+				if _, message := world.State(object, infrav1.BootstrapCompletedCondition); !strings.Contains(message, "port 10250") {
+					t.Errorf("message %q does not say why", message)
+				}
+			},
+		},
+	}
+}
+
+func becomesNode(_ *testing.T, w *world.World) {
+	world.EditStatus(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) {
+		m.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine}
+	})
+}
+
+// disturbed are the situations that others bring a container into.
+func disturbed() map[string]situation {
+	stop := func(t *testing.T, w *world.World) {
+		t.Helper()
+		must(t, w.Engine.KillContainer(container(), 137, false))
+	}
+	maintained := []builders.Option{annotate(infrav1.MaintenanceAnnotation, "")}
+	asNode := func(steps ...func(*testing.T, *world.World)) func(*testing.T, *world.World) {
+		return all(append([]func(*testing.T, *world.World){record("done"), becomesNode}, steps...)...)
+	}
+	return map[string]situation{
+		"Paused": {
+			reason: "A node that was paused is not ready, and nobody but a person unpauses it.",
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.Pause(container()))
+			}),
+			container: "False/Paused", bootstrap: "True/Completed", message: "unpause", containers: 1, provisioned: true,
+		},
+		"Stopped": {
+			reason:    "A node that was stopped is started again.",
+			happens:   asNode(stop),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			holds: event("ContainerStarted Started again: container " + container() + " ended with exit code 137"),
+		},
+		"OutOfMemory": {
+			reason: "That memory ran out is told.",
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.KillContainer(container(), 137, true))
+			}),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			holds: event("for want of memory"),
+		},
+		"DoesNotStart": {
+			reason: "Why it does not start is told, and it is tried again.",
+			happens: asNode(stop, func(t *testing.T, w *world.World) {
+				t.Helper()
+				stop(t, w)
+				w.Calls.Hook(func(call simulatedCall) error {
+					if call.Method == "StartContainer" {
+						return engine.ErrInvalid
+					}
+					return nil
+				}, nil)
+			}),
+			container: "False/Stopped", bootstrap: "True/Completed", message: "does not start", fails: true, containers: 1, provisioned: true,
+		},
+		"StoppedForMaintenance": {
+			reason:    "Who annotates for maintenance may stop a node.",
+			options:   maintained,
+			happens:   asNode(stop),
+			container: "False/Stopped", bootstrap: "True/Completed", message: "maintenance", containers: 1, provisioned: true,
+		},
+		"GoneBeforeItWasANode": {
+			reason: "Nothing lived in it: it is made again, with the same name.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveContainer(t.Context(), container()))
+			},
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+		},
+		"Missing": {
+			reason: "A node's state is gone with its container; only its owner can replace it.",
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveContainer(t.Context(), container()))
+			}),
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
+		},
+		"Disconnected": {
+			reason: "A node off its network is not ready.",
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
+			}),
+			container: "False/Disconnected", bootstrap: "True/Completed", message: "capcon", containers: 1, provisioned: true,
+		},
+		"OtherAddress": {
+			reason: "A node without its address is not ready: certificates and peers name the old one.",
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
+				must(t, w.Engine.ConnectNetwork(t.Context(), "capcon", container(), engine.Attachment{Network: "capcon"}))
+			}),
+			container: "False/Disconnected", bootstrap: "True/Completed", message: "has lost its address", containers: 1, provisioned: true,
+		},
+		"EngineRestarted": {
+			reason:    "The engine starts a node again by itself.",
+			happens:   asNode(func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+		},
+	}
+}
+
+// event checks that an Event holds a text.
+func event(text string) func(*testing.T, *world.World) {
+	return func(t *testing.T, w *world.World) {
+		t.Helper()
+		if sent := strings.Join(w.Events.Sent(), "\n"); !strings.Contains(sent, text) {
+			t.Errorf("no Event holds %q:\n%s", text, sent)
+		}
+	}
+}

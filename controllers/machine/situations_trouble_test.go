@@ -1,0 +1,218 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"net/netip"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+type simulatedCall = simulated.Call
+
+const (
+	labelNetwork = identity.LabelNetwork
+	labelAddress = identity.LabelAddress
+)
+
+// engineTrouble are the situations in which the engine does not answer.
+func engineTrouble() map[string]situation {
+	const unavailable = "Unknown/EngineUnavailable"
+	unreachable := func(_ *testing.T, w *world.World) {
+		w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
+	}
+	return map[string]situation{
+		"EngineDown": {
+			reason:    "What the engine does not tell is unknown.",
+			begins:    unreachable,
+			container: unavailable, bootstrap: "absent", fails: true,
+		},
+		"EngineDownLater": {
+			reason:    "A node that cannot be seen is not known to be broken.",
+			happens:   all(record("done"), becomesNode, unreachable),
+			container: unavailable, bootstrap: "True/Completed", fails: true, containers: 1, provisioned: true, check: world.WithoutLoss,
+		},
+		"EngineBack": {
+			reason: "An outage leaves no trace.",
+			happens: all(record("done"), becomesNode, unreachable, func(_ *testing.T, w *world.World) {
+				w.Calls.Hook(nil, nil)
+			}),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+		},
+	}
+}
+
+// interrupted are the situations after a node was stopped in the middle of
+// its bootstrap.
+func interrupted() map[string]situation {
+	restart := func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }
+	const again = "BootstrapRepeated"
+	return map[string]situation{
+		"WorkerInterrupted": {
+			reason:    "A worker's join is begun anew, in a new container of the same name.",
+			happens:   restart,
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
+			holds: event(again),
+		},
+		"InitInterrupted": {
+			reason:    "The first control plane is begun anew.",
+			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
+			happens:   restart,
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
+			holds: event(again),
+		},
+		"InterruptedThreeTimes": {
+			reason:    "Three times is enough.",
+			happens:   all(restart, restart, restart),
+			container: runs, bootstrap: "False/BootstrapInterrupted", message: "stopped while it bootstrapped", containers: 1, provisioned: true, attempt: "3",
+		},
+		"ControlPlaneJoinInterrupted": {
+			reason:    "Its etcd member may exist already: only KCP can replace it.",
+			options:   []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
+			happens:   restart,
+			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+		},
+		"InterruptedAsNode": {
+			reason:    "What became a Node is not begun anew.",
+			happens:   all(becomesNode, restart),
+			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+		},
+		"InterruptedWithoutData": {
+			reason: "Without its data nothing can be begun anew.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				world.Purge(w, "m1-data", &corev1.Secret{})
+				restart(t, w)
+			},
+			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+		},
+	}
+}
+
+// adopted are machines whose object was lost and made again.
+func adopted() map[string]situation {
+	return map[string]situation{
+		"AdoptedByProviderID": {
+			reason: "An object that was made again with nothing but its provider ID finds its container, which carries another owner's labels.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.ProviderID = identity.ProviderID("kept-from-before")
+			}},
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+					Name: "kept-from-before", Image: builders.NodeImage, Attachment: engine.Attachment{Network: "capcon", Addresses: addresses("172.18.200.9")},
+					Labels: map[string]string{labelNetwork: "capcon", labelAddress: "172.18.200.9"},
+				})
+				must(t, err)
+				must(t, w.Engine.StartContainer(t.Context(), "kept-from-before"))
+				must(t, w.Engine.WriteFile("kept-from-before", "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
+			},
+			happens:   becomesNode,
+			container: runs, bootstrap: "True/Completed", provisioned: true, containers: 0,
+			holds: func(t *testing.T, w *world.World) {
+				t.Helper()
+				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+				if diff := diff("172.18.200.9", object.Status.Addresses[1].Address); diff != "" {
+					t.Error(diff)
+				}
+			},
+		},
+	}
+}
+
+// named are machines whose Node has a provider ID.
+func named() map[string]situation {
+	workload := func(nodes ...client.Object) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			reached := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(nodes...).Build()
+			w.ClusterCache = clustercache.NewFakeClusterCache(reached, client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
+			w.Restart()
+		}
+	}
+	node := func(providerID string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: corev1.NodeSpec{
+			ProviderID: providerID,
+			Taints: []corev1.Taint{
+				{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
+				{Key: "mine", Effect: corev1.TaintEffectNoSchedule},
+			},
+		}}
+	}
+	return map[string]situation{
+		"ProviderIDMismatch": {
+			reason: "A Node that the user named otherwise will not be found; that is told once, and not again and again.",
+			begins: workload(node("mine://m1")), happens: record("done"),
+			container: runs, bootstrap: "False/ProviderIDMismatch", message: "mine://m1", containers: 1, provisioned: true,
+		},
+		"NodeNotRegistered": {
+			reason: "The Node comes some time after the bootstrap.",
+			begins: workload(), happens: record("done"),
+			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
+		},
+		"NodeWithoutProviderID": {
+			reason: "Bootstrap providers that do not read the kubelet's environment leave a Node without provider ID, and tainted.",
+			begins: workload(node("")), happens: record("done"),
+			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
+			holds: func(t *testing.T, w *world.World) {
+				t.Helper()
+				reached, err := w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
+				must(t, err)
+				got := &corev1.Node{}
+				must(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
+				want := corev1.NodeSpec{
+					ProviderID: identity.ProviderID(container()), Taints: []corev1.Taint{{Key: "mine", Effect: corev1.TaintEffectNoSchedule}},
+				}
+				if diff := diff(want, got.Spec); diff != "" {
+					t.Errorf("Node (-want +got):\n%s", diff)
+				}
+			},
+		},
+	}
+}
+
+func diff(want, got any) string { return gocmp.Diff(want, got) }
+
+func addresses(texts ...string) []netip.Addr {
+	parsed := make([]netip.Addr, len(texts))
+	for i, text := range texts {
+		parsed[i] = netip.MustParseAddr(text)
+	}
+	return parsed
+}
+
+func prefixes(texts ...string) []netip.Prefix {
+	parsed := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		parsed[i] = netip.MustParsePrefix(text)
+	}
+	return parsed
+}

@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package simulatedhaproxy is what runs in a load balancer's container on the
+// simulated engine: a process that loads its file when it starts and when it
+// is signalled, and answers with its generation and statistics.
+package simulatedhaproxy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+)
+
+// Processes are the load balancers of one engine.
+type Processes struct {
+	engine *simulated.Engine
+
+	mutex   sync.Mutex
+	loaded  map[string]string
+	health  map[string]haproxy.Status
+	refused string
+	reloads int
+}
+
+// Run lets every load balancer of the engine behave as haproxy does. Other
+// containers print nothing.
+func Run(eng *simulated.Engine) *Processes {
+	p := &Processes{engine: eng, loaded: map[string]string{}, health: map[string]haproxy.Status{}}
+	eng.OnStart(p.load)
+	eng.HandleExec(p.exec)
+	return p
+}
+
+// SetHealth of a backend; StatusUp where none is set.
+func (p *Processes) SetHealth(backend string, status haproxy.Status) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.health[backend] = status
+}
+
+// Refuse makes the check of every configuration answer the message; empty
+// ends that.
+func (p *Processes) Refuse(message string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.refused = message
+}
+
+// Reloads is how often a process was told to load its file.
+func (p *Processes) Reloads() int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.reloads
+}
+
+// Weights of the backends that the process in a container uses.
+func (p *Processes) Weights(container string) map[string]int {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	weights := map[string]int{}
+	for _, server := range servers(p.loaded[container]) {
+		weights[server.Name] = server.Weight
+	}
+	return weights
+}
+
+// Reads reports whether a call only asks a process how it does.
+func Reads(call simulated.Call) bool {
+	return call.Method == "Exec" && (asks(call.Command) || checks(call.Command))
+}
+
+func asks(args []string) bool    { return contains(args, "/dev/tcp/") }
+func checks(args []string) bool  { return contains(args, "haproxy -c") }
+func reloads(args []string) bool { return contains(args, "kill -USR2") }
+
+func contains(args []string, part string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, part) })
+}
+
+// load is what the process does at its start.
+func (p *Processes) load(container string) {
+	text, err := p.engine.ReadFile(container, haproxy.ConfigPath)
+	if err != nil {
+		// Not a load balancer.
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.loaded[container] = string(text)
+}
+
+func (p *Processes) exec(container string, command engine.Command) (engine.Output, error) {
+	switch {
+	case asks(command.Args):
+		return engine.Output{Stdout: []byte(p.answer(container))}, nil
+	case checks(command.Args):
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		if p.refused != "" {
+			return engine.Output{Stderr: []byte("[ALERT] (1) : " + p.refused)}, &engine.ExitError{Code: 1}
+		}
+	case reloads(command.Args):
+		p.load(container)
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		p.reloads++
+	}
+	return engine.Output{}, nil
+}
+
+// answer is both responses in one connection.
+func (p *Processes) answer(container string) string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	text := p.loaded[container]
+	var statistics strings.Builder
+	statistics.WriteString("# pxname,svname,type,status,weight,check_status,check_code,scur,addr,\n")
+	for _, server := range servers(text) {
+		status, known := p.health[server.Name]
+		if !known {
+			status = haproxy.StatusUp
+		}
+		check := "L7OK"
+		switch {
+		case status == haproxy.StatusUnknown:
+			status, check = "UP", "INI"
+		case status == haproxy.StatusUp && server.Weight == 0:
+			status = haproxy.StatusDrain
+		}
+		fmt.Fprintf(&statistics, "control-plane,%s,2,%s,%d,%s,200,0,%s,\n", server.Name, status, server.Weight, check, server.Address)
+	}
+	return response(haproxy.Generation(text)) + response(statistics.String())
+}
+
+func response(body string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+// servers reads those of the configuration that are health-checked.
+func servers(text string) []haproxy.Server {
+	var found []haproxy.Server
+	section := ""
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		if len(words) == 2 && words[0] == "backend" {
+			section = words[1]
+		}
+		if section != "control-plane" || len(words) < 5 || words[0] != "server" {
+			continue
+		}
+		weight, err := strconv.Atoi(words[4])
+		if err != nil {
+			continue
+		}
+		found = append(found, haproxy.Server{Name: words[1], Address: words[2], Weight: weight})
+	}
+	return found
+}

@@ -1,0 +1,218 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package world is an API server and a container engine, both in memory, with
+// the controllers of this provider between them.
+//
+// Nothing happens in it by itself: a test lets the controllers look, makes
+// things happen, kills the manager, and looks at what there is.
+package world
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	testclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/simulatedhaproxy"
+	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
+)
+
+// World is an API server and an engine with one cluster.
+type World struct {
+	TB testing.TB
+	// Client is the API server as a user sees it. What the controllers write
+	// is counted apart.
+	Client client.WithWatch
+	Engine *simulated.Engine
+	// LoadBalancers and Nodes are what runs in containers.
+	LoadBalancers *simulatedhaproxy.Processes
+	Nodes         *simulatednode.Nodes
+	Clock         *testclock.FakePassiveClock
+	Events        *Recorder
+	// Calls and Writes are what the controllers did.
+	Calls  *Calls
+	Writes *Writes
+	// ClusterCache of the machine controller; set it before Restart.
+	ClusterCache clustercache.ClusterCache
+
+	// Cluster and Machine are the reconcilers of the manager that lives now.
+	Cluster *cluster.Reconciler
+	Machine *machine.Reconciler
+}
+
+// New returns a world that begins with the objects. The images of builders
+// are on the engine, and the default network; the load balancer is not.
+func New(tb testing.TB, objects *builders.Objects) *World {
+	tb.Helper()
+	clock := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))
+	w := &World{
+		TB:           tb,
+		Client:       apiServer(builders.Scheme(tb), objects.All()),
+		Engine:       simulated.New(simulated.WithClock(clock.Now)),
+		Clock:        clock,
+		Events:       &Recorder{},
+		Calls:        &Calls{},
+		Writes:       &Writes{},
+		ClusterCache: clustercache.NewFakeEmptyClusterCache(),
+	}
+	w.LoadBalancers = simulatedhaproxy.Run(w.Engine)
+	w.Nodes = simulatednode.Run(w.Engine)
+	for _, image := range []string{builders.NodeImage, builders.LoadBalancerImage} {
+		w.Engine.AddImage(engine.Image{Tags: []string{image}}, nil)
+	}
+	if _, err := network.Ensure(tb.Context(), w.Engine, network.Request{}); err != nil {
+		tb.Fatal(err)
+	}
+	w.Calls.count(w.Engine)
+	w.Restart()
+	return w
+}
+
+func apiServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch {
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&infrav1.ContainerMachine{}, &infrav1.ContainerCluster{}, &clusterv1.Machine{}, &clusterv1.Cluster{}).
+		Build()
+}
+
+// Restart replaces the manager by one that remembers nothing.
+func (w *World) Restart() {
+	w.TB.Helper()
+	counted := w.Writes.wrap(w.Client)
+	host := hostfacts.NewKnown(hostfacts.Facts{Node: node.Host{CgroupVersion: "2"}})
+	images := imagepull.NewTracker(w.Engine)
+	w.Cluster = &cluster.Reconciler{
+		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
+		LoadBalancerImage: builders.LoadBalancerImage,
+	}
+	w.Machine = &machine.Reconciler{
+		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
+		ClusterCache: w.ClusterCache, Clock: w.Clock,
+	}
+}
+
+// ReconcileCluster lets the cluster controller look once.
+func (w *World) ReconcileCluster() (result ctrl.Result, err error) {
+	w.Calls.during(func() { result, err = w.Cluster.Reconcile(w.TB.Context(), request(builders.Cluster)) })
+	return result, err
+}
+
+// ReconcileMachine lets the machine controller look once at a machine.
+func (w *World) ReconcileMachine(name string) (result ctrl.Result, err error) {
+	w.Calls.during(func() { result, err = w.Machine.Reconcile(w.TB.Context(), request(name)) })
+	return result, err
+}
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: builders.Namespace, Name: name}}
+}
+
+// Get reads an object; false where it is gone.
+func Get[T client.Object](w *World, name string, object T) (T, bool) {
+	w.TB.Helper()
+	err := w.Client.Get(context.WithoutCancel(w.TB.Context()), client.ObjectKey{Namespace: builders.Namespace, Name: name}, object)
+	if client.IgnoreNotFound(err) != nil {
+		w.TB.Fatal(err)
+	}
+	return object, err == nil
+}
+
+// Edit changes an object as a user or another controller would.
+func Edit[T client.Object](w *World, name string, object T, change func(T)) {
+	w.TB.Helper()
+	mustGet(w, name, object)
+	change(object)
+	if err := w.Client.Update(context.WithoutCancel(w.TB.Context()), object); err != nil {
+		w.TB.Fatal(err)
+	}
+}
+
+// EditStatus is Edit for status.
+func EditStatus[T client.Object](w *World, name string, object T, change func(T)) {
+	w.TB.Helper()
+	mustGet(w, name, object)
+	change(object)
+	if err := w.Client.Status().Update(context.WithoutCancel(w.TB.Context()), object); err != nil {
+		w.TB.Fatal(err)
+	}
+}
+
+// Delete asks the API server to delete an object.
+func Delete[T client.Object](w *World, name string, object T) {
+	w.TB.Helper()
+	mustGet(w, name, object)
+	if err := w.Client.Delete(context.WithoutCancel(w.TB.Context()), object); err != nil {
+		w.TB.Fatal(err)
+	}
+}
+
+// Purge removes an object at once, finalizers or not.
+func Purge[T client.Object](w *World, name string, object T) {
+	w.TB.Helper()
+	Edit(w, name, object, func(object T) { object.SetFinalizers(nil) })
+	if _, there := Get(w, name, object); there {
+		Delete(w, name, object)
+	}
+}
+
+func mustGet[T client.Object](w *World, name string, object T) {
+	w.TB.Helper()
+	if _, there := Get(w, name, object); !there {
+		w.TB.Fatalf("%T %s is gone", object, name)
+	}
+}
+
+// Recorder keeps the Events that the controllers send.
+type Recorder struct {
+	mutex sync.Mutex
+	sent  []string
+}
+
+// Eventf implements events.EventRecorder.
+func (r *Recorder) Eventf(_, _ runtime.Object, eventType, reason, _, note string, args ...any) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.sent = append(r.sent, strings.Join([]string{eventType, reason, fmt.Sprintf(note, args...)}, " "))
+}
+
+// Sent returns the Events so far: type, reason and note.
+func (r *Recorder) Sent() []string {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return append([]string(nil), r.sent...)
+}
