@@ -29,7 +29,7 @@ main() {
   runner="$(tool gotestsum)"
   cd "${root}"
   mkdir -p _artifacts
-  "${runner}" --format=pkgname --format-hide-empty-pkg --hide-summary=output \
+  "${runner}" --format=pkgname --format-hide-empty-pkg \
     --junitfile="_artifacts/${name}.xml" --jsonfile="_artifacts/${name}.json" \
     -- -tags="${go_tags}" "$@" 2>&1 | tee "_artifacts/${name}.log"
 }
