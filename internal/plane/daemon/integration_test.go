@@ -75,6 +75,9 @@ type testPlane struct {
 // newTestPlane builds the program and starts nothing.
 func newTestPlane(t *testing.T) *testPlane {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this takes a minute")
+	}
 	binaries := os.Getenv(binariesVariable)
 	if binaries == "" {
 		t.Skipf("set %s to the directory of etcd, kube-apiserver and kube-controller-manager to run this test", binariesVariable)
@@ -227,9 +230,9 @@ func cluster(version, name string) *unstructured.Unstructured {
 	return c
 }
 
-// TestPlane takes one plane through its life: its parts build on each other,
+// TestIntegrationPlane takes one plane through its life: its parts build on each other,
 // since each start costs seconds.
-func TestPlane(t *testing.T) {
+func TestIntegrationPlane(t *testing.T) {
 	t.Parallel()
 	p := newTestPlane(t)
 	began := time.Now()
