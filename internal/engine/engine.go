@@ -56,19 +56,23 @@ type ContainerReader interface {
 	ListContainers(ctx context.Context, selector map[string]string) ([]Container, error)
 }
 
-// ContainerWriter changes the life of containers.
+// ContainerWriter changes the life of containers. Here and in the other roles,
+// name is a container's exact name or ID, never the beginning of one.
 type ContainerWriter interface {
 	// CreateContainer creates, and neither starts the container nor pulls
 	// its image, and returns its ID. Name taken: a ConflictError of
 	// ResourceName. Image or network absent: ErrNotFound. A value the engine
-	// refuses: ErrInvalid. An engine may find only at start that an address
-	// or a host port is taken.
+	// refuses, such as an absent bind source or an address outside the
+	// network's subnets: ErrInvalid. Nothing is left of what was not created.
+	// That an address or a host port is taken may be found only at start.
 	CreateContainer(ctx context.Context, spec Spec) (id string, err error)
 
 	// StartContainer starts a created or stopped container and succeeds if
-	// it runs already. Absent: ErrNotFound. Static address or host port
-	// taken: a ConflictError of ResourceAddress or ResourceHostPort; the
-	// container is then still there, and not running.
+	// it runs already. Absent: ErrNotFound. Static address (the gateway's
+	// included) or host port taken: a ConflictError of ResourceAddress or
+	// ResourceHostPort. Paused, or its network gone: ErrConflict. A program
+	// the image does not have: ErrInvalid. After an error the container is
+	// still there, not running, and can be started later.
 	StartContainer(ctx context.Context, name string) error
 
 	// StopContainer sends the stop signal, waits up to the grace period and
@@ -87,7 +91,9 @@ type ContainerWriter interface {
 type Archiver interface {
 	// Upload extracts an uncompressed tar below the root of the container's
 	// own file system, before its first start as well as later. Owner, mode
-	// and symbolic links are kept; directories that are missing are made.
+	// and symbolic links are kept; directories that are missing are made;
+	// an entry below a link to a directory lands in that directory. An error
+	// of the reader is returned as it is.
 	// Entries below a volume, a bind mount or a tmpfs (and /run, /tmp and
 	// /var where they are one) have no defined place: engines differ.
 	// Container absent: ErrNotFound.
@@ -96,8 +102,8 @@ type Archiver interface {
 	// Download returns a tar of the file or directory at an absolute path,
 	// its entries named relative to the parent of path. The path may lie in
 	// the container's own file system or below one of its volumes, not
-	// below a tmpfs; the container may run or not. Container or path
-	// absent: ErrNotFound. The caller closes the stream.
+	// below a tmpfs; the container may run, or not, or never have run.
+	// Container or path absent: ErrNotFound. The caller closes the stream.
 	Download(ctx context.Context, name, path string) (io.ReadCloser, error)
 }
 
@@ -105,7 +111,8 @@ type Archiver interface {
 type Executor interface {
 	// Exec runs the command to its end and returns what it printed. An exit
 	// code other than 0 is an *ExitError, returned together with the
-	// output. Container absent: ErrNotFound; not running: ErrConflict.
+	// output; a program that is absent or cannot be run ends with 126 or 127,
+	// as in a shell. Container absent: ErrNotFound; not running: ErrConflict.
 	// When ctx ends the call returns; the process may live on.
 	Exec(ctx context.Context, name string, command Command) (Output, error)
 }
@@ -129,10 +136,12 @@ type Images interface {
 // Networks manages bridge networks.
 type Networks interface {
 	// CreateNetwork creates a bridge network in which static addresses may
-	// be given. Without a subnet in the spec the engine chooses one that
-	// fits the host's routes. Name taken: a ConflictError of ResourceName,
-	// also when two callers create at once: one of them wins. Subnet taken:
-	// a ConflictError of ResourceSubnet.
+	// be given: dynamic ones come from DynamicSlice of each subnet only.
+	// Without a subnet in the spec the engine chooses one that fits the
+	// host's routes. Name taken: a ConflictError of ResourceName, also when
+	// two callers create at once: one of them wins. Subnet taken: a
+	// ConflictError of ResourceSubnet. Subnet with host bits set:
+	// ErrInvalid. A call that was interrupted does not block the next.
 	CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, error)
 
 	// InspectNetwork returns the network of that exact name. Absent:

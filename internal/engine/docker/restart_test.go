@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
+)
+
+// TestIntegrationRestart restarts an engine, so it starts one of its own.
+func TestIntegrationRestart(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	daemon := startDaemon(t)
+	tested := harness(t, daemon.endpoint())
+	tested.RestartEngine = daemon.restart
+	enginetest.RestartConformance(t, tested)
+}
+
+// daemon is a dockerd beside the one that others use. It touches neither
+// iptables nor the default bridge, and its subnets are its own.
+type daemon struct {
+	directory string
+	process   *exec.Cmd
+	ended     chan struct{}
+}
+
+// daemonSubnets is a range meant for benchmarks (RFC 2544), so no host uses it.
+const daemonSubnets = "base=198.19.128.0/17,size=24"
+
+func startDaemon(t *testing.T) *daemon {
+	t.Helper()
+	_, err := exec.LookPath("dockerd")
+	if err != nil || os.Getuid() != 0 {
+		t.Skip("an engine to restart needs root and the program dockerd")
+	}
+	// A short path: that of a Unix socket is limited to 108 bytes.
+	directory, err := os.MkdirTemp("", "dockerd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{directory: directory}
+	d.writeConfig(t)
+	d.start(t)
+	t.Cleanup(func() {
+		d.stop(t)
+		if err := os.RemoveAll(directory); err != nil {
+			t.Errorf("tidy up: %v", err)
+		}
+	})
+	return d
+}
+
+func (d *daemon) endpoint() string { return "unix://" + filepath.Join(d.directory, "docker.sock") }
+
+// writeConfig takes over which runtime the host's own engine uses: a
+// restricted host needs a special one.
+func (d *daemon) writeConfig(t *testing.T) {
+	t.Helper()
+	config := map[string]any{}
+	content, err := os.ReadFile("/etc/docker/daemon.json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err == nil {
+		if err := json.Unmarshal(content, &config); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := map[string]any{}
+	for _, key := range []string{"runtimes", "default-runtime"} {
+		if value, ok := config[key]; ok {
+			kept[key] = value
+		}
+	}
+	if content, err = json.Marshal(kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.directory, "daemon.json"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(d.directory, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	d.process = exec.Command("dockerd",
+		"--config-file", filepath.Join(d.directory, "daemon.json"),
+		"--host", d.endpoint(),
+		"--data-root", filepath.Join(d.directory, "data"),
+		"--exec-root", filepath.Join(d.directory, "exec"),
+		"--pidfile", filepath.Join(d.directory, "pid"),
+		"--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
+		"--default-address-pool", daemonSubnets,
+	)
+	d.process.Stdout, d.process.Stderr = log, log
+	if err := d.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d.ended = make(chan struct{})
+	go func() {
+		defer close(d.ended)
+		_ = d.process.Wait()
+	}()
+	d.await(t)
+}
+
+func (d *daemon) await(t *testing.T) {
+	t.Helper()
+	raw, err := client.NewClientWithOpts(client.WithHost(d.endpoint()), client.WithAPIVersionNegotiation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		if _, err = raw.Ping(t.Context()); err == nil {
+			return
+		}
+		select {
+		case <-ticker.C:
+			continue
+		case <-d.ended:
+		case <-deadline:
+		}
+		log, _ := os.ReadFile(filepath.Join(d.directory, "log"))
+		t.Fatalf("dockerd does not answer: %v\n%s", err, log)
+	}
+}
+
+// stop ends the process that start began, and no other.
+func (d *daemon) stop(t *testing.T) {
+	t.Helper()
+	if err := d.process.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("stop dockerd: %v", err)
+	}
+	select {
+	case <-d.ended:
+	case <-time.After(time.Minute):
+		t.Error("dockerd did not stop within a minute")
+		_ = d.process.Process.Kill()
+		<-d.ended
+	}
+}
+
+func (d *daemon) restart(t *testing.T) {
+	t.Helper()
+	d.stop(t)
+	d.start(t)
+}

@@ -1,0 +1,239 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package metered counts and times the calls of an engine.
+//
+// It wraps any engine.Engine and changes nothing of what it does. The metrics:
+//
+//	container_engine_call_duration_seconds{method}   histogram, its count is the number of calls
+//	container_engine_call_errors_total{method,kind}  by kind of error, as package engine names them
+//	container_engine_events_total{kind}              events handed to the provider
+package metered
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Engine is a metered engine.
+type Engine struct {
+	inner    engine.Engine
+	duration *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+	events   *prometheus.CounterVec
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// buckets reach from an inspect (a millisecond) to a pull (minutes).
+func buckets() []float64 {
+	return []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+}
+
+// New wraps an engine and registers its metrics. A registerer that has them
+// already, of another engine, is an error.
+func New(inner engine.Engine, registerer prometheus.Registerer) (*Engine, error) {
+	e := &Engine{
+		inner: inner,
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "container_engine_call_duration_seconds", Help: "Time a call of the container engine took.", Buckets: buckets(),
+		}, []string{"method"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "container_engine_call_errors_total", Help: "Calls of the container engine that ended with an error, by its kind.",
+		}, []string{"method", "kind"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "container_engine_events_total", Help: "Events received from the container engine.",
+		}, []string{"kind"}),
+	}
+	for _, collector := range []prometheus.Collector{e.duration, e.errors, e.events} {
+		if err := registerer.Register(collector); err != nil {
+			return nil, fmt.Errorf("register engine metrics: %w", err)
+		}
+	}
+	return e, nil
+}
+
+// kinds are asked in order: a refused command is no fault of the engine.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"not_found", engine.ErrNotFound},
+	{"conflict", engine.ErrConflict},
+	{"unavailable", engine.ErrUnavailable},
+	{"invalid", engine.ErrInvalid},
+	{"unauthorized", engine.ErrUnauthorized},
+	{"canceled", context.Canceled},
+	{"deadline_exceeded", context.DeadlineExceeded},
+}
+
+func kindOf(err error) string {
+	var exit *engine.ExitError
+	if errors.As(err, &exit) {
+		return "exit_code"
+	}
+	for _, kind := range kinds {
+		if errors.Is(err, kind.err) {
+			return kind.name
+		}
+	}
+	return "other"
+}
+
+// observe notes a call that began at a time and ended now.
+func (e *Engine) observe(method string, began time.Time, err error) {
+	e.duration.WithLabelValues(method).Observe(time.Since(began).Seconds())
+	if err != nil {
+		e.errors.WithLabelValues(method, kindOf(err)).Inc()
+	}
+}
+
+func (e *Engine) do(method string, call func() error) error {
+	began := time.Now()
+	err := call()
+	e.observe(method, began, err)
+	return err
+}
+
+func get[T any](e *Engine, method string, call func() (T, error)) (T, error) {
+	began := time.Now()
+	out, err := call()
+	e.observe(method, began, err)
+	return out, err
+}
+
+// InspectContainer implements engine.ContainerReader.
+func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
+	return get(e, "InspectContainer", func() (engine.Container, error) { return e.inner.InspectContainer(ctx, name) })
+}
+
+// ListContainers implements engine.ContainerReader.
+func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
+	return get(e, "ListContainers", func() ([]engine.Container, error) { return e.inner.ListContainers(ctx, selector) })
+}
+
+// CreateContainer implements engine.ContainerWriter.
+func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
+	return get(e, "CreateContainer", func() (string, error) { return e.inner.CreateContainer(ctx, spec) })
+}
+
+// StartContainer implements engine.ContainerWriter.
+func (e *Engine) StartContainer(ctx context.Context, name string) error {
+	return e.do("StartContainer", func() error { return e.inner.StartContainer(ctx, name) })
+}
+
+// StopContainer implements engine.ContainerWriter.
+func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Duration) error {
+	return e.do("StopContainer", func() error { return e.inner.StopContainer(ctx, name, grace) })
+}
+
+// RemoveContainer implements engine.ContainerWriter.
+func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
+	return e.do("RemoveContainer", func() error { return e.inner.RemoveContainer(ctx, name) })
+}
+
+// Upload implements engine.Archiver.
+func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
+	return e.do("Upload", func() error { return e.inner.Upload(ctx, name, archive) })
+}
+
+// Download implements engine.Archiver. The time is until the stream begins.
+func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
+	return get(e, "Download", func() (io.ReadCloser, error) { return e.inner.Download(ctx, name, path) })
+}
+
+// Exec implements engine.Executor.
+func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
+	return get(e, "Exec", func() (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
+}
+
+// InspectImage implements engine.Images.
+func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
+	return get(e, "InspectImage", func() (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })
+}
+
+// PullImage implements engine.Images.
+func (e *Engine) PullImage(ctx context.Context, reference string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
+	return e.do("PullImage", func() error { return e.inner.PullImage(ctx, reference, credentials, progress) })
+}
+
+// LoadImage implements engine.Images.
+func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
+	return e.do("LoadImage", func() error { return e.inner.LoadImage(ctx, archive) })
+}
+
+// CreateNetwork implements engine.Networks.
+func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
+	return get(e, "CreateNetwork", func() (engine.Network, error) { return e.inner.CreateNetwork(ctx, spec) })
+}
+
+// InspectNetwork implements engine.Networks.
+func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
+	return get(e, "InspectNetwork", func() (engine.Network, error) { return e.inner.InspectNetwork(ctx, name) })
+}
+
+// RemoveNetwork implements engine.Networks.
+func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
+	return e.do("RemoveNetwork", func() error { return e.inner.RemoveNetwork(ctx, name) })
+}
+
+// ConnectNetwork implements engine.Networks.
+func (e *Engine) ConnectNetwork(ctx context.Context, network, container string, attachment engine.Attachment) error {
+	return e.do("ConnectNetwork", func() error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
+}
+
+// DisconnectNetwork implements engine.Networks.
+func (e *Engine) DisconnectNetwork(ctx context.Context, network, container string) error {
+	return e.do("DisconnectNetwork", func() error { return e.inner.DisconnectNetwork(ctx, network, container) })
+}
+
+// InspectVolume implements engine.Volumes.
+func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
+	return get(e, "InspectVolume", func() (engine.Volume, error) { return e.inner.InspectVolume(ctx, name) })
+}
+
+// CreateVolume implements engine.Volumes.
+func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
+	return e.do("CreateVolume", func() error { return e.inner.CreateVolume(ctx, name, labels) })
+}
+
+// RemoveVolume implements engine.Volumes.
+func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
+	return e.do("RemoveVolume", func() error { return e.inner.RemoveVolume(ctx, name) })
+}
+
+// Events implements engine.EventSource.
+func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
+	e.inner.Events(ctx, func(event engine.Event) {
+		e.events.WithLabelValues(string(event.Kind)).Inc()
+		handle(event)
+	})
+}
+
+// Info implements engine.Host.
+func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
+	return get(e, "Info", func() (engine.Info, error) { return e.inner.Info(ctx) })
+}
+
+// Close implements engine.Host.
+func (e *Engine) Close() error { return e.inner.Close() }

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metered_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+)
+
+// values reads the metrics as name{label values} → count.
+func values(t *testing.T, gatherer prometheus.Gatherer) map[string]uint64 {
+	t.Helper()
+	families, err := gatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]uint64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			key := family.GetName()
+			for _, label := range metric.GetLabel() {
+				key += " " + label.GetValue()
+			}
+			if histogram := metric.GetHistogram(); histogram != nil {
+				out[key] = histogram.GetSampleCount()
+				continue
+			}
+			out[key] = uint64(metric.GetCounter().GetValue())
+		}
+	}
+	return out
+}
+
+func TestCallsErrorsAndEvents(t *testing.T) {
+	t.Parallel()
+	inner := simulated.New()
+	inner.AddImage(engine.Image{Tags: []string{"image:v1"}}, nil)
+	inner.HandleExec(func(string, engine.Command) (engine.Output, error) {
+		return engine.Output{}, &engine.ExitError{Code: 1}
+	})
+	registry := prometheus.NewRegistry()
+	eng, err := metered.New(inner, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: "image:v1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.StartContainer(ctx, "a"); err != nil {
+		t.Fatal(err)
+	}
+	_ = eng.StartContainer(ctx, "absent")
+	_, _ = eng.Exec(ctx, "a", engine.Command{Args: []string{"x"}})
+	inner.FailNext("Info", errors.New("unexpected"))
+	_, _ = eng.Info(ctx)
+
+	watching, cancel := context.WithCancel(ctx)
+	eng.Events(watching, func(engine.Event) { cancel() })
+
+	want := map[string]uint64{
+		"container_engine_call_duration_seconds CreateContainer":      1,
+		"container_engine_call_duration_seconds StartContainer":       2,
+		"container_engine_call_duration_seconds Exec":                 1,
+		"container_engine_call_duration_seconds Info":                 1,
+		"container_engine_call_errors_total not_found StartContainer": 1,
+		"container_engine_call_errors_total exit_code Exec":           1,
+		"container_engine_call_errors_total other Info":               1,
+		"container_engine_events_total relist":                        1,
+	}
+	if diff := cmp.Diff(want, values(t, registry)); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if _, err := metered.New(inner, registry); err == nil {
+		t.Error("metrics registered twice without an error")
+	}
+}
+
+// TestEveryMethodIsMetered calls each method by reflection, with zero values.
+func TestEveryMethodIsMetered(t *testing.T) {
+	t.Parallel()
+	inner := simulated.New()
+	inner.Down()
+	registry := prometheus.NewRegistry()
+	eng, err := metered.New(inner, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := reflect.TypeFor[engine.Engine]()
+	for i := range methods.NumMethod() {
+		method := methods.Method(i)
+		if method.Name == "Events" || method.Name == "Close" {
+			continue
+		}
+		arguments := []reflect.Value{reflect.ValueOf(t.Context())}
+		for n := 1; n < method.Type.NumIn(); n++ {
+			if method.Type.In(n).String() == "io.Reader" {
+				arguments = append(arguments, reflect.ValueOf(new(emptyReader)))
+				continue
+			}
+			arguments = append(arguments, reflect.Zero(method.Type.In(n)))
+		}
+		reflect.ValueOf(eng).MethodByName(method.Name).Call(arguments)
+		if got := values(t, registry)["container_engine_call_errors_total unavailable "+method.Name]; got != 1 {
+			t.Errorf("%s: %d errors counted, want 1", method.Name, got)
+		}
+	}
+}
+
+type emptyReader struct{}
+
+func (*emptyReader) Read([]byte) (int, error) { return 0, engine.ErrUnavailable }
