@@ -111,7 +111,7 @@ registered() { until kubectl get node "$1"; do sleep 0.1; done; }
 write_files() {
   local bounding
   mkdir -p "${work}/files/etc/containerd/conf.d" "${work}/files/etc/capcon-floor"
-  bounding="$("${engine}" run --rm --privileged --entrypoint sed "${image}" --quiet 's/^CapBnd:\t//p' /proc/self/status)"
+  bounding="$("${engine}" run --rm --privileged --network none --entrypoint sed "${image}" --quiet 's/^CapBnd:\t//p' /proc/self/status)"
   in_user_namespace=false
   if (((16#${bounding} >> 24 & 1) == 0)); then # CAP_SYS_RESOURCE
     in_user_namespace=true
