@@ -29,13 +29,13 @@ const MaxLength = 63
 // keep a collision among a thousand names below one in eight thousand.
 const hashLength = 8
 
-// Shorten returns name unchanged where it fits into max characters, else its
+// Shorten returns name unchanged where it fits into limit characters, else its
 // beginning and a hash of the whole, so that different names stay different.
-func Shorten(name string, max int) string {
-	if len(name) <= max {
+func Shorten(name string, limit int) string {
+	if len(name) <= limit {
 		return name
 	}
-	return strings.TrimRight(name[:max-hashLength-1], "-.") + "-" + hash(name)
+	return strings.TrimRight(name[:limit-hashLength-1], "-.") + "-" + hash(name)
 }
 
 // HostName returns the host name, and so the Node name, of a machine: the

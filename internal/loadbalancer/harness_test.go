@@ -55,7 +55,7 @@ func newHarness(t *testing.T) *harness {
 	if testing.Short() {
 		t.Skip("-short: no container engine")
 	}
-	eng, err := docker.New()
+	eng, err := docker.New("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,8 +207,8 @@ func get(ctx context.Context, client *http.Client, url string) (body string, err
 	return string(content), err
 }
 
-func hostURL(state loadbalancer.State, path string) string {
-	return fmt.Sprintf("https://127.0.0.1:%d%s", state.HostPort, path)
+func versionURL(state loadbalancer.State) string {
+	return fmt.Sprintf("https://127.0.0.1:%d/version", state.HostPort)
 }
 
 func addressURL(h *harness, state loadbalancer.State, path string) string {

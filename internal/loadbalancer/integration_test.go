@@ -64,7 +64,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 	if server, _ := up.Backend("one"); server.Address != fmt.Sprintf("%s:%d", one.backend.Address, one.backend.Port) {
 		t.Errorf("backend %+v, want its address", server)
 	}
-	for _, url := range []string{hostURL(state, "/version"), addressURL(h, state, "/version")} {
+	for _, url := range []string{versionURL(state), addressURL(h, state, "/version")} {
 		if body, err := get(t.Context(), newClient(t, false), url); err != nil || body != "one" {
 			t.Errorf("GET %s = %q, %v", url, body, err)
 		}
@@ -121,7 +121,7 @@ func TestIntegrationReload(t *testing.T) {
 		}
 	}
 	for _, client := range []*http.Client{newClient(t, false), newClient(t, false), newClient(t, true)} {
-		for _, url := range []string{hostURL(state, "/version"), addressURL(h, state, "/version")} {
+		for _, url := range []string{versionURL(state), addressURL(h, state, "/version")} {
 			clients.Go(func() {
 				for ctx.Err() == nil {
 					request(client, url)
@@ -181,7 +181,7 @@ func TestIntegrationHealth(t *testing.T) {
 		}
 	}
 	h.await(t, state.Name, "one up and two down", statuses(haproxy.StatusUp, haproxy.StatusDown))
-	client, url := newClient(t, false), hostURL(state, "/version")
+	client, url := newClient(t, false), versionURL(state)
 	ask := func(what string, count int, want ...string) {
 		t.Helper()
 		seen := map[string]bool{}
@@ -250,7 +250,7 @@ func TestIntegrationDeadBackendCostsNothing(t *testing.T) {
 	one.server.CloseClientConnections()
 	client := newClient(t, false)
 	for i := range 50 {
-		if body, err := get(t.Context(), client, hostURL(state, "/version")); err != nil || body != "two" {
+		if body, err := get(t.Context(), client, versionURL(state)); err != nil || body != "two" {
 			t.Errorf("request %d after one died: %q, %v", i, body, err)
 		}
 	}
@@ -281,7 +281,7 @@ func TestIntegrationDrain(t *testing.T) {
 	}
 	client := newClient(t, false)
 	for range 10 {
-		if body, err := get(t.Context(), client, hostURL(state, "/version")); err != nil || body != "two" {
+		if body, err := get(t.Context(), client, versionURL(state)); err != nil || body != "two" {
 			t.Errorf("answered by %q, %v, want two alone", body, err)
 		}
 	}
@@ -327,7 +327,7 @@ func TestIntegrationWorkerKilled(t *testing.T) {
 	h.await(t, state.Name, "answer after the worker died", func(s loadbalancer.State) bool {
 		return s.Generation == synced.Generation && s.HostPort == state.HostPort
 	})
-	if body, err := get(t.Context(), newClient(t, false), hostURL(state, "/version")); err != nil || body != "one" {
+	if body, err := get(t.Context(), newClient(t, false), versionURL(state)); err != nil || body != "one" {
 		t.Errorf("answered by %q, %v", body, err)
 	}
 }

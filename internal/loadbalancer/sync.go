@@ -101,23 +101,23 @@ func Sync(ctx context.Context, containers engine.Containers, name string, config
 	}
 	// A process that does not answer yet has just been started, and with
 	// this file if it is the one stored: it needs time and no signal.
-	starting := state.Generation == "" && present == text
-	return apply(ctx, containers, state, haproxy.Generation(text), starting)
+	if state.Generation != "" || present != text {
+		if err := reload(ctx, containers, name); err != nil {
+			return state, fmt.Errorf("synchronize %q: %w", name, err)
+		}
+	}
+	return await(ctx, containers, state, haproxy.Generation(text))
 }
 
-// apply makes the process load its file and waits until it says so.
-func apply(ctx context.Context, containers engine.Containers, state State, generation string, starting bool) (State, error) {
+// await waits until the process says that it has the generation, and signals
+// again where that takes long.
+func await(ctx context.Context, containers engine.Containers, state State, generation string) (State, error) {
 	limited, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
 	signal := time.NewTicker(reloadInterval)
 	defer signal.Stop()
 	again := time.NewTicker(askInterval)
 	defer again.Stop()
-	if !starting {
-		if err := reload(limited, containers, state.Name); err != nil {
-			return state, fmt.Errorf("synchronize %q: %w", state.Name, err)
-		}
-	}
 	for {
 		answered, err := ask(limited, containers, state.Name)
 		switch {

@@ -17,6 +17,7 @@ limitations under the License.
 package loadbalancer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -139,7 +140,7 @@ func TestSyncRejected(t *testing.T) {
 		t.Errorf("message %q, want %q", rejected.Message, want)
 	}
 	after, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
-	if err != nil || string(after) != string(before) || p.reloaded() != 0 {
+	if err != nil || !bytes.Equal(after, before) || p.reloaded() != 0 {
 		t.Errorf("a rejected configuration changed something: %d reloads, %v", p.reloaded(), err)
 	}
 }
@@ -209,7 +210,8 @@ func TestSyncWaitsForStart(t *testing.T) {
 		p.text = ""
 		asked := 0
 		eng.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
-			if asked++; asked == 5 {
+			asked++
+			if asked == 5 {
 				p.text = text
 			}
 			return p.exec(name, command)

@@ -39,7 +39,7 @@ func connect(t *testing.T) engine.Engine {
 	if testing.Short() {
 		t.Skip("-short: no container engine")
 	}
-	eng, err := docker.New()
+	eng, err := docker.New("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,12 @@ limitations under the License.
 
 package preflight
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Severity tells what an Item keeps from working.
 type Severity string
 
@@ -39,7 +45,25 @@ type Item struct {
 
 // Check returns what is missing, errors first, each kind in a fixed order.
 // An empty result means that everything known is well.
-func Check(facts Facts) []Item { return nil }
+func Check(facts Facts) []Item {
+	if facts.EngineError != nil {
+		return []Item{engineError(facts.EngineError)}
+	}
+	facts.Nodes = max(facts.Nodes, 1)
+	items := checkEngine(facts)
+	if facts.Host != nil {
+		items = append(items, checkHost(facts, *facts.Host)...)
+	}
+	slices.SortStableFunc(items, func(a, b Item) int { return rank(a.Severity) - rank(b.Severity) })
+	return items
+}
+
+func rank(severity Severity) int {
+	if severity == SeverityError {
+		return 0
+	}
+	return 1
+}
 
 // Failed reports whether any item is an error.
 func Failed(items []Item) bool {
@@ -53,4 +77,11 @@ func Failed(items []Item) bool {
 
 // Summary is one line for a condition that names each item and its remedy, in
 // the order given. Empty for no items.
-func Summary(items []Item) string { return "" }
+func Summary(items []Item) string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = fmt.Sprintf("%s (%s): %s; %s", item.Name, item.Severity, item.Message, item.Remedy)
+	}
+	// An engine's own text may span lines.
+	return strings.Join(strings.Fields(strings.Join(texts, " | ")), " ")
+}

@@ -45,9 +45,9 @@ type Host struct {
 	// kernel numbers them; HasCapabilities says that it is known.
 	Capabilities    uint64
 	HasCapabilities bool
-	// StorageFreeBytes and StorageFreeInodes where the engine keeps the
-	// file systems of its containers.
-	StorageFreeBytes, StorageFreeInodes int64
+	// StorageFreeBytes of StorageTotalBytes, and StorageFreeInodes, where
+	// the engine keeps the file systems of its containers.
+	StorageFreeBytes, StorageTotalBytes, StorageFreeInodes int64
 	// PrivilegedError is why a privileged container did not start, if so;
 	// all else is unknown then.
 	PrivilegedError error

@@ -17,8 +17,6 @@ limitations under the License.
 package preflight
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,91 +27,161 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// probeScript prints one "key value" line per fact, and leaves out what it
-// cannot find. /var is a volume: it lies where the engine keeps containers.
+// unknown is a number that was not to be had.
+const unknown = -1
+
+// probeScript prints files of the kernel, each after a line with its name.
+// The limits are those of process 1: what is executed may have others. The
+// file system of / is where the engine keeps those of its containers.
 const probeScript = `
-echo "openFiles $(ulimit -Hn)"
-for limit in max_user_watches max_user_instances; do
-  [ -r /proc/sys/fs/inotify/$limit ] && echo "$limit $(cat /proc/sys/fs/inotify/$limit)"
+for file in ` + fileWatches + ` ` + fileInstances + ` ` + fileStatus + ` ` + fileLimits + `; do
+  echo "` + sectionMark + `$file"
+  cat "$file"
 done
-while read -r key value; do [ "$key" = CapBnd: ] && echo "capabilities $value"; done </proc/self/status
-set -- $(stat -f -c "%a %S %d" /var) && echo "freeBytes $(($1 * $2))" && echo "freeInodes $3"
-exit 0
-`
+echo "` + sectionMark + sectionStorage + `"
+stat -f -c "%S %a %b %d %c" /
+true`
 
-// sleepForever keeps the probe's container up while it is looked at.
-const sleepForever = "while :; do sleep 3600; done"
+const (
+	fileWatches   = "/proc/sys/fs/inotify/max_user_watches"
+	fileInstances = "/proc/sys/fs/inotify/max_user_instances"
+	fileStatus    = "/proc/1/status"
+	fileLimits    = "/proc/1/limits"
 
-// removeTimeout is how long the probe's container may take to go when the
-// caller's time is over.
-const removeTimeout = 10 * time.Second
+	sectionMark    = "== "
+	sectionStorage = "storage"
+)
+
+// probeLifetime is how long the probe would stay if nobody removed it.
+const probeLifetime = "60"
+
+// cleanupTimeout bounds removing the probe, also when the caller has gone.
+const cleanupTimeout = 30 * time.Second
 
 // Probe creates a privileged container of the image with that name and
 // labels, looks at the host from inside, and removes it. The image needs a
 // POSIX shell. Image absent: ErrNotFound. A container that is refused is a
 // fact, see Host.PrivilegedError, and no error.
 func Probe(ctx context.Context, containers engine.Containers, name, image string, labels map[string]string) (host Host, err error) {
-	if _, err := containers.CreateContainer(ctx, engine.Spec{
-		Name:       name,
-		Image:      image,
+	_, err = containers.CreateContainer(ctx, engine.Spec{
+		Name:  name,
+		Image: image,
+		// Not the image's own: a node's would begin to be one.
+		Entrypoint: []string{"sleep", probeLifetime},
 		Labels:     labels,
-		Entrypoint: []string{"/bin/sh", "-c", sleepForever},
-		Mounts:     []engine.Mount{{Type: engine.MountVolume, Target: "/var"}},
-		Security:   engine.Security{Privileged: true, Unconfined: true, PrivateCgroupNamespace: true},
-	}); err != nil {
-		return Host{}, fmt.Errorf("create container %q: %w", name, err)
+		// As nodes have it.
+		Security: engine.Security{Privileged: true, Unconfined: true, PrivateCgroupNamespace: true},
+		Restart:  engine.RestartNever,
+	})
+	if err == nil {
+		defer func() { err = errors.Join(err, remove(ctx, containers, name)) }()
+		err = containers.StartContainer(ctx, name)
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
-		defer cancel()
-		if removeError := containers.RemoveContainer(ctx, name); removeError != nil {
-			err = errors.Join(err, fmt.Errorf("remove container %q: %w", name, removeError))
-		}
-	}()
-	if err := containers.StartContainer(ctx, name); err != nil {
-		if errors.Is(err, engine.ErrUnavailable) || ctx.Err() != nil {
-			return Host{}, fmt.Errorf("start container %q: %w", name, err)
-		}
-		host := unknownHost()
-		host.PrivilegedError = err
-		return host, nil
+	if err != nil && refused(ctx, err) {
+		return Host{
+			InotifyWatches: unknown, InotifyInstances: unknown, OpenFiles: unknown,
+			StorageFreeBytes: unknown, StorageTotalBytes: unknown, StorageFreeInodes: unknown,
+			PrivilegedError: err,
+		}, nil
 	}
-	output, err := containers.Exec(ctx, name, engine.Command{Args: []string{"/bin/sh", "-c", probeScript}})
 	if err != nil {
-		return Host{}, fmt.Errorf("look at the host from container %q: %w", name, err)
+		return Host{}, fmt.Errorf("start probe %q: %w", name, err)
 	}
-	return parseProbe(output.Stdout), nil
+	output, err := containers.Exec(ctx, name, engine.Command{Args: []string{"sh", "-c", probeScript}})
+	if err != nil {
+		return Host{}, fmt.Errorf("look at the host from %q: %w", name, err)
+	}
+	return parseProbe(string(output.Stdout)), nil
 }
 
-func unknownHost() Host {
-	return Host{InotifyWatches: -1, InotifyInstances: -1, OpenFiles: -1, StorageFreeBytes: -1, StorageFreeInodes: -1}
+// refused reports whether an engine that can be asked will not run a
+// privileged container.
+func refused(ctx context.Context, err error) bool {
+	for _, other := range []error{engine.ErrNotFound, engine.ErrUnavailable, engine.ErrConflict, engine.ErrUnauthorized} {
+		if errors.Is(err, other) {
+			return false
+		}
+	}
+	return ctx.Err() == nil
 }
 
-// parseProbe reads what the script printed; a line it does not understand
-// leaves its fact unknown.
-func parseProbe(output []byte) Host {
-	host := unknownHost()
-	numbers := map[string]*int64{
-		"openFiles":          &host.OpenFiles,
-		"max_user_watches":   &host.InotifyWatches,
-		"max_user_instances": &host.InotifyInstances,
-		"freeBytes":          &host.StorageFreeBytes,
-		"freeInodes":         &host.StorageFreeInodes,
+func remove(ctx context.Context, containers engine.Containers, name string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if err := containers.RemoveContainer(ctx, name); err != nil {
+		return fmt.Errorf("remove probe %q: %w", name, err)
 	}
-	scanner := bufio.NewScanner(bytes.NewReader(output))
-	for scanner.Scan() {
-		key, value, _ := strings.Cut(strings.TrimSpace(scanner.Text()), " ")
-		value = strings.TrimSpace(value)
-		if key == "capabilities" {
-			set, err := strconv.ParseUint(value, 16, 64)
-			host.Capabilities, host.HasCapabilities = set, err == nil
+	return nil
+}
+
+// parseProbe reads what probeScript printed. What it lacks is unknown.
+func parseProbe(text string) Host {
+	sections := map[string]string{}
+	section := ""
+	for line := range strings.Lines(text) {
+		if name, found := strings.CutPrefix(line, sectionMark); found {
+			section = strings.TrimSpace(name)
 			continue
 		}
-		if target, known := numbers[key]; known {
-			if number, err := strconv.ParseInt(value, 10, 64); err == nil {
-				*target = number
-			}
+		sections[section] += line
+	}
+	host := Host{
+		InotifyWatches:   number(sections[fileWatches]),
+		InotifyInstances: number(sections[fileInstances]),
+		OpenFiles:        hardLimit(sections[fileLimits], "Max open files"),
+	}
+	host.Capabilities, host.HasCapabilities = boundingSet(sections[fileStatus])
+	host.StorageFreeBytes, host.StorageTotalBytes, host.StorageFreeInodes = storage(sections[sectionStorage])
+	return host
+}
+
+func number(text string) int64 {
+	value, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || value < 0 {
+		return unknown
+	}
+	return value
+}
+
+// hardLimit reads the second number of a line of /proc/PID/limits; no limit
+// is unknown, and well.
+func hardLimit(limits, name string) int64 {
+	for line := range strings.Lines(limits) {
+		values, found := strings.CutPrefix(line, name)
+		if fields := strings.Fields(values); found && len(fields) > 1 {
+			return number(fields[1])
 		}
 	}
-	return host
+	return unknown
+}
+
+func boundingSet(status string) (set uint64, known bool) {
+	for line := range strings.Lines(status) {
+		if value, found := strings.CutPrefix(line, "CapBnd:"); found {
+			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			return set, err == nil
+		}
+	}
+	return 0, false
+}
+
+// storage reads block size, free and all blocks, free and all inodes. File
+// systems that make inodes as they need them have none in all.
+func storage(text string) (freeBytes, totalBytes, freeInodes int64) {
+	fields := strings.Fields(text)
+	if len(fields) != 5 {
+		return unknown, unknown, unknown
+	}
+	var values [5]int64
+	for i, field := range fields {
+		values[i] = number(field)
+	}
+	size, free, total, inodes, allInodes := values[0], values[1], values[2], values[3], values[4]
+	if size <= 0 || free == unknown || total <= 0 {
+		return unknown, unknown, unknown
+	}
+	if allInodes <= 0 {
+		inodes = unknown
+	}
+	return free * size, total * size, inodes
 }

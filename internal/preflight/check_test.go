@@ -1,0 +1,220 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// good is an engine on a host that lacks nothing.
+func good() (engine.Info, Host) {
+	const gibibyte = 1 << 30
+	return engine.Info{
+			Name: "docker", Version: "28.5.2", APIVersion: "1.50", CgroupVersion: "2", CgroupDriver: "systemd",
+			StorageDriver: "overlay2", CPUs: 8, MemoryBytes: 16 * gibibyte,
+		}, Host{
+			InotifyWatches: 524288, InotifyInstances: 512, OpenFiles: 1048576,
+			Capabilities: 0x1ffffffffff, HasCapabilities: true,
+			StorageFreeBytes: 100 * gibibyte, StorageTotalBytes: 200 * gibibyte, StorageFreeInodes: 1e6,
+		}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	const gibibyte = 1 << 30
+	cases := map[string]struct {
+		reason string
+		change func(*Facts, *Host)
+		// want are names with severities.
+		want []string
+	}{
+		"Well": {"Nothing is lacking.", func(*Facts, *Host) {}, nil},
+		"NotProbed": {
+			"What is not known is not judged.",
+			func(f *Facts, _ *Host) { f.Host = nil }, nil,
+		},
+		"Unknown": {
+			"What a probe did not find is not judged.",
+			func(_ *Facts, h *Host) { *h = parseProbe("") }, nil,
+		},
+		"Unreachable": {
+			"No engine: nothing else is known.",
+			func(f *Facts, _ *Host) { f.EngineError = fmt.Errorf("dial: %w", engine.ErrUnavailable) }, []string{"EngineReachable error"},
+		},
+		"Permission": {
+			"A socket that refuses is another remedy.",
+			func(f *Facts, _ *Host) { f.EngineError = fmt.Errorf("dial: %w", engine.ErrUnauthorized) }, []string{"EnginePermission error"},
+		},
+		"Broken": {
+			"Any other error has a remedy too.",
+			func(f *Facts, _ *Host) { f.EngineError = errors.New("boom") }, []string{"EngineAnswer error"},
+		},
+		"OldDocker": {
+			"Docker 19.03 speaks 1.40.",
+			func(f *Facts, _ *Host) { f.Engine.Version, f.Engine.APIVersion = "19.03.15", "1.40" }, []string{"EngineVersion error"},
+		},
+		"OldestDocker": {
+			"Docker 20.10 speaks 1.41.",
+			func(f *Facts, _ *Host) { f.Engine.Version, f.Engine.APIVersion = "20.10.24+dfsg1", "1.41" }, nil,
+		},
+		"OldPodman": {
+			"Podman counts by its own version.",
+			func(f *Facts, _ *Host) {
+				f.Engine.Name, f.Engine.Version, f.Engine.APIVersion = "podman", "4.2.0", "1.41"
+			}, []string{"EngineVersion error"},
+		},
+		"OldestPodman": {
+			"Debian 12 has 4.3.1; what its API calls itself does not matter.",
+			func(f *Facts, _ *Host) {
+				f.Engine.Name, f.Engine.Version, f.Engine.APIVersion = "podman", "4.3.1", "1.40"
+			}, nil,
+		},
+		"OddVersion": {
+			"A version that cannot be read is not held against it.",
+			func(f *Facts, _ *Host) { f.Engine.APIVersion = "dev" }, nil,
+		},
+		"CgroupV1": {
+			"A current kubelet refuses it; nodes are adapted.",
+			func(f *Facts, _ *Host) { f.Engine.CgroupVersion = "1" }, []string{"CgroupVersion warning"},
+		},
+		"CgroupV1OldKubernetes": {
+			"Kubernetes 1.34 does not mind.",
+			func(f *Facts, _ *Host) { f.Engine.CgroupVersion, f.KubernetesMinor = "1", 34 }, nil,
+		},
+		"CgroupV1Rootless": {
+			"Rootless needs cgroup v2.",
+			func(f *Facts, _ *Host) { f.Engine.CgroupVersion, f.Engine.Rootless = "1", true }, []string{"CgroupVersion error"},
+		},
+		"Rootless": {
+			"Works, and is told.",
+			func(f *Facts, _ *Host) { f.Engine.Rootless = true }, []string{"UserNamespace warning"},
+		},
+		"Remapped": {
+			"The same for remapped users.",
+			func(f *Facts, _ *Host) { f.Engine.UserNamespaceRemap = true }, []string{"UserNamespace warning"},
+		},
+		"SmallHost": {
+			"It works, slowly.",
+			func(f *Facts, _ *Host) { f.Engine.CPUs, f.Engine.MemoryBytes = 1, gibibyte }, []string{"CPUs warning", "Memory warning"},
+		},
+		"Privileged": {
+			"Without privileged containers there are no nodes.",
+			func(_ *Facts, h *Host) { h.PrivilegedError = errors.New("unable to apply caps") }, []string{"PrivilegedContainer error"},
+		},
+		"InotifyOfOneNode": {
+			"128 is enough for one node and what else there is.",
+			func(_ *Facts, h *Host) { h.InotifyInstances = 128 }, nil,
+		},
+		"InotifyIsClose": {
+			"128 is enough for three nodes alone.",
+			func(f *Facts, h *Host) { f.Nodes, h.InotifyInstances = 3, 128 }, []string{"InotifyInstances warning"},
+		},
+		"InotifyIsUsedUp": {
+			"128 is not enough for six nodes, nor are 8192 watches.",
+			func(f *Facts, h *Host) { f.Nodes, h.InotifyInstances, h.InotifyWatches = 6, 128, 8192 },
+			[]string{"InotifyInstances error", "InotifyWatches error"},
+		},
+		"StorageFull": {
+			"Images cannot be loaded.",
+			func(_ *Facts, h *Host) { h.StorageFreeBytes = gibibyte }, []string{"Storage error"},
+		},
+		"StorageShare": {
+			"Kubelets evict by share.",
+			func(_ *Facts, h *Host) { h.StorageFreeBytes = 20 * gibibyte }, []string{"Storage warning"},
+		},
+		"StorageInodes": {
+			"Nodes are many files.",
+			func(_ *Facts, h *Host) { h.StorageFreeInodes = 1000 }, []string{"Storage warning"},
+		},
+		"SysResource": {
+			"Nodes are adapted to it.",
+			func(_ *Facts, h *Host) { h.Capabilities = 0x1fffeffffff }, []string{"CapabilitySysResource warning"},
+		},
+		"Capabilities": {
+			"Nothing replaces CAP_SYS_ADMIN; errors come first.",
+			func(_ *Facts, h *Host) { h.Capabilities = 0xa80425fb }, []string{"Capabilities error", "CapabilitySysResource warning"},
+		},
+		"OpenFiles": {
+			"Where the limit can be raised, it is.",
+			func(_ *Facts, h *Host) { h.OpenFiles = 1024 }, []string{"OpenFiles warning"},
+		},
+		"OpenFilesFixed": {
+			"Where it cannot, the load balancer does not start.",
+			func(_ *Facts, h *Host) { h.OpenFiles, h.Capabilities = 4096, 0x1fffeffffff },
+			[]string{"OpenFiles error", "CapabilitySysResource warning"},
+		},
+		"OpenFilesRestricted": {
+			"20000 is enough.",
+			func(_ *Facts, h *Host) { h.OpenFiles, h.Capabilities = 20000, 0x1fffeffffff }, []string{"CapabilitySysResource warning"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			info, host := good()
+			facts := Facts{Engine: info, Host: &host, KubernetesMinor: 36}
+			tc.change(&facts, &host)
+			items := Check(facts)
+			var got []string
+			failed := false
+			for _, item := range items {
+				got = append(got, item.Name+" "+string(item.Severity))
+				failed = failed || item.Severity == SeverityError
+				if item.Message == "" || item.Remedy == "" {
+					t.Errorf("%s\n%s lacks message or remedy: %+v", tc.reason, item.Name, item)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\nCheck: -want +got:\n%s", tc.reason, diff)
+			}
+			if Failed(items) != failed {
+				t.Errorf("%s\nFailed = %t", tc.reason, Failed(items))
+			}
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	if got := Summary(nil); got != "" {
+		t.Errorf("Summary of nothing = %q", got)
+	}
+	info, host := good()
+	host.InotifyInstances, host.Capabilities = 8, 0x1fffeffffff
+	host.StorageFreeBytes = 0
+	facts := Facts{Engine: info, Host: &host}
+	want := "InotifyInstances (error): fs.inotify.max_user_instances is 8, one node would need some 32 of it, and the rest of the host its own; " +
+		"on the engine's host: sudo sysctl -w fs.inotify.max_user_instances=512, and the same in a file below /etc/sysctl.d to keep it | " +
+		"Storage (error): the engine's storage has 0.0 GiB free, one node would need some 1.5 GiB; " +
+		"free space there (docker system df or podman system df show what takes it), or move the engine's storage to a larger disk | " +
+		"CapabilitySysResource (warning): privileged containers lack CAP_SYS_RESOURCE; nodes are adapted and protect no process from the kernel's OOM killer; " +
+		"give it to the engine if workloads need it: it may itself run in a container or a sandbox that holds it back"
+	if diff := cmp.Diff(want, Summary(Check(facts))); diff != "" {
+		t.Errorf("Summary: -want +got:\n%s", diff)
+	}
+	multiline := Summary([]Item{{Name: "A", Severity: SeverityError, Message: "one\ntwo", Remedy: "three"}})
+	if strings.Contains(multiline, "\n") {
+		t.Errorf("Summary spans lines: %q", multiline)
+	}
+}

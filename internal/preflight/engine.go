@@ -1,0 +1,174 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// The oldest engines that the provider is tested with.
+var (
+	// Docker 20.10, which has the --cgroupns that nodes need.
+	minDockerAPI = version{1, 41}
+	// What Debian 12 has.
+	minPodman = version{4, 3}
+)
+
+// firstWithoutCgroupV1 is the minor version of Kubernetes from which on the
+// kubelet refuses cgroup v1 unless told otherwise.
+const firstWithoutCgroupV1 = 35
+
+const (
+	// minCPUs is what kubeadm asks of a control plane.
+	minCPUs = 2
+	// A node without workload uses some 450 MiB of memory (six of them 2.7
+	// GB, measured), the management plane and the rest of the host as much
+	// as two.
+	memoryPerNode = 512 << 20
+	memoryBase    = 1 << 30
+)
+
+func engineError(err error) Item {
+	item := Item{Severity: SeverityError, Message: err.Error()}
+	switch {
+	case errors.Is(err, engine.ErrUnauthorized):
+		item.Name = "EnginePermission"
+		item.Remedy = "let the user of this process use the engine's socket (Docker: the group docker), or run it as one who may"
+	case errors.Is(err, engine.ErrUnavailable):
+		item.Name = "EngineReachable"
+		item.Remedy = "start the container engine, or name the one that runs (DOCKER_HOST, or the engine flag)"
+	default:
+		item.Name = "EngineAnswer"
+		item.Remedy = "look into the engine's own log"
+	}
+	return item
+}
+
+// checkEngine judges what the engine says of itself.
+func checkEngine(facts Facts) []Item {
+	info := facts.Engine
+	var items []Item
+	if item, found := checkVersion(info); found {
+		items = append(items, item)
+	}
+	items = append(items, checkIsolation(facts)...)
+	if info.CPUs > 0 && info.CPUs < minCPUs {
+		items = append(items, Item{
+			Name: "CPUs", Severity: SeverityWarning,
+			Message: fmt.Sprintf("the engine has %d CPU, a control plane wants %d", info.CPUs, minCPUs),
+			Remedy:  "give the engine's host more CPUs, or expect everything to be slow",
+		})
+	}
+	if need := memoryBase + int64(facts.Nodes)*memoryPerNode; info.MemoryBytes > 0 && info.MemoryBytes < need {
+		items = append(items, Item{
+			Name: "Memory", Severity: SeverityWarning,
+			Message: fmt.Sprintf("the engine has %s of memory, %s need some %s", size(info.MemoryBytes), some(facts.Nodes), size(need)),
+			Remedy:  "give the engine's host more memory, or use fewer nodes",
+		})
+	}
+	return items
+}
+
+func checkVersion(info engine.Info) (Item, bool) {
+	item := Item{Name: "EngineVersion", Severity: SeverityError}
+	switch info.Name {
+	case "docker":
+		if found, ok := parseVersion(info.APIVersion); ok && found.before(minDockerAPI) {
+			item.Message = fmt.Sprintf("Docker %s speaks API %s, at least %s is needed", info.Version, found, minDockerAPI)
+			item.Remedy = "upgrade Docker to 20.10 or later"
+			return item, true
+		}
+	case "podman":
+		if found, ok := parseVersion(info.Version); ok && found.before(minPodman) {
+			item.Message = fmt.Sprintf("Podman is %s, at least %s is needed", info.Version, minPodman)
+			item.Remedy = fmt.Sprintf("upgrade Podman to %s or later", minPodman)
+			return item, true
+		}
+	}
+	return Item{}, false
+}
+
+// checkIsolation judges cgroups and user namespaces.
+func checkIsolation(facts Facts) []Item {
+	info := facts.Engine
+	confined := info.Rootless || info.UserNamespaceRemap
+	const moveToV2 = "boot the engine's host with systemd.unified_cgroup_hierarchy=1"
+	switch {
+	case info.CgroupVersion == "1" && info.Rootless:
+		return []Item{{
+			Name: "CgroupVersion", Severity: SeverityError,
+			Message: "the engine is rootless on cgroup v1, where nobody but root may limit resources",
+			Remedy:  moveToV2 + ", or use an engine that runs as root",
+		}}
+	case info.CgroupVersion == "1" && (facts.KubernetesMinor == 0 || facts.KubernetesMinor >= firstWithoutCgroupV1):
+		return []Item{{
+			Name: "CgroupVersion", Severity: SeverityWarning,
+			Message: fmt.Sprintf("the host uses cgroup v1, which kubelets from v1.%d on refuse by default; nodes are told to accept it", firstWithoutCgroupV1),
+			Remedy:  moveToV2 + " before a later Kubernetes drops it",
+		}}
+	case confined:
+		return []Item{{
+			Name: "UserNamespace", Severity: SeverityWarning,
+			Message: "root in containers is not root on the host (the engine is rootless or remaps users); nodes are adapted to it",
+			Remedy:  "use an engine that runs as root if a workload needs more",
+		}}
+	}
+	return nil
+}
+
+// version is major and minor.
+type version [2]int
+
+func (v version) String() string { return fmt.Sprintf("%d.%d", v[0], v[1]) }
+
+func (v version) before(other version) bool {
+	return v[0] < other[0] || v[0] == other[0] && v[1] < other[1]
+}
+
+// parseVersion reads the first two numbers of "4.3.1" or "20.10.24+dfsg1".
+func parseVersion(text string) (version, bool) {
+	major, rest, found := strings.Cut(strings.TrimPrefix(text, "v"), ".")
+	if !found {
+		return version{}, false
+	}
+	minor := rest
+	if end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+		minor = rest[:end]
+	}
+	first, majorErr := strconv.Atoi(major)
+	second, minorErr := strconv.Atoi(minor)
+	return version{first, second}, majorErr == nil && minorErr == nil
+}
+
+// size is a number of bytes for people.
+func size(bytes int64) string {
+	const gibibyte = 1 << 30
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/gibibyte)
+}
+
+// some is a number of nodes for people.
+func some(nodes int) string {
+	if nodes == 1 {
+		return "one node would"
+	}
+	return fmt.Sprintf("%d nodes", nodes)
+}
