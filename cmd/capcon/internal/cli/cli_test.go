@@ -316,6 +316,11 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 			[]string{"--kubernetes-version", "v1.35.4", "--image", "localhost/capcon/node:v1.36.3"},
 			[]string{"it has Kubernetes v1.36.3", "v1.35.4", "--kubernetes-version v1.36.3"},
 		},
+		"image that nobody has": {
+			"The cluster could not be made.",
+			[]string{"--image", "127.0.0.1:1/absent:1"},
+			[]string{"127.0.0.1:1/absent:1", "make images", "--image"},
+		},
 		"pods on the engine's subnet": {
 			"Nodes could not tell Pods from Nodes.",
 			[]string{"--pod-cidr", "172.18.0.0/16"},
@@ -340,6 +345,9 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 			mustContain(t, errs, tc.words...)
 			if clusters, err := management.Clusters(t.Context(), w.client); err != nil || len(clusters) > 0 {
 				t.Errorf("Nothing may be applied, got %v, %v", clusters, err)
+			}
+			if w.plane.state.Exists {
+				t.Error("No management plane may stay that was not there before")
 			}
 		})
 	}

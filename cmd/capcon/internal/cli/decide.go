@@ -35,9 +35,9 @@ import (
 // defaultNetwork of the engine, as the provider has it.
 const defaultNetwork = "capcon"
 
-// decide what the cluster shall be: what it is, changed by what was asked
-// for, and completed by defaults. Images are at hand afterwards.
-func (s *session) decide(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
+// decidePresent reads what there is of the cluster and decides what it shall
+// be.
+func (s *session) decidePresent(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
 	var present management.Present
 	err := s.persist(ctx, func() error {
 		read, err := management.Read(ctx, s.client, namespace, request.Name)
@@ -54,6 +54,15 @@ func (s *session) decide(ctx context.Context, b *board, request input.Request) (
 	if err := checkChange(present, request); err != nil {
 		return objects.Values{}, err
 	}
+	return s.decide(ctx, b, request, present)
+}
+
+// decide what the cluster shall be: what it is, changed by what was asked
+// for, and completed by defaults. Images are at hand afterwards.
+func (s *session) decide(
+	ctx context.Context, b *board, request input.Request, present management.Present,
+) (objects.Values, error) {
+	present.Namespace, present.Name = namespace, request.Name
 	values := merge(present, request)
 	steps := []func(context.Context, *board, input.Request, management.Present, *objects.Values) error{
 		s.decideImages, s.decideNode, s.decideRanges,
@@ -63,7 +72,8 @@ func (s *session) decide(ctx context.Context, b *board, request input.Request) (
 			return objects.Values{}, err
 		}
 	}
-	values.CNIManifest, err = images.RenderCNI(values.CNIManifest, values.PodCIDR)
+	manifest, err := images.RenderCNI(values.CNIManifest, values.PodCIDR)
+	values.CNIManifest = manifest
 	return values, err
 }
 
@@ -158,9 +168,13 @@ func (s *session) decideNode(
 	if keepCNI && present.NodeImage == values.NodeImage {
 		return nil // nothing changes that the image has a say in
 	}
-	read, err := images.ReadNode(ctx, s.engine, values.NodeImage)
-	if err != nil {
-		return err
+	read, known := s.nodeImages[values.NodeImage]
+	var err error
+	if !known {
+		if read, err = images.ReadNode(ctx, s.engine, values.NodeImage); err != nil {
+			return err
+		}
+		s.nodeImages[values.NodeImage] = read
 	}
 	if read.KubernetesVersion != "" && read.KubernetesVersion != values.KubernetesVersion {
 		return &input.Error{Problems: []input.Problem{{

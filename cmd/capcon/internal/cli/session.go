@@ -26,6 +26,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -43,6 +44,8 @@ type session struct {
 	state  state.Directory
 	// client of the management plane; nil until it answers.
 	client client.Client
+	// nodeImages that were read already: reading costs a container.
+	nodeImages map[string]images.NodeImage
 }
 
 // connect to the engine. The caller closes the session.
@@ -59,7 +62,10 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	return &session{app: a, engine: e, info: info, plane: a.Plane(e), state: state.For(root, info.Name)}, nil
+	return &session{
+		app: a, engine: e, info: info, plane: a.Plane(e), state: state.For(root, info.Name),
+		nodeImages: map[string]images.NodeImage{},
+	}, nil
 }
 
 // close the session. The process ends soon: there is nothing to do about an

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // The steps of up that come before the cluster's own stages.
@@ -112,10 +113,7 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 	}
 	defer cancel()
 	b.finished(stepEngine, fmt.Sprintf("%s %s at %s", s.info.Name, s.info.Version, s.info.Endpoint))
-	if err := s.ensurePlane(limited, b, request); err != nil {
-		return s.timedOut(limited, request, err)
-	}
-	values, err := s.decide(limited, b, request)
+	values, err := s.prepare(limited, b, request)
 	if err != nil {
 		return s.timedOut(limited, request, err)
 	}
@@ -123,6 +121,35 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 		return s.timedOut(limited, request, err)
 	}
 	return s.waitReady(limited, b, request)
+}
+
+// prepare everything but the cluster: images, management plane, and what the
+// cluster shall be. Where that cannot be, nothing is left that was not there.
+func (s *session) prepare(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
+	before, err := s.plane.State(ctx)
+	if err != nil {
+		return objects.Values{}, err
+	}
+	image, err := s.planeImage(ctx, b, request, before)
+	if err != nil {
+		return objects.Values{}, err
+	}
+	if !before.Exists {
+		// There can be no such cluster yet: what is wrong with a new one is
+		// found before anything is created.
+		if _, err := s.decide(ctx, b, request, management.Present{}); err != nil {
+			return objects.Values{}, err
+		}
+	}
+	if err := s.ensurePlane(ctx, b, image); err != nil {
+		return objects.Values{}, err
+	}
+	values, err := s.decidePresent(ctx, b, request)
+	if err != nil && !before.Exists && ctx.Err() == nil {
+		// Only now the subnet of the engine's network is known.
+		err = errors.Join(err, s.plane.Remove(ctx), s.state.ForgetManagement())
+	}
+	return values, err
 }
 
 // timedOut says so where that is the reason for err.
@@ -134,14 +161,7 @@ func (s *session) timedOut(limited context.Context, request input.Request, err e
 }
 
 // ensurePlane makes sure of the management plane and connects to it.
-func (s *session) ensurePlane(ctx context.Context, b *board, request input.Request) error {
-	image, err := s.planeImage(ctx, request)
-	if err != nil {
-		return err
-	}
-	if err := s.ensureImage(ctx, b, images.Plane, image); err != nil {
-		return err
-	}
+func (s *session) ensurePlane(ctx context.Context, b *board, image string) error {
 	b.waiting(stepPlane, "starting")
 	kubeconfig, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
 	if err != nil {
@@ -152,18 +172,19 @@ func (s *session) ensurePlane(ctx context.Context, b *board, request input.Reque
 }
 
 // planeImage keeps the image of a plane that is there, unless told otherwise:
-// other clusters depend on it.
-func (s *session) planeImage(ctx context.Context, request input.Request) (string, error) {
-	if request.PlaneImage == "" {
-		state, err := s.plane.State(ctx)
+// other clusters depend on it. The engine has the image afterwards.
+func (s *session) planeImage(ctx context.Context, b *board, request input.Request, present plane.State) (string, error) {
+	image := present.Image
+	if image == "" || request.PlaneImage != "" {
+		chosen, err := images.Choose(ctx, s.engine, images.Wish{
+			Use: images.Plane, Named: request.PlaneImage, Registry: request.Registry,
+		})
 		if err != nil {
 			return "", err
 		}
-		if state.Image != "" {
-			return state.Image, nil
-		}
+		image = chosen
 	}
-	return images.Choose(ctx, s.engine, images.Wish{Use: images.Plane, Named: request.PlaneImage, Registry: request.Registry})
+	return image, s.ensureImage(ctx, b, images.Plane, image)
 }
 
 func (s *session) ensureImage(ctx context.Context, b *board, use images.Use, image string) error {
