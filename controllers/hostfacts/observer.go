@@ -26,6 +26,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/rand"
 
@@ -52,13 +53,19 @@ type Facts struct {
 // Observer finds out about the host of one engine.
 type Observer struct {
 	engine Engine
+	// name of the containers it looks through: random, so that two managers
+	// on one engine do not meet, and one for all, so that an error that
+	// names it reads the same each time.
+	name string
 
 	mutex sync.Mutex
 	facts *Facts
 }
 
 // NewObserver returns an Observer that has not looked yet.
-func NewObserver(eng Engine) *Observer { return &Observer{engine: eng} }
+func NewObserver(eng Engine) *Observer {
+	return &Observer{engine: eng, name: "capcon-probe-" + rand.String(8)}
+}
 
 // NewKnown returns an Observer that need not look.
 func NewKnown(facts Facts) *Observer { return &Observer{facts: &facts} }
@@ -74,8 +81,8 @@ func (o *Observer) Known() (Facts, bool) {
 }
 
 // Observe returns the facts; the first call probes with a container of the
-// image, which must be present and have a shell.
-func (o *Observer) Observe(ctx context.Context, image string) (Facts, error) {
+// image, which must be present and have a shell, on the network.
+func (o *Observer) Observe(ctx context.Context, image, network string) (Facts, error) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if o.facts != nil {
@@ -85,14 +92,15 @@ func (o *Observer) Observe(ctx context.Context, image string) (Facts, error) {
 	if err != nil {
 		return Facts{}, fmt.Errorf("ask the engine about itself: %w", err)
 	}
-	// The name is random so that two managers on one engine do not meet.
-	name := "capcon-probe-" + rand.String(8)
-	labels := map[string]string{identity.LabelRole: string(identity.RoleProbe)}
-	probed, err := preflight.Probe(ctx, o.engine, name, image, labels)
+	if err := o.removeLeftovers(ctx); err != nil {
+		return Facts{}, err
+	}
+	container := preflight.ProbeContainer{Name: o.name, Labels: probeLabels(), Image: image, Network: network}
+	probed, err := preflight.Probe(ctx, o.engine, container)
 	if err != nil {
 		return Facts{}, fmt.Errorf("probe the host: %w", err)
 	}
-	modules, err := o.hasKernelModules(ctx, name, image, labels)
+	modules, err := o.hasKernelModules(ctx, container)
 	if err != nil {
 		return Facts{}, fmt.Errorf("look for kernel modules: %w", err)
 	}
@@ -103,24 +111,50 @@ func (o *Observer) Observe(ctx context.Context, image string) (Facts, error) {
 	return facts, nil
 }
 
+func probeLabels() map[string]string {
+	return map[string]string{identity.LabelRole: string(identity.RoleProbe)}
+}
+
+// probeLifetime is more than any probe takes: an older container was left by
+// a manager that was killed.
+const probeLifetime = time.Minute
+
+// removeLeftovers removes our own container, and those of managers that did
+// not come to it.
+func (o *Observer) removeLeftovers(ctx context.Context) error {
+	containers, err := o.engine.ListContainers(ctx, probeLabels())
+	if err != nil {
+		return fmt.Errorf("list probe containers: %w", err)
+	}
+	for _, container := range containers {
+		if container.Name != o.name && time.Since(container.CreatedAt) < probeLifetime {
+			continue
+		}
+		if err := o.engine.RemoveContainer(ctx, container.Name); err != nil {
+			return fmt.Errorf("remove container %q: %w", container.Name, err)
+		}
+	}
+	return nil
+}
+
 // hasKernelModules asks whether the host has the directory by creating a
 // container that mounts it: there is no other way to look at the file system
 // of a host that may be on another machine.
-func (o *Observer) hasKernelModules(ctx context.Context, name, image string, labels map[string]string) (found bool, err error) {
+func (o *Observer) hasKernelModules(ctx context.Context, probe preflight.ProbeContainer) (found bool, err error) {
 	_, err = o.engine.CreateContainer(ctx, engine.Spec{
-		Name:   name,
-		Image:  image,
-		Labels: labels,
+		Name:   probe.Name,
+		Image:  probe.Image,
+		Labels: probe.Labels,
 		Mounts: []engine.Mount{{Type: engine.MountBind, Source: "/lib/modules", Target: "/lib/modules", ReadOnly: true}},
 	})
 	if errors.Is(err, engine.ErrInvalid) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("create container %q: %w", name, err)
+		return false, fmt.Errorf("create container %q: %w", probe.Name, err)
 	}
-	if err := o.engine.RemoveContainer(ctx, name); err != nil {
-		return false, fmt.Errorf("remove container %q: %w", name, err)
+	if err := o.engine.RemoveContainer(ctx, probe.Name); err != nil {
+		return false, fmt.Errorf("remove container %q: %w", probe.Name, err)
 	}
 	return true, nil
 }

@@ -184,7 +184,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("choose node image: %w", err)
 	}
-	facts, err := r.Host.Observe(ctx, image)
+	facts, err := r.Host.Observe(ctx, image, s.networkName())
 	if err != nil {
 		return s.engineError(err)
 	}

@@ -58,17 +58,30 @@ const probeLifetime = "60"
 // cleanupTimeout bounds removing the probe, also when the caller has gone.
 const cleanupTimeout = 30 * time.Second
 
-// Probe creates a privileged container of the image with that name and
-// labels, looks at the host from inside, and removes it. The image needs a
-// POSIX shell. Image absent: ErrNotFound. A container that is refused is a
-// fact, see Host.PrivilegedError, and no error.
-func Probe(ctx context.Context, containers engine.Containers, name, image string, labels map[string]string) (host Host, err error) {
+// ProbeContainer is the container that Probe looks through.
+type ProbeContainer struct {
+	// Name of it; Labels tell whose it is, should it be left behind.
+	Name   string
+	Labels map[string]string
+	// Image needs a POSIX shell.
+	Image string
+	// Network it starts on; empty = the engine's default one, which no node
+	// needs and which may not work.
+	Network string
+}
+
+// Probe creates the container, privileged, looks at the host from inside, and
+// removes it. Image or network absent: ErrNotFound. A container that is
+// refused is a fact, see Host.PrivilegedError, and no error.
+func Probe(ctx context.Context, containers engine.Containers, probe ProbeContainer) (host Host, err error) {
+	name := probe.Name
 	_, err = containers.CreateContainer(ctx, engine.Spec{
-		Name:  name,
-		Image: image,
+		Name:       name,
+		Image:      probe.Image,
+		Attachment: engine.Attachment{Network: probe.Network},
 		// Not the image's own: a node's would begin to be one.
 		Entrypoint: []string{"sleep", probeLifetime},
-		Labels:     labels,
+		Labels:     probe.Labels,
 		// As nodes have it.
 		Security: engine.Security{Privileged: true, Unconfined: true, PrivateCgroupNamespace: true},
 		Restart:  engine.RestartNever,

@@ -128,7 +128,7 @@ func TestProbe(t *testing.T) {
 			if tc.change != nil {
 				tc.change(eng)
 			}
-			got, err := preflight.Probe(t.Context(), eng, "probe", testImage, map[string]string{"a": "b"})
+			got, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{Name: "probe", Image: testImage, Labels: map[string]string{"a": "b"}})
 			if !errors.Is(err, tc.err) {
 				t.Fatalf("%s\nProbe: %v, want %v", tc.reason, err, tc.err)
 			}
@@ -157,7 +157,7 @@ func TestIntegrationProbe(t *testing.T) {
 			if _, err := eng.InspectImage(t.Context(), image); err != nil {
 				t.Fatalf("inspect image: %v; build it with: make images", err)
 			}
-			host, err := preflight.Probe(t.Context(), eng, "capcon-test-probe", image, nil)
+			host, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{Name: "capcon-test-probe", Image: image})
 			if err != nil {
 				t.Fatal(err)
 			}
