@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// The manager of the container infrastructure provider for Cluster API: flags,
+// a manager, and the wiring of the controllers in it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	cliflag "k8s.io/component-base/cli/flag"
+	logsv1 "k8s.io/component-base/logs/api/v1"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/controllers/remote"
+	"sigs.k8s.io/cluster-api/util/apiwarnings"
+	"sigs.k8s.io/cluster-api/util/flags"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+)
+
+const controllerName = "cluster-api-container-controller-manager"
+
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
+
+func main() {
+	opts := defaultOptions()
+	opts.addFlags(pflag.CommandLine)
+	pflag.CommandLine.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
+	pflag.Parse()
+	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
+		fmt.Fprintln(os.Stderr, "manager:", err)
+		os.Exit(1)
+	}
+}
+
+// run runs the manager until ctx ends.
+func run(ctx context.Context, opts *options) error {
+	if err := logsv1.ValidateAndApply(opts.logs, nil); err != nil {
+		return fmt.Errorf("set up logging: %w", err)
+	}
+	ctrl.SetLogger(klog.Background())
+	if opts.contentionProfiling {
+		goruntime.SetBlockProfileRate(1)
+	}
+
+	eng, err := connect.Connect(ctx, opts.engine)
+	if err != nil {
+		return fmt.Errorf("connect to the container engine: %w", err)
+	}
+	metrics, err := metered.New(eng, metrics.Registry)
+	if err != nil {
+		return errors.Join(fmt.Errorf("register engine metrics: %w", err), eng.Close())
+	}
+	mgr, err := newManager(opts)
+	if err != nil {
+		return errors.Join(err, eng.Close())
+	}
+	if err := setup(ctx, mgr, metrics, opts); err != nil {
+		return errors.Join(err, eng.Close())
+	}
+	return errors.Join(mgr.Start(ctx), eng.Close())
+}
+
+// newManager returns a manager without controllers.
+func newManager(opts *options) (ctrl.Manager, error) {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the management cluster; give --kubeconfig or run in one: %w", err)
+	}
+	config.QPS, config.Burst = opts.kubeAPIQPS, opts.kubeAPIBurst
+	config.UserAgent = remote.DefaultClusterAPIUserAgent(controllerName)
+	config.WarningHandler = apiwarnings.DefaultHandler(klog.Background().WithName("API Server Warning"))
+	tlsOptions, metricsOptions, err := flags.GetManagerOptions(opts.manager)
+	if err != nil {
+		return nil, fmt.Errorf("read flags: %w", err)
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                     scheme,
+		LeaderElection:             opts.leaderElect,
+		LeaderElectionID:           "controller-leader-election-container",
+		LeaderElectionResourceLock: resourcelock.LeasesResourceLock,
+		LeaseDuration:              &opts.leaseDuration,
+		RenewDeadline:              &opts.renewDeadline,
+		RetryPeriod:                &opts.retryPeriod,
+		HealthProbeBindAddress:     opts.healthAddress,
+		PprofBindAddress:           opts.profilerAddress,
+		Metrics:                    *metricsOptions,
+		Cache:                      cacheOptions(opts),
+		WebhookServer: webhook.NewServer(webhook.Options{
+			Port: opts.webhookPort, CertDir: opts.webhookCertDir,
+			CertName: opts.webhookCertName, KeyName: opts.webhookKeyName, TLSOpts: tlsOptions,
+		}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	return mgr, nil
+}
+
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// cacheOptions keeps Secrets out of memory that are not a cluster's.
+func cacheOptions(opts *options) cache.Options {
+	options := cache.Options{
+		SyncPeriod: &opts.syncPeriod,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Label: clusterLabelSelector()},
+		},
+	}
+	if opts.namespace != "" {
+		options.DefaultNamespaces = map[string]cache.Config{opts.namespace: {}}
+	}
+	return options
+}
+
+// setup adds health checks, the cache of workload clusters and the controllers.
+func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *options) error {
+	if err := mgr.AddReadyzCheck("engine", engineChecker(eng)); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", ping); err != nil {
+		return fmt.Errorf("add health check: %w", err)
+	}
+	clusterCache, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
+		SecretClient: mgr.GetClient(),
+		Client: clustercache.ClientOptions{
+			QPS: opts.clusterCacheQPS, Burst: opts.clusterCacheBurst,
+			UserAgent: remote.DefaultClusterAPIUserAgent(controllerName),
+			// Nodes are read one by one and seldom: a watch on all of them in
+			// every cluster would cost more.
+			Cache: clustercache.ClientCacheOptions{DisableFor: []client.Object{&corev1.Node{}}},
+		},
+		WatchFilterValue: opts.watchFilter,
+	}, controller.Options{MaxConcurrentReconciles: opts.clusterCacheConcurrency})
+	if err != nil {
+		return fmt.Errorf("set up ClusterCache: %w", err)
+	}
+	return controllers.Setup(ctx, mgr, controllers.Options{
+		Engine:             eng,
+		ClusterCache:       clusterCache,
+		LoadBalancerImage:  opts.loadBalancerImage,
+		SelfContainer:      opts.selfContainer,
+		WatchFilterValue:   opts.watchFilter,
+		ClusterConcurrency: opts.clusterConcurrency,
+		MachineConcurrency: opts.machineConcurrency,
+	})
+}

@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// webtoolImage is put into each node by the test: no registry is needed.
+const webtoolImage = "localhost/capcon-test/webtool:v1"
+
+// webtoolArchive builds the workload's image as a docker-archive.
+func webtoolArchive(t *testing.T) []byte {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "webtool")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./webtool")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build webtool: %v\n%s", err, output)
+	}
+	content, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := programLayer(t, "webtool", content)
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Architecture, config.OS = "amd64", "linux"
+	config.Config.Entrypoint = []string{"/webtool"}
+	if image, err = mutate.ConfigFile(image, config); err != nil {
+		t.Fatal(err)
+	}
+	tag, err := name.NewTag(webtoolImage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := tarball.Write(tag, image, &archive); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+// programLayer is a layer of one file that may be executed.
+func programLayer(t *testing.T, name string, content []byte) v1.Layer {
+	t.Helper()
+	var files bytes.Buffer
+	writer := tar.NewWriter(&files)
+	if err := writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layer
+}
+
+// putImage imports a docker-archive into a node's containerd.
+func putImage(t *testing.T, eng engine.Executor, container string, archive []byte) {
+	t.Helper()
+	output, err := eng.Exec(t.Context(), container, engine.Command{
+		Args:  []string{"ctr", "--namespace=k8s.io", "images", "import", "-"},
+		Stdin: archive,
+	})
+	if err != nil {
+		t.Fatalf("import image into %s: %v\n%s%s", container, err, output.Stdout, output.Stderr)
+	}
+}

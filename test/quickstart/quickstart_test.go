@@ -1,0 +1,265 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package quickstart tests what a person gets: a cluster by one command, on a
+// real engine, through the program they run.
+package quickstart_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+const clusterName = "quickstart-test"
+
+// engineName is the engine the tests run on.
+func engineName() string {
+	if name := os.Getenv("ENGINE"); name != "" {
+		return name
+	}
+	return "auto"
+}
+
+// capcon is the program under test.
+type capcon struct {
+	t    *testing.T
+	path string
+}
+
+// build makes the program as the Makefile does.
+func build(t *testing.T) *capcon {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "capcon")
+	command := exec.CommandContext(t.Context(), "go", "build", "-tags=remote", "-o", path, "../../cmd/capcon")
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("build capcon: %v\n%s", err, output)
+	}
+	return &capcon{t: t, path: path}
+}
+
+// run runs a command and returns what it prints to standard output; its
+// progress goes to the test's log.
+func (c *capcon) run(ctx context.Context, args ...string) (string, error) {
+	c.t.Helper()
+	command := exec.CommandContext(ctx, c.path, append(args, "--engine", engineName())...)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	began := time.Now()
+	err := command.Run()
+	c.t.Logf("capcon %s (%.1fs)\n%s%s", strings.Join(args, " "), time.Since(began).Seconds(), stderr.String(), stdout.String())
+	if err != nil {
+		return stdout.String(), fmt.Errorf("capcon %s: %w", strings.Join(args, " "), err)
+	}
+	return stdout.String(), nil
+}
+
+func (c *capcon) mustRun(args ...string) string {
+	c.t.Helper()
+	output, err := c.run(c.t.Context(), args...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return output
+}
+
+// connectCluster returns a client made of the kubeconfig that the program
+// prints for people.
+func (c *capcon) connectCluster() kubernetes.Interface {
+	c.t.Helper()
+	command := exec.CommandContext(c.t.Context(), c.path, "kubeconfig", clusterName, "--engine", engineName())
+	kubeconfig, err := command.Output()
+	if err != nil {
+		c.t.Fatalf("get kubeconfig: %v", err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return client
+}
+
+// TestQuickstart goes through the life of a cluster in the order in which a
+// person would. Each step needs those before it.
+func TestQuickstart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
+	eng, err := connect.Connect(t.Context(), connect.Options{Engine: engineName()})
+	if err != nil {
+		t.Fatalf("a container engine is needed; \"make engine\" starts one: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := eng.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	program := build(t)
+	before := ours(t, eng)
+	program.mustRun("down", clusterName)
+	t.Cleanup(func() {
+		// What a failed step left must not disturb the next run.
+		if t.Failed() && os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", clusterName)
+		}
+	})
+
+	steps := []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"up 1+1", func(t *testing.T) {
+			program.at(t).mustRun("up", clusterName, "--control-planes", "1", "--workers", "1")
+		}},
+		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
+		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t).connectCluster()) }},
+		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
+		{"workers 1 to 2", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "2") }},
+		{"three nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 3) }},
+		{"workers 2 to 1", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "1") }},
+		{"two nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
+		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
+		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
+		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
+		{"down", func(t *testing.T) { program.at(t).mustRun("down", clusterName) }},
+		{"nothing left", func(t *testing.T) {
+			if diff := cmp.Diff(before, ours(t, eng)); diff != "" {
+				t.Errorf("on the engine before and after (-before, +after):\n%s", diff)
+			}
+		}},
+	}
+	for _, step := range steps {
+		if !t.Run(step.name, step.run) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+}
+
+// at returns the program logging to a sub-test.
+func (c *capcon) at(t *testing.T) *capcon { return &capcon{t: t, path: c.path} }
+
+// nodesReady waits for exactly so many Nodes, all Ready, each with the
+// provider ID of a machine.
+func nodesReady(t *testing.T, cluster kubernetes.Interface, want int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d Nodes Ready", want), func(ctx context.Context) (string, error) {
+		nodes, err := cluster.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", err
+		}
+		ready := 0
+		for _, node := range nodes.Items {
+			if _, err := identity.ParseProviderID(node.Spec.ProviderID); err != nil {
+				return "", fmt.Errorf("Node %s: %w", node.Name, err)
+			}
+			for _, condition := range node.Status.Conditions {
+				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+					ready++
+				}
+			}
+		}
+		if ready == want && len(nodes.Items) == want {
+			return "", nil
+		}
+		return fmt.Sprintf("%d of %d Nodes are Ready", ready, len(nodes.Items)), nil
+	})
+}
+
+// podsTalk runs a server on each node and asks all of them from each node, by
+// address and by the name of their Service.
+func podsTalk(t *testing.T, eng engine.Engine, cluster kubernetes.Interface) {
+	archive := webtoolArchive(t)
+	for _, container := range nodeContainers(t, eng) {
+		putImage(t, eng, container.Name, archive)
+	}
+	deployWeb(t, cluster)
+	servers := webPods(t, cluster, 2)
+	for node := range servers {
+		askFrom(t, cluster, node, servers)
+	}
+}
+
+// upAgain: a second run finds everything there.
+func upAgain(t *testing.T, eng engine.Engine, program *capcon) {
+	before := nodeContainers(t, eng)
+	program.mustRun("up", clusterName)
+	if diff := cmp.Diff(ids(before), ids(nodeContainers(t, eng))); diff != "" {
+		t.Errorf("containers of the cluster (-before, +after):\n%s", diff)
+	}
+}
+
+func nodeContainers(t *testing.T, eng engine.ContainerReader) []engine.Container {
+	t.Helper()
+	containers, err := eng.ListContainers(t.Context(), map[string]string{
+		identity.LabelCluster: clusterName, identity.LabelMachine: "",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return containers
+}
+
+func ids(containers []engine.Container) []string {
+	all := make([]string, 0, len(containers))
+	for _, container := range containers {
+		all = append(all, container.ID)
+	}
+	return all
+}
+
+// ours names everything on the engine that this project made.
+func ours(t *testing.T, eng engine.Engine) []string {
+	t.Helper()
+	all := []string{}
+	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, container := range containers {
+		all = append(all, "container "+container.Name)
+	}
+	if _, err := eng.InspectNetwork(t.Context(), "capcon"); err == nil {
+		all = append(all, "network capcon")
+	} else if engine.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	if _, err := eng.InspectVolume(t.Context(), "capcon-plane"); err == nil {
+		all = append(all, "volume capcon-plane")
+	} else if engine.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return all
+}

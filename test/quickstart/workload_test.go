@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+)
+
+// patience with a workload cluster: Pods start within seconds.
+const patience = 2 * time.Minute
+
+// eventually polls until check says nothing is missing any more.
+func eventually(t *testing.T, what string, check func(ctx context.Context) (missing string, err error)) {
+	t.Helper()
+	missing := "nothing was looked at"
+	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(ctx context.Context) (bool, error) {
+		var err error
+		missing, err = check(ctx)
+		if err != nil {
+			missing = err.Error()
+			return false, nil
+		}
+		return missing == "", nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %s (%v)", what, missing, err)
+	}
+}
+
+// everywhere lets a Pod run on control planes too.
+func everywhere() []corev1.Toleration {
+	return []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+}
+
+// deployWeb runs one server on each node behind a Service.
+func deployWeb(t *testing.T, cluster kubernetes.Interface) {
+	t.Helper()
+	labels := map[string]string{"app": "web"}
+	_, err := cluster.AppsV1().DaemonSets("default").Create(t.Context(), &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					Tolerations: everywhere(),
+					Containers: []corev1.Container{{
+						Name: "web", Image: webtoolImage, ImagePullPolicy: corev1.PullNever, Args: []string{"serve"},
+					}},
+				},
+			},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cluster.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 8080}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// webPods waits until each node has a server and returns their addresses by
+// node.
+func webPods(t *testing.T, cluster kubernetes.Interface, nodes int) map[string]string {
+	t.Helper()
+	addresses := map[string]string{}
+	eventually(t, "a server on each node", func(ctx context.Context) (string, error) {
+		pods, err := cluster.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
+		if err != nil {
+			return "", err
+		}
+		clear(addresses)
+		for _, pod := range pods.Items {
+			for _, condition := range pod.Status.Conditions {
+				if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+					addresses[pod.Spec.NodeName] = pod.Status.PodIP
+				}
+			}
+		}
+		if len(addresses) == nodes {
+			return "", nil
+		}
+		return fmt.Sprintf("%d of %d run", len(addresses), nodes), nil
+	})
+	return addresses
+}
+
+// askFrom runs a client on a node that asks every server by its address and
+// one by the Service's name, and returns how many answered.
+func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) {
+	t.Helper()
+	args := []string{"get", "http://web.default.svc.cluster.local:8080", "http://web:8080"}
+	for _, address := range servers {
+		args = append(args, fmt.Sprintf("http://%s:8080", address))
+	}
+	name := "ask-from-" + node
+	_, err := cluster.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: batchv1.JobSpec{
+			BackoffLimit: ptr.To[int32](0),
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				NodeName: node, Tolerations: everywhere(), RestartPolicy: corev1.RestartPolicyNever,
+				Containers: []corev1.Container{{
+					Name: "ask", Image: webtoolImage, ImagePullPolicy: corev1.PullNever, Args: args,
+				}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "answers on node "+node, func(ctx context.Context) (string, error) {
+		job, err := cluster.BatchV1().Jobs("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		if job.Status.Failed > 0 {
+			t.Fatalf("client on node %s failed:\n%s", node, podLog(ctx, cluster, "job-name="+name))
+		}
+		if job.Status.Succeeded == 0 {
+			return "client still asks", nil
+		}
+		return "", nil
+	})
+	lines := strings.Count(podLog(t.Context(), cluster, "job-name="+name), "\n")
+	if diff := cmp.Diff(len(args)-1, lines); diff != "" {
+		t.Errorf("answers on node %s (-want, +got):\n%s", node, diff)
+	}
+}
+
+// podLog returns what a Pod printed, and how it stands where that is nothing.
+func podLog(ctx context.Context, cluster kubernetes.Interface, selector string) string {
+	pods, err := cluster.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil || len(pods.Items) == 0 {
+		return fmt.Sprintf("no Pod (%v)", err)
+	}
+	pod := pods.Items[0]
+	stream, err := cluster.CoreV1().Pods("default").GetLogs(pod.Name, &corev1.PodLogOptions{}).Stream(ctx)
+	if err != nil {
+		return err.Error()
+	}
+	defer stream.Close()
+	text, err := io.ReadAll(stream)
+	if err != nil {
+		return err.Error()
+	}
+	if len(text) == 0 {
+		return fmt.Sprintf("no output; Pod is %+v", pod.Status)
+	}
+	return string(text)
+}
