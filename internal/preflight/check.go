@@ -25,6 +25,7 @@ import (
 // Severity tells what an Item keeps from working.
 type Severity string
 
+// The severities.
 const (
 	// SeverityError: no cluster can work.
 	SeverityError Severity = "error"

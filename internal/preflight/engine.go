@@ -25,13 +25,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// The oldest engines that the provider is tested with.
-var (
-	// Docker 20.10, which has the --cgroupns that nodes need.
-	minDockerAPI = version{1, 41}
-	// What Debian 12 has.
-	minPodman = version{4, 3}
-)
+// minDockerAPI is that of Docker 20.10, which has the private cgroup
+// namespaces that nodes need, and is the oldest one tested with.
+func minDockerAPI() version { return version{1, 41} }
+
+// minPodman is what Debian 12 has, and the oldest one tested with.
+func minPodman() version { return version{4, 3} }
 
 // firstWithoutCgroupV1 is the minor version of Kubernetes from which on the
 // kubelet refuses cgroup v1 unless told otherwise.
@@ -92,15 +91,15 @@ func checkVersion(info engine.Info) (Item, bool) {
 	item := Item{Name: "EngineVersion", Severity: SeverityError}
 	switch info.Name {
 	case "docker":
-		if found, ok := parseVersion(info.APIVersion); ok && found.before(minDockerAPI) {
-			item.Message = fmt.Sprintf("Docker %s speaks API %s, at least %s is needed", info.Version, found, minDockerAPI)
+		if found, ok := parseVersion(info.APIVersion); ok && found.before(minDockerAPI()) {
+			item.Message = fmt.Sprintf("Docker %s speaks API %s, at least %s is needed", info.Version, found, minDockerAPI())
 			item.Remedy = "upgrade Docker to 20.10 or later"
 			return item, true
 		}
 	case "podman":
-		if found, ok := parseVersion(info.Version); ok && found.before(minPodman) {
-			item.Message = fmt.Sprintf("Podman is %s, at least %s is needed", info.Version, minPodman)
-			item.Remedy = fmt.Sprintf("upgrade Podman to %s or later", minPodman)
+		if found, ok := parseVersion(info.Version); ok && found.before(minPodman()) {
+			item.Message = fmt.Sprintf("Podman is %s, at least %s is needed", info.Version, minPodman())
+			item.Remedy = fmt.Sprintf("upgrade Podman to %s or later", minPodman())
 			return item, true
 		}
 	}

@@ -17,8 +17,10 @@ limitations under the License.
 package preflight_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -26,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
@@ -152,12 +155,26 @@ func TestIntegrationProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = eng.Close() })
+	found, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon-test-" + identity.NewOwnerID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := eng.RemoveNetwork(ctx, found.Name); err != nil {
+			t.Error(err)
+		}
+	})
 	for _, image := range []string{"localhost/capcon/haproxy:2.6", "localhost/capcon/node:v1.36.3"} {
 		t.Run(image, func(t *testing.T) {
+			t.Parallel()
 			if _, err := eng.InspectImage(t.Context(), image); err != nil {
 				t.Fatalf("inspect image: %v; build it with: make images", err)
 			}
-			host, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{Name: "capcon-test-probe", Image: image})
+			host, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{
+				Name: "capcon-test-" + identity.NewOwnerID(), Image: image, Network: found.Name,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
