@@ -33,7 +33,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 )
 
 // The engines that can be asked for.
@@ -42,12 +41,10 @@ const (
 	Auto = "auto"
 	// Docker speaks Docker's API, which Podman serves as well.
 	Docker = "docker"
-	// Simulated lives in memory and ends with the process.
-	Simulated = "simulated"
 )
 
 // Names lists the engines that can be asked for, for a flag's help.
-func Names() []string { return []string{Auto, Docker, Simulated} }
+func Names() []string { return []string{Auto, Docker} }
 
 // defaultTimeout is how long one endpoint may take to answer. A first
 // connection over ssh takes a few seconds.
@@ -111,8 +108,6 @@ func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 	switch options.Engine {
 	case "", Auto, Docker:
 		return connectDocker(ctx, options)
-	case Simulated:
-		return simulated.New(), nil
 	default:
 		return nil, fmt.Errorf("unknown engine %q, want one of %s: %w",
 			options.Engine, strings.Join(Names(), ", "), engine.ErrInvalid)

@@ -121,6 +121,7 @@ func newProxy(t *testing.T, endpoint string) *proxy {
 	if !ok {
 		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
 	}
+	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
 	directory, err := os.MkdirTemp("", "proxy")
 	if err != nil {
 		t.Fatal(err)

@@ -99,7 +99,7 @@ func (e *Engine) negotiate(ctx context.Context) error {
 		return e.explainConnection(ctx, err)
 	}
 	if versions.LessThan(answer.APIVersion, MinimumAPIVersion) {
-		return fmt.Errorf("Docker Engine 20.10 (API %s) or newer is needed, found API %s; upgrade it: %w",
+		return fmt.Errorf("it is too old: Docker Engine 20.10 (API %s) or newer is needed, found API %s; upgrade it: %w",
 			MinimumAPIVersion, cmp.Or(answer.APIVersion, "without a version"), engine.ErrUnavailable)
 	}
 	e.client.NegotiateAPIVersionPing(answer)

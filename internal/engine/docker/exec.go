@@ -90,7 +90,8 @@ func (e *Engine) explainAttach(ctx context.Context, name string, cause error) er
 func communicate(ctx context.Context, stream types.HijackedResponse, stdin []byte) (engine.Output, error) {
 	defer stream.Close()
 	// Closing the connection is what ends reads and writes under way.
-	defer context.AfterFunc(ctx, stream.Close)()
+	stopWatching := context.AfterFunc(ctx, stream.Close)
+	defer stopWatching()
 
 	written := make(chan struct{})
 	go func() {

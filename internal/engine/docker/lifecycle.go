@@ -87,8 +87,12 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	return nil
 }
 
-// removalPoll is how often a removal that someone else began is looked at.
-const removalPoll = 50 * time.Millisecond
+const (
+	// removalPoll is how often a removal that someone else began is looked at.
+	removalPoll = 50 * time.Millisecond
+	// removalPatience bounds how long its end is waited for in one call.
+	removalPatience = 20 * time.Second
+)
 
 // RemoveContainer implements engine.ContainerWriter. A conflict is a removal
 // that is under way already, whose end is waited for.
@@ -97,12 +101,12 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 	if err != nil {
 		return engine.IgnoreNotFound(err)
 	}
-	for {
+	for began := time.Now(); ; {
 		err := e.client.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		if err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}
-		if !errdefs.IsConflict(err) {
+		if !errdefs.IsConflict(err) || time.Since(began) > removalPatience {
 			return fmt.Errorf("remove container %q: %w", name, typed(err))
 		}
 		if err := wait(ctx, removalPoll); err != nil {

@@ -51,7 +51,7 @@ func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer raw.Close()
+	t.Cleanup(func() { _ = raw.Close() })
 	volumes, err := raw.VolumeList(t.Context(), volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
 	if err != nil {
 		t.Fatal(err)

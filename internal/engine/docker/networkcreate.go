@@ -56,40 +56,41 @@ const (
 // with that subnet. It appears with its final shape in one call: whoever is
 // interrupted before leaves nothing under the network's name.
 func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
-	fail := func(err error) (engine.Network, error) {
+	if err := e.createNetwork(ctx, spec); err != nil {
 		return engine.Network{}, fmt.Errorf("create network %q: %w", spec.Name, err)
 	}
+	return e.InspectNetwork(ctx, spec.Name)
+}
+
+func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) error {
 	if err := e.open(ctx); err != nil {
-		return fail(err)
+		return err
 	}
 	if spec.Name == "" {
-		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
+		return fmt.Errorf("no name: %w", engine.ErrInvalid)
 	}
 	for _, prefix := range spec.Subnets {
 		if !prefix.IsValid() || prefix != prefix.Masked() {
-			return fail(fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid))
+			return fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid)
 		}
 	}
 	// Asked before the claim, which is waited for.
 	if err := e.nameFree(ctx, spec.Name); err != nil {
-		return fail(err)
+		return err
 	}
 	claim, err := e.claimName(ctx, spec.Name)
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	defer claim.release(ctx)
 	if err := e.nameFree(ctx, spec.Name); err != nil {
-		return fail(err)
+		return err
 	}
 	// Docker goes on creating when its client has gone, and the claim must
 	// outlive that: from here on an end of ctx is waited out.
 	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
-	if err := e.createClaimed(creating, spec); err != nil {
-		return fail(err)
-	}
-	return e.InspectNetwork(ctx, spec.Name)
+	return e.createClaimed(creating, spec)
 }
 
 func (e *Engine) nameFree(ctx context.Context, name string) error {
@@ -143,9 +144,6 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 
 // chooseSubnet lets Docker choose, for a network that is removed at once.
 func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, error) {
-	fail := func(err error) (netip.Prefix, error) {
-		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
-	}
 	temporary := name + "-subnet-" + token()
 	var raw network.Inspect
 	_, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
@@ -162,14 +160,14 @@ func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, e
 		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr)))
 	}
 	if err != nil {
-		return fail(typed(err))
+		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", typed(err))
 	}
 	for _, subnet := range subnets(raw.IPAM) {
 		if subnet.Prefix.Addr().Is4() {
 			return subnet.Prefix, nil
 		}
 	}
-	return fail(errors.New("it chose no IPv4 subnet"))
+	return netip.Prefix{}, errors.New("the engine chose no IPv4 subnet")
 }
 
 // createWith creates the network with these subnets. The gateway is named

@@ -83,18 +83,19 @@ func authConfig(name reference.Named, credentials *engine.Credentials) registry.
 // themselves, which has a status of its own. What is left is
 // the way to the registry: name, route, certificate, its own failure.
 func (e *Engine) explainPull(ctx context.Context, name reference.Named, credentials *engine.Credentials, cause error) error {
-	kind := kindOf(cause)
-	if kind != nil && kind != engine.ErrNotFound || ctx.Err() != nil {
-		return typed(cause)
+	known := typed(cause)
+	isAbsent := errors.Is(known, engine.ErrNotFound)
+	if !isAbsent && kindOf(cause) != nil || ctx.Err() != nil {
+		return known
 	}
-	if credentials != nil || kind == nil {
+	if credentials != nil || !isAbsent {
 		_, err := e.client.RegistryLogin(ctx, authConfig(name, credentials))
 		if errdefs.IsUnauthorized(err) || saysRefused(err) {
 			return &typedError{kind: engine.ErrUnauthorized, err: cause}
 		}
 	}
-	if kind == engine.ErrNotFound {
-		return typed(cause)
+	if isAbsent {
+		return known
 	}
 	if errdefs.IsPermissionDenied(cause) {
 		return &typedError{kind: engine.ErrUnauthorized, err: cause}

@@ -59,7 +59,7 @@ func startDaemon(t *testing.T) *daemon {
 	if err != nil || os.Getuid() != 0 {
 		t.Skip("an engine to restart needs root and the program dockerd")
 	}
-	// A short path: that of a Unix socket is limited to 108 bytes.
+	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
 	directory, err := os.MkdirTemp("", "dockerd")
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func (d *daemon) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	d.process = exec.Command("dockerd",
 		"--config-file", filepath.Join(d.directory, "daemon.json"),
 		"--host", d.endpoint(),
@@ -140,7 +140,7 @@ func (d *daemon) await(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer raw.Close()
+	defer func() { _ = raw.Close() }()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	deadline := time.After(time.Minute)

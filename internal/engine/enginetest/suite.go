@@ -327,7 +327,7 @@ type failingReader struct {
 
 func (r *failingReader) Read(p []byte) (int, error) {
 	n, err := r.reader.Read(p)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = r.err
 	}
 	return n, err

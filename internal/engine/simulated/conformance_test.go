@@ -19,6 +19,7 @@ package simulated_test
 import (
 	"archive/tar"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -74,7 +75,7 @@ func (p *tool) run(container string, command engine.Command) (engine.Output, err
 	if command.Args[0] != "/tool" {
 		return engine.Output{}, &engine.ExitError{Code: 127}
 	}
-	args := append(command.Args[2:], "", "")
+	args := append(slices.Clone(command.Args[2:]), "", "")
 	printed := func(text string, err error) (engine.Output, error) {
 		if err != nil {
 			return engine.Output{Stderr: []byte(err.Error() + "\n")}, &engine.ExitError{Code: 1}

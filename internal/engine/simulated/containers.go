@@ -234,7 +234,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 			return engine.IgnoreNotFound(err)
 		}
 		if c.running() {
-			e.ended(c, killed, false)
+			e.ended(c, end{exitCode: killed})
 		}
 		delete(e.containers, c.spec.Name)
 		for _, m := range c.mounts {

@@ -73,7 +73,7 @@ func (e *Engine) RestartEngine() {
 	e.down = true
 	for _, c := range e.sorted() {
 		if c.running() {
-			e.ended(c, terminated, false)
+			e.ended(c, end{exitCode: terminated})
 		}
 	}
 	var names []string
@@ -104,7 +104,7 @@ func (e *Engine) KillContainer(name string, exitCode int, oom bool) error {
 		return conflict("container %q is %s", name, c.status)
 	}
 	c.stoppedByUser = true
-	e.ended(c, exitCode, oom)
+	e.ended(c, end{exitCode: exitCode, oomKilled: oom})
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (e *Engine) CrashContainer(name string, exitCode int, oom bool) error {
 		e.mu.Unlock()
 		return conflict("container %q is %s", name, c.status)
 	}
-	e.ended(c, exitCode, oom)
+	e.ended(c, end{exitCode: exitCode, oomKilled: oom})
 	again := c.restarts() && e.start(c) == nil
 	e.mu.Unlock()
 	if again {

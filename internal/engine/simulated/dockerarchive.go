@@ -78,7 +78,7 @@ func addLayer(root tree, content []byte) error {
 		if err != nil {
 			return err
 		}
-		defer unzipped.Close()
+		defer func() { _ = unzipped.Close() }()
 		reader = unzipped
 	}
 	return extract(reader, func(name string, e entry) error {

@@ -154,17 +154,23 @@ func (e *Engine) StopContainer(ctx context.Context, name string, _ time.Duration
 		}
 		if c.running() {
 			c.stoppedByUser = true
-			e.ended(c, terminated, false)
+			e.ended(c, end{exitCode: terminated})
 		}
 		return nil
 	})
 }
 
+// end is how a process ended.
+type end struct {
+	exitCode  int
+	oomKilled bool
+}
+
 // ended gives back what a running container held. Called with mu held.
-func (e *Engine) ended(c *container, exitCode int, oom bool) {
-	c.status, c.exitCode, c.oomKilled, c.finishedAt = engine.StatusExited, exitCode, oom, e.now()
+func (e *Engine) ended(c *container, how end) {
+	c.status, c.exitCode, c.oomKilled, c.finishedAt = engine.StatusExited, how.exitCode, how.oomKilled, e.now()
 	c.ports = nil
-	if oom {
+	if how.oomKilled {
 		e.emit(c, engine.EventOOM, "")
 	}
 	e.emit(c, engine.EventDie, "")

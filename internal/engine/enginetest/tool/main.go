@@ -37,18 +37,34 @@ func main() {
 	if len(os.Args) < 2 {
 		fatal("usage: tool COMMAND [ARGUMENT...]")
 	}
-	commands := map[string]func([]string) error{
-		"init": initialize, "print": printText, "exit": exit, "cat": cat, "big": big,
-		"read": read, "write": write, "stat": stat, "kill": kill, "hang": hang,
-		"id": id, "env": env, "hostname": hostname, "limit": limit, "execfrom": execFrom, "pid1": pid1,
-	}
-	command, ok := commands[os.Args[1]]
-	if !ok {
-		fatal("no command " + os.Args[1])
-	}
-	if err := command(os.Args[2:]); err != nil {
+	if err := run(os.Args[1], os.Args[2:]); err != nil {
 		fatal(err.Error())
 	}
+}
+
+func run(command string, args []string) error {
+	commands := map[string]func([]string) error{
+		"exit": exit, "cat": cat, "big": big, "print": printText,
+		"read": read, "write": write, "stat": stat, "kill": kill,
+		"hostname": hostname, "limit": limit, "execfrom": execFrom, "pid1": pid1,
+	}
+	switch command {
+	case "init":
+		initialize()
+	case "hang":
+		time.Sleep(math.MaxInt64)
+	case "id":
+		fmt.Printf("%d:%d", os.Getuid(), os.Getgid())
+	case "env":
+		fmt.Print(os.Getenv(args[0]))
+	default:
+		named, ok := commands[command]
+		if !ok {
+			return fmt.Errorf("no command %s", command)
+		}
+		return named(args)
+	}
+	return nil
 }
 
 func fatal(text string) {
@@ -58,7 +74,7 @@ func fatal(text string) {
 
 // initialize lives until SIGTERM ends it with 0 or SIGUSR1 with 7. SIGHUP it
 // survives.
-func initialize([]string) error {
+func initialize() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
 	for s := range signals {
@@ -69,16 +85,17 @@ func initialize([]string) error {
 			os.Exit(7)
 		}
 	}
-	return nil
 }
 
 // printText prints its first argument to stdout and its second to stderr.
 func printText(args []string) error {
-	fmt.Fprint(os.Stdout, args[0])
 	if len(args) > 1 {
-		fmt.Fprint(os.Stderr, args[1])
+		if _, err := io.WriteString(os.Stderr, args[1]); err != nil {
+			return err
+		}
 	}
-	return nil
+	_, err := io.WriteString(os.Stdout, args[0])
+	return err
 }
 
 func exit(args []string) error {
@@ -158,21 +175,6 @@ func kill(args []string) error {
 		return err
 	}
 	return syscall.Kill(pid, signals[args[0]])
-}
-
-func hang([]string) error {
-	time.Sleep(math.MaxInt64)
-	return nil
-}
-
-func id([]string) error {
-	fmt.Printf("%d:%d", os.Getuid(), os.Getgid())
-	return nil
-}
-
-func env(args []string) error {
-	fmt.Print(os.Getenv(args[0]))
-	return nil
 }
 
 func hostname([]string) error {
