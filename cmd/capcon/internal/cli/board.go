@@ -114,11 +114,11 @@ func (b *board) deletion(name, detail string, snapshot management.Snapshot) {
 func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 	var steps []progress.Step
 	for _, stage := range snapshot.Stages {
-		steps = append(steps, progress.Step{Name: stage.Name, State: stateOf(stage.Done), Detail: stage.Detail})
+		steps = append(steps, progress.Step{Name: stage.Name, State: states[stage.Done], Detail: stage.Detail})
 	}
 	for _, machine := range snapshot.Machines {
 		steps = append(steps, progress.Step{
-			Name: machine.Name, State: stateOf(machine.Ready), Detail: machine.Detail, Indented: true,
+			Name: machine.Name, State: states[machine.Ready], Detail: machine.Detail, Indented: true,
 		})
 	}
 	for _, trouble := range snapshot.Troubles {
@@ -130,9 +130,5 @@ func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 	return steps
 }
 
-func stateOf(done bool) progress.State {
-	if done {
-		return progress.Done
-	}
-	return progress.Waiting
-}
+// states by whether the step is done.
+var states = map[bool]progress.State{false: progress.Waiting, true: progress.Done}

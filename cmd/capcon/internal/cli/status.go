@@ -300,7 +300,7 @@ func stateWord(cluster clusterReport) string {
 
 // completeNames completes the names of clusters from what is remembered,
 // without asking anybody.
-func (a *app) completeNames(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

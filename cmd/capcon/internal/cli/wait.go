@@ -41,40 +41,61 @@ const (
 // upSteps stay on the board while the cluster's stages change.
 func upSteps() []string { return []string{stepEngine, stepPlane, stepImages} }
 
+// watch is the wait for a cluster to become ready.
+type watch struct {
+	*session
+	board   *board
+	request input.Request
+	// last is what was seen last.
+	last management.Snapshot
+	// troubled says since when each trouble stands.
+	troubled map[string]time.Time
+	// remembered says that the owner ID is on disk.
+	remembered bool
+}
+
 // waitReady shows the cluster's way until it is ready.
 func (s *session) waitReady(ctx context.Context, b *board, request input.Request) error {
-	var last management.Snapshot
-	troubled := map[string]time.Time{}
-	remembered := false
+	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}}
 	for {
-		observed, err := management.Observe(ctx, s.client, namespace, request.Name)
+		ready, err := w.look(ctx)
 		switch {
+		case ready:
+			return nil
 		case ctx.Err() != nil:
-			return s.notReady(ctx, request, last)
-		case err != nil && !transient(err):
-			return err
+			return w.notReady(ctx)
 		case err != nil:
-			b.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
-		default:
-			b.finished(stepPlane, "answers")
-			last = management.Summarize(observed)
-			b.cluster(upSteps(), last)
-			if !remembered {
-				if remembered, err = s.remember(request.Name, observed); err != nil {
-					return err
-				}
-			}
-			if last.Ready() {
-				return nil
-			}
-			if err := s.giveUp(request, last, troubled); err != nil {
-				return err
-			}
+			return err
 		}
 		if err := s.pause(ctx, pollInterval); err != nil {
-			return s.notReady(ctx, request, last)
+			return w.notReady(ctx)
 		}
 	}
+}
+
+// look once. A management plane that does not answer is no error: it may come
+// back.
+func (w *watch) look(ctx context.Context) (ready bool, err error) {
+	observed, err := management.Observe(ctx, w.client, namespace, w.request.Name)
+	if err != nil {
+		if !transient(err) {
+			return false, err
+		}
+		w.board.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
+		return false, nil
+	}
+	w.board.finished(stepPlane, "answers")
+	w.last = management.Summarize(observed)
+	w.board.cluster(upSteps(), w.last)
+	if !w.remembered {
+		if w.remembered, err = w.remember(w.request.Name, observed); err != nil {
+			return false, err
+		}
+	}
+	if w.last.Ready() {
+		return true, nil
+	}
+	return false, w.giveUp()
 }
 
 // remember whose the containers are, as soon as that is decided.
@@ -91,13 +112,13 @@ func (s *session) remember(name string, observed management.Observed) (bool, err
 }
 
 // giveUp returns an error when a trouble has stood for the grace period.
-func (s *session) giveUp(request input.Request, snapshot management.Snapshot, since map[string]time.Time) error {
-	now := s.Now()
-	standing := make(map[string]time.Time, len(snapshot.Troubles))
+func (w *watch) giveUp() error {
+	now := w.Now()
+	standing := make(map[string]time.Time, len(w.last.Troubles))
 	var found []string
-	for _, trouble := range snapshot.Troubles {
+	for _, trouble := range w.last.Troubles {
 		key := trouble.Object + " " + trouble.Reason
-		first, known := since[key]
+		first, known := w.troubled[key]
 		if !known {
 			first = now
 		}
@@ -107,26 +128,24 @@ func (s *session) giveUp(request input.Request, snapshot management.Snapshot, si
 				trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy))
 		}
 	}
-	clear(since)
-	for key, first := range standing {
-		since[key] = first
-	}
+	w.troubled = standing
 	if len(found) == 0 {
 		return nil
 	}
 	return fmt.Errorf("waiting will not make cluster %q ready:\n  %s\n\"%s up %s\" goes on afterwards",
-		request.Name, strings.Join(found, "\n  "), s.Program, request.Name)
+		w.request.Name, strings.Join(found, "\n  "), w.Program, w.request.Name)
 }
 
 // notReady is the error of a wait that ended too early.
-func (s *session) notReady(ctx context.Context, request input.Request, last management.Snapshot) error {
+func (w *watch) notReady(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
-	missing := last.Missing()
-	if !last.Exists {
+	missing := w.last.Missing()
+	if !w.last.Exists {
 		missing = []string{"the management plane did not answer"}
 	}
+	name := w.request.Name
 	return fmt.Errorf("cluster %q is not ready after %s. Still missing:\n  %s\n\"%s up %s\" goes on waiting, \"%s status %s\" has the details",
-		request.Name, request.Timeout, strings.Join(missing, "\n  "), s.Program, request.Name, s.Program, request.Name)
+		name, w.request.Timeout, strings.Join(missing, "\n  "), w.Program, name, w.Program, name)
 }

@@ -84,8 +84,6 @@ func convert(discovered *tree.ObjectTree, object client.Object) Node {
 }
 
 // causes are the kinds whose conditions say what the others only repeat.
-//
-//nolint:gochecknoglobals // a table
 var causes = map[string]bool{
 	"ContainerCluster": true,
 	"ContainerMachine": true,
@@ -93,8 +91,6 @@ var causes = map[string]bool{
 }
 
 // negative are conditions that are True when something is to be told.
-//
-//nolint:gochecknoglobals // a table
 var negative = map[string]bool{
 	clusterv1.PausedCondition:          true,
 	clusterv1.DeletingCondition:        true,

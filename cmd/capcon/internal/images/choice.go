@@ -50,8 +50,6 @@ const (
 )
 
 // flags name the flag that chooses the image for a use.
-//
-//nolint:gochecknoglobals // a table
 var flags = map[Use]string{Node: "--image", LoadBalancer: "--load-balancer-image", Plane: "--plane-image"}
 
 // Wish is what the user said about the image for a use.

@@ -109,12 +109,6 @@ func TestEnsureUsesStoredCredentials(t *testing.T) {
 
 func TestReadNode(t *testing.T) {
 	t.Parallel()
-	e := simulated.New()
-	e.AddImage(engine.Image{Tags: []string{"node:1"}}, map[string][]byte{
-		"kind/version":                    []byte("v1.36.3\n"),
-		"kind/manifests/default-cni.yaml": []byte(templates.Flannel),
-	})
-	e.AddImage(engine.Image{Tags: []string{"bare:1"}}, nil)
 	cases := map[string]struct {
 		reason, image string
 		want          NodeImage
@@ -123,7 +117,14 @@ func TestReadNode(t *testing.T) {
 		"other":      {"An image that says nothing about itself is no error.", "bare:1", NodeImage{}},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) { // not parallel: one probe at a time
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := simulated.New()
+			e.AddImage(engine.Image{Tags: []string{"node:1"}}, map[string][]byte{
+				"kind/version":                    []byte("v1.36.3\n"),
+				"kind/manifests/default-cni.yaml": []byte(templates.Flannel),
+			})
+			e.AddImage(engine.Image{Tags: []string{"bare:1"}}, nil)
 			got, err := ReadNode(t.Context(), e, tc.image)
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +137,7 @@ func TestReadNode(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ReadNode(t.Context(), e, "absent:1"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := ReadNode(t.Context(), simulated.New(), "absent:1"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("An absent image is ErrNotFound, got: %v", err)
 	}
 }

@@ -19,11 +19,13 @@ package images
 import (
 	"archive/tar"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/template"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -47,7 +49,11 @@ type NodeImage struct {
 // ReadNode reads what the image says about itself from a container that is
 // never started. Image absent: ErrNotFound.
 func ReadNode(ctx context.Context, e engine.Containers, image string) (NodeImage, error) {
-	const name = "capcon-image-probe"
+	if err := removeProbes(ctx, e); err != nil {
+		return NodeImage{}, err
+	}
+	// A name of its own for each run: another may be at work.
+	name := probePrefix + strings.ToLower(rand.Text()[:8])
 	read, err := readNode(ctx, e, name, image)
 	// Also when the user interrupts: nothing may stay.
 	if removed := e.RemoveContainer(context.WithoutCancel(ctx), name); removed != nil {
@@ -59,11 +65,27 @@ func ReadNode(ctx context.Context, e engine.Containers, image string) (NodeImage
 	return read, nil
 }
 
-func readNode(ctx context.Context, e engine.Containers, name, image string) (NodeImage, error) {
-	// One of an earlier run that was killed may be in the way.
-	if err := e.RemoveContainer(ctx, name); err != nil {
-		return NodeImage{}, err
+// probePrefix begins the names of containers that images are read from.
+const probePrefix = "capcon-image-probe-"
+
+// removeProbes removes what runs that were killed have left behind. A probe
+// takes seconds: one that is older than a minute belongs to nobody.
+func removeProbes(ctx context.Context, e engine.Containers) error {
+	probes, err := e.ListContainers(ctx, map[string]string{identity.LabelRole: string(identity.RoleProbe)})
+	if err != nil {
+		return fmt.Errorf("list containers that images are read from: %w", err)
 	}
+	for _, probe := range probes {
+		if strings.HasPrefix(probe.Name, probePrefix) && time.Since(probe.CreatedAt) > time.Minute {
+			if err := e.RemoveContainer(ctx, probe.Name); err != nil {
+				return fmt.Errorf("remove container %q: %w", probe.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func readNode(ctx context.Context, e engine.Containers, name, image string) (NodeImage, error) {
 	_, err := e.CreateContainer(ctx, engine.Spec{
 		Name: name, Image: image,
 		Labels: map[string]string{identity.LabelRole: string(identity.RoleProbe)},

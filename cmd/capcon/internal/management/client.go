@@ -133,7 +133,7 @@ func apply(ctx context.Context, c client.Client, object client.Object) (client.O
 func Delete(ctx context.Context, c client.Client, namespace, name string) error {
 	doomed := &clusterv1.Cluster{}
 	doomed.Namespace, doomed.Name = namespace, name
-	if err := c.Delete(ctx, doomed); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(c.Delete(ctx, doomed)); err != nil {
 		return fmt.Errorf("delete Cluster %q: %w", name, err)
 	}
 	return nil

@@ -80,8 +80,6 @@ func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMa
 }
 
 // fatal are the conditions that waiting does not heal, and what does.
-//
-//nolint:gochecknoglobals // a table
 var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "mend what the message names on the engine's host"},
 	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove that network or choose another with --network"},

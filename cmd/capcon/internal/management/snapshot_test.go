@@ -64,14 +64,14 @@ func ready() Observed {
 				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
 			},
 		},
-		Machines:      []clusterv1.Machine{machine("demo-worker-b", false), machine("demo-control-plane-a", true)},
+		Machines:      []clusterv1.Machine{machine("demo-worker-b"), controlPlaneMachine("demo-control-plane-a")},
 		Containers:    []infrav1.ContainerMachine{container("demo-worker-b"), container("demo-control-plane-a")},
 		HasKubeconfig: true,
 	}
 }
 
-func machine(name string, controlPlane bool) clusterv1.Machine {
-	made := clusterv1.Machine{
+func machine(name string) clusterv1.Machine {
+	return clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
 		Spec:       clusterv1.MachineSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{Name: name}},
 		Status: clusterv1.MachineStatus{
@@ -82,9 +82,11 @@ func machine(name string, controlPlane bool) clusterv1.Machine {
 			},
 		},
 	}
-	if controlPlane {
-		made.Labels[clusterv1.MachineControlPlaneLabel] = ""
-	}
+}
+
+func controlPlaneMachine(name string) clusterv1.Machine {
+	made := machine(name)
+	made.Labels[clusterv1.MachineControlPlaneLabel] = ""
 	return made
 }
 
@@ -151,7 +153,7 @@ func TestSummarizeNotReady(t *testing.T) {
 			"Scaling down is not done while a machine is on its way out.",
 			func(o *Observed) {
 				o.Workers.Status.Replicas = ptr.To[int32](2)
-				leaving := machine("demo-worker-c", false)
+				leaving := machine("demo-worker-c")
 				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				o.Machines = append(o.Machines, leaving)
 			},

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew") //nolint:gochecknoglobals // a test's flag
+var update = flag.Bool("update", false, "write the golden files anew")
 
 func values() Values {
 	return Values{

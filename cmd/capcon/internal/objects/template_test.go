@@ -24,6 +24,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/yamlprocessor"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -96,7 +97,7 @@ func withoutHashes(t *testing.T, rendered []client.Object) []map[string]any {
 		if err := yaml.Unmarshal(text, &into); err != nil {
 			t.Fatal(err)
 		}
-		delete(into["metadata"].(map[string]any), "annotations")
+		unstructured.RemoveNestedField(into, "metadata", "annotations")
 		plain = append(plain, into)
 	}
 	return plain
