@@ -80,9 +80,6 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
-	if opts.Ready != nil {
-		opts.Ready(Running{Kubeconfig: id.files.adminKubeconfig(), PIDs: func() map[string]int { return pids(supervisor) }})
-	}
 	<-ctx.Done()
 	opts.Log.Info("Stopping management plane")
 	return nil
@@ -171,12 +168,4 @@ func (id *identity) keepRenewing(ctx context.Context) {
 			}
 		}
 	}
-}
-
-func pids(supervisor *supervise.Supervisor) map[string]int {
-	running := map[string]int{}
-	for _, state := range supervisor.States() {
-		running[state.Name] = state.PID
-	}
-	return running
 }

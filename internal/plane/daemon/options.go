@@ -86,16 +86,6 @@ type Options struct {
 	// Output gets the lines of the processes, Log what the daemon does.
 	Output io.Writer
 	Log    logr.Logger
-	// Ready, if not nil, is called once everything runs.
-	Ready func(Running)
-}
-
-// Running describes a daemon that runs.
-type Running struct {
-	// Kubeconfig is the path of the kubeconfig for the host.
-	Kubeconfig string
-	// PIDs by process name, asked anew with each call.
-	PIDs func() map[string]int
 }
 
 func (o Options) withDefaults() Options {
