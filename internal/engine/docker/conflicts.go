@@ -143,6 +143,11 @@ func collide(a, b engine.PortBinding) bool {
 // the conformance suite would notice.
 func saysPortTaken(cause error, port uint16) bool {
 	text := cause.Error()
-	return strings.Contains(text, ":"+strconv.Itoa(int(port))) &&
-		(strings.Contains(text, "port is already allocated") || strings.Contains(text, "address already in use"))
+	if !strings.Contains(text, "port is already allocated") && !strings.Contains(text, "address already in use") {
+		return false
+	}
+	numbers := strings.FieldsFunc(text, func(r rune) bool { return r != ':' && (r < '0' || r > '9') })
+	return slices.ContainsFunc(numbers, func(number string) bool {
+		return strings.HasSuffix(strings.TrimRight(number, ":"), ":"+strconv.Itoa(int(port)))
+	})
 }

@@ -1,0 +1,299 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/pkg/jsonmessage"
+	"github.com/docker/go-connections/nat"
+	"github.com/docker/go-units"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func netipComparers() cmp.Option {
+	return cmp.Options{cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})}
+}
+
+func TestHostConfig(t *testing.T) {
+	t.Parallel()
+	noInit, pids := false, int64(100)
+	cases := map[string]struct {
+		reason string
+		spec   engine.Spec
+		want   container.HostConfig
+	}{
+		"zero": {
+			reason: "the zero values are the safe ones",
+			want:   container.HostConfig{RestartPolicy: container.RestartPolicy{Name: "no"}},
+		},
+		"security": {
+			reason: "each bound has its own option",
+			spec: engine.Spec{Restart: engine.RestartUnlessStopped, Security: engine.Security{
+				DropAllCapabilities: true, AddCapabilities: []string{"SYS_ADMIN"},
+				Unconfined: true, NoNewPrivileges: true, PrivateCgroupNamespace: true,
+			}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "unless-stopped"},
+				CapDrop:       []string{"ALL"}, CapAdd: []string{"SYS_ADMIN"}, CgroupnsMode: "private",
+				SecurityOpt: []string{"seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"},
+			},
+		},
+		"resources": {
+			reason: "no swap beside the memory",
+			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, Pids: 100, OpenFiles: 4096}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "no"},
+				Resources: container.Resources{
+					Memory: 1 << 30, MemorySwap: 1 << 30, PidsLimit: &pids,
+					Ulimits: []*units.Ulimit{{Name: "nofile", Soft: 4096, Hard: 4096}},
+				},
+			},
+		},
+		"mounts": {
+			reason: "a tmpfs is not a Mount, to allow exec",
+			spec: engine.Spec{Mounts: []engine.Mount{
+				{Type: engine.MountTmpfs, Target: "/run"},
+				{Type: engine.MountVolume, Target: "/var"},
+				{Type: engine.MountBind, Source: "/lib/modules", Target: "/lib/modules", ReadOnly: true},
+			}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "no"},
+				Tmpfs:         map[string]string{"/run": "rw,exec"},
+				Mounts: []mount.Mount{
+					{Type: "volume", Target: "/var"},
+					{Type: "bind", Source: "/lib/modules", Target: "/lib/modules", ReadOnly: true},
+				},
+			},
+		},
+		"ports": {
+			reason: "what is not given is the engine's to choose",
+			spec: engine.Spec{Attachment: engine.Attachment{Network: "net"}, Ports: []engine.PortBinding{
+				{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 6443, ContainerPort: 6443}, {ContainerPort: 80},
+			}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "no"}, NetworkMode: "net",
+				PortBindings: nat.PortMap{"6443/tcp": {{HostIP: "127.0.0.1", HostPort: "6443"}}, "80/tcp": {{}}},
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.want.Init = &noInit
+			if diff := cmp.Diff(&c.want, hostConfig(c.spec), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSubnets(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		config []network.IPAMConfig
+		want   []engine.Subnet
+	}{
+		"both families": {
+			reason: "IPv4 first, and a gateway with a prefix length is an address too",
+			config: []network.IPAMConfig{
+				{Subnet: "fd00::/64", Gateway: "fd00::1/64"},
+				{Subnet: "172.18.0.0/16", Gateway: "172.18.0.1", IPRange: "172.18.128.0/17"},
+			},
+			want: []engine.Subnet{
+				{Prefix: netip.MustParsePrefix("172.18.0.0/16"), Gateway: netip.MustParseAddr("172.18.0.1"), Dynamic: netip.MustParsePrefix("172.18.128.0/17")},
+				{Prefix: netip.MustParsePrefix("fd00::/64"), Gateway: netip.MustParseAddr("fd00::1")},
+			},
+		},
+		"no subnet": {
+			reason: "the network none has a configuration without",
+			config: []network.IPAMConfig{{}},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, subnets(network.IPAM{Config: c.config}), netipComparers()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPublishedPorts(t *testing.T) {
+	t.Parallel()
+	got := publishedPorts(nat.PortMap{
+		"80/tcp":   {{HostIP: "0.0.0.0", HostPort: "8080"}, {HostIP: "::", HostPort: "8080"}},
+		"443/tcp":  {{HostIP: "127.0.0.1", HostPort: "8443"}},
+		"53/udp":   {{HostIP: "0.0.0.0", HostPort: "53"}},
+		"9090/tcp": nil,
+	})
+	want := []engine.PortBinding{
+		{HostPort: 8080, ContainerPort: 80},
+		{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 8443, ContainerPort: 443},
+	}
+	if diff := cmp.Diff(want, got, netipComparers()); diff != "" {
+		t.Errorf("all addresses of both families are one binding, without an address (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[container.ContainerState]engine.Status{
+		"created": engine.StatusCreated, "running": engine.StatusRunning, "paused": engine.StatusPaused,
+		"restarting": engine.StatusRestarting, "exited": engine.StatusExited, "removing": engine.StatusRemoving,
+		"dead": engine.StatusRemoving, "stopped": engine.StatusExited, "stopping": engine.StatusRunning,
+	} {
+		if got := status(state); got != want {
+			t.Errorf("status of %q is %q, want %q", state, got, want)
+		}
+	}
+}
+
+// TestSaysPortTaken has the texts that Docker 20.10 and 28 answer with; the
+// conformance suite has those of the engine at hand.
+func TestSaysPortTaken(t *testing.T) {
+	t.Parallel()
+	const prefix = "driver failed programming external connectivity on endpoint a (0f): "
+	cases := map[string]struct {
+		text string
+		want bool
+	}{
+		"allocated":       {prefix + "Bind for 127.0.0.1:6443 failed: port is already allocated", true},
+		"listening":       {prefix + "Error starting userland proxy: listen tcp4 0.0.0.0:6443: bind: address already in use", true},
+		"without a proxy": {prefix + "failed to bind port 127.0.0.1:6443/tcp: failed to bind host port 127.0.0.1:6443/tcp: address already in use", true},
+		"another port":    {prefix + "Bind for 127.0.0.1:7443 failed: port is already allocated", false},
+		"longer port":     {prefix + "Bind for 127.0.0.1:64430 failed: port is already allocated", false},
+		"another cause":   {"OCI runtime create failed: 127.0.0.1:6443", false},
+		"an address":      {"Address already in use", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := saysPortTaken(errors.New(c.text), 6443); got != c.want {
+				t.Errorf("%q says that port 6443 is taken: %v, want %v", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		message events.Message
+		want    engine.Event
+		ok      bool
+	}{
+		"start": {
+			reason: "labels come mixed with Docker's own attributes",
+			message: events.Message{Type: "container", Action: "start", Actor: events.Actor{
+				ID: "0f", Attributes: map[string]string{"name": "a", "image": "i", "label": "x"},
+			}},
+			want: engine.Event{Kind: engine.EventStart, ContainerID: "0f", Container: "a", Labels: map[string]string{"label": "x"}},
+			ok:   true,
+		},
+		"connect": {
+			reason: "the actor is the network",
+			message: events.Message{Type: "network", Action: "connect", Actor: events.Actor{
+				ID: "ff", Attributes: map[string]string{"container": "0f", "name": "net", "type": "bridge"},
+			}},
+			want: engine.Event{Kind: engine.EventConnect, ContainerID: "0f", Network: "net"},
+			ok:   true,
+		},
+		"network removed": {
+			reason:  "the filter for removed containers lets it pass",
+			message: events.Message{Type: "network", Action: "destroy"},
+		},
+		"exec": {
+			reason:  "what reading causes is not in the list",
+			message: events.Message{Type: "container", Action: "exec_start: cat"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, ok := translate(c.message)
+			if ok != c.ok {
+				t.Fatalf("%s: reported %v, want %v", c.reason, ok, c.ok)
+			}
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(engine.Event{}, "Time")); ok && diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestPullProgress(t *testing.T) {
+	t.Parallel()
+	layers := layers{}
+	steps := []struct {
+		id, status     string
+		current, total int64
+		want           engine.PullProgress
+		noted          bool
+	}{
+		{id: "v1", status: "Pulling from node"},
+		{id: "a", status: "Pulling fs layer", noted: true, want: engine.PullProgress{LayersTotal: 1}},
+		{id: "b", status: "Already exists", noted: true, want: engine.PullProgress{LayersTotal: 2, LayersDone: 1}},
+		{id: "a", status: "Downloading", current: 10, total: 40, noted: true, want: engine.PullProgress{CurrentBytes: 10, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
+		{id: "a", status: "Download complete", noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
+		{id: "a", status: "Extracting", current: 5, total: 40, noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
+		{id: "a", status: "Pull complete", noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 2}},
+		{status: "Status: Downloaded newer image"},
+	}
+	for i, step := range steps {
+		noted := layers.note(jsonmessage.JSONMessage{
+			ID: step.id, Status: step.status, Progress: &jsonmessage.JSONProgress{Current: step.current, Total: step.total},
+		})
+		if noted != step.noted {
+			t.Errorf("step %d, %q: noted %v, want %v", i, step.status, noted, step.noted)
+		}
+		if diff := cmp.Diff(step.want, layers.sum()); noted && diff != "" {
+			t.Errorf("step %d, %q (-want +got):\n%s", i, step.status, diff)
+		}
+	}
+}
+
+func TestCouldBeID(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"cafe": true, "0f3": true, "cafe-1": false, "node": false} {
+		if got := couldBeID(name); got != want {
+			t.Errorf("%q could be the beginning of an ID: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestTypedErrorKeepsTextAndCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("its own words")
+	err := fmt.Errorf("do: %w", &typedError{kind: engine.ErrNotFound, err: cause})
+	if !errors.Is(err, engine.ErrNotFound) || !errors.Is(err, cause) || err.Error() != "do: its own words" {
+		t.Errorf("error %q, want the cause's text and both kinds", err)
+	}
+}
