@@ -157,7 +157,9 @@ func prune(versions, keep string) error {
 // values keep their order, since it can matter; files do not.
 func (b *builder) key(a *artifact) (string, error) {
 	digest := sha256.New()
-	field := func(kind, value string) { fmt.Fprintf(digest, "%s %d %s\n", kind, len(value), value) }
+	field := func(kind, value string) {
+		digest.Write(fmt.Appendf(nil, "%s %d %s\n", kind, len(value), value)) // a hash never fails
+	}
 	field("artifact", a.name)
 	for _, need := range a.needs {
 		field("need "+need.name, need.result.key)

@@ -90,6 +90,8 @@ func (b *builder) acquire(ctx context.Context) error {
 		return fmt.Errorf("open lock: %w", err)
 	}
 	b.lock = lock
+	ticker := time.NewTicker(500 * time.Millisecond)
+	defer ticker.Stop()
 	for waiting := false; ; waiting = true {
 		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
@@ -104,7 +106,7 @@ func (b *builder) acquire(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(500 * time.Millisecond):
+		case <-ticker.C:
 		}
 	}
 }

@@ -30,9 +30,15 @@ import (
 // pausePath is where Kubernetes' module has the source of the pause program.
 const pausePath = "build/pause/linux/pause.c"
 
+// containerdConfig is in kind's images/base.
+const containerdConfig = "files/etc/containerd/config.toml"
+
+// podBases are what the images are made of besides Go programs.
+type podBases struct{ userland, static, pause *artifact }
+
 // podImages are the images that kubeadm asks for, by the names it prints, the
 // one that kind's configuration of containerd asks for, and the Pod network's.
-func podImages(ctx context.Context, w *workspace, c *components, userland, static, pause *artifact) ([]podImage, error) {
+func podImages(ctx context.Context, w *workspace, c *components, bases podBases) ([]podImage, error) {
 	list := command{args: []string{
 		w.of(c.kubernetes, "kubeadm"), "config", "images", "list", "--kubernetes-version", c.kubernetesVersion,
 	}}
@@ -41,16 +47,16 @@ func podImages(ctx context.Context, w *workspace, c *components, userland, stati
 		return nil, err
 	}
 	images := []podImage{{
-		names: []string{flannelReference(w.builder)}, base: userland, source: c.flannel,
+		names: []string{flannelReference(w.builder)}, base: bases.userland, source: c.flannel,
 		program: "flanneld", path: "opt/bin/flanneld",
 		config: v1.Config{Env: []string{defaultPath}, Entrypoint: []string{"/opt/bin/flanneld"}},
 	}}
 	for _, reference := range strings.Fields(output) {
-		image, err := podImageFor(reference, c, userland, static, pause)
+		image, err := podImageFor(reference, c, bases)
 		if err != nil {
 			return nil, err
 		}
-		if image.source == pause {
+		if image.source == bases.pause {
 			sandbox, err := kindSandboxImage(ctx, w)
 			if err != nil {
 				return nil, err
@@ -65,24 +71,24 @@ func podImages(ctx context.Context, w *workspace, c *components, userland, stati
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // podImageFor knows the images of kubeadm by the last part of their names.
-func podImageFor(reference string, c *components, userland, static, pause *artifact) (podImage, error) {
+func podImageFor(reference string, c *components, bases podBases) (podImage, error) {
 	program, _, _ := strings.Cut(path.Base(reference), ":")
 	image := podImage{
-		names: []string{reference}, base: static, source: c.kubernetes,
+		names: []string{reference}, base: bases.static, source: c.kubernetes,
 		program: program, path: "usr/local/bin/" + program,
 		config: v1.Config{Env: []string{defaultPath}},
 	}
 	switch program {
 	case "kube-apiserver", "kube-controller-manager", "kube-scheduler":
 	case "kube-proxy":
-		image.base = userland
+		image.base = bases.userland
 	case "etcd":
 		image.source = c.etcd
 	case "coredns":
 		image.source, image.path = c.coredns, "coredns"
 		image.config.Entrypoint = []string{"/coredns"}
 	case "pause":
-		image.base, image.source, image.path = nil, pause, "pause"
+		image.base, image.source, image.path = nil, bases.pause, "pause"
 		image.config.Entrypoint = []string{"/pause"}
 		image.config.User = "65535:65535"
 	default:
@@ -96,7 +102,7 @@ func kindSandboxImage(ctx context.Context, w *workspace) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	config, err := os.ReadFile(filepath.Join(base, "files/etc/containerd/config.toml"))
+	config, err := os.ReadFile(filepath.Join(base, filepath.FromSlash(containerdConfig)))
 	if err != nil {
 		return "", fmt.Errorf("read kind's configuration of containerd: %w", err)
 	}

@@ -19,7 +19,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -38,34 +37,30 @@ const sourcesDirectory = "/etc/apt"
 // findMirror returns the mirror that this machine takes the suite from, or ""
 // for debootstrap's own choice.
 func findMirror(directory fs.FS, suite string) (string, error) {
-	var mirror string
-	err := fs.WalkDir(directory, ".", func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) || mirror != "" {
-			return nil
-		}
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		extension := filepath.Ext(path)
-		if filepath.Base(path) != "sources.list" && filepath.Dir(path) != "sources.list.d" ||
-			extension != ".list" && extension != ".sources" {
-			return nil
-		}
-		text, err := fs.ReadFile(directory, path)
-		if err != nil {
-			return err
-		}
-		if extension == ".list" {
-			mirror = mirrorOfLines(string(text), suite)
-		} else {
-			mirror = mirrorOfStanzas(string(text), suite)
-		}
-		return nil
-	})
-	if err != nil {
-		return "", fmt.Errorf("read the configuration of apt: %w", err)
+	readers := []struct {
+		pattern string
+		read    func(text, suite string) string
+	}{
+		{"sources.list", mirrorOfLines},
+		{"sources.list.d/*.list", mirrorOfLines},
+		{"sources.list.d/*.sources", mirrorOfStanzas},
 	}
-	return mirror, nil
+	for _, reader := range readers {
+		paths, err := fs.Glob(directory, reader.pattern)
+		if err != nil {
+			return "", fmt.Errorf("list the configuration of apt: %w", err)
+		}
+		for _, path := range paths {
+			text, err := fs.ReadFile(directory, path)
+			if err != nil {
+				return "", fmt.Errorf("read the configuration of apt: %w", err)
+			}
+			if mirror := reader.read(string(text), suite); mirror != "" {
+				return mirror, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // mirrorOfLines reads the one-line style: deb [options] uri suite components.
@@ -123,7 +118,7 @@ func controlFields(stanza string) map[string]string {
 }
 
 // debootstrap's arguments; directory gets the root file system.
-func debootstrap(mode []string, packages []string, directory, mirror string) command {
+func debootstrap(mode, packages []string, directory, mirror string) command {
 	args := append([]string{"debootstrap", "--variant=minbase", "--include=" + strings.Join(packages, ",")}, mode...)
 	args = append(args, debianSuite, directory)
 	if mirror != "" {
@@ -155,7 +150,7 @@ func debsArtifact(packages []string) *artifact {
 			if err := debootstrap([]string{"--download-only"}, packages, root, mirror).run(ctx); err != nil {
 				return err
 			}
-			debs, err := filepath.Glob(filepath.Join(root, "var/cache/apt/archives", "*.deb"))
+			debs, err := filepath.Glob(filepath.Join(root, "var", "cache", "apt", "archives", "*.deb"))
 			if err != nil {
 				return fmt.Errorf("list fetched packages: %w", err)
 			}

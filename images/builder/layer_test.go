@@ -44,7 +44,7 @@ func writeTree(t *testing.T, names []string) string {
 	if files.err != nil {
 		t.Fatal(files.err)
 	}
-	if err := os.Link(filepath.Join(directory, "a/one"), filepath.Join(directory, "a/two")); err != nil {
+	if err := os.Link(filepath.Join(directory, "a", "one"), filepath.Join(directory, "a", "two")); err != nil {
 		t.Fatal(err)
 	}
 	return directory

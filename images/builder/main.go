@@ -65,21 +65,23 @@ func run(ctx context.Context, arguments []string) error {
 	if len(names) == 0 {
 		names = imageNames()
 	}
-	return buildImages(ctx, *root, names, *load)
-}
-
-func buildImages(ctx context.Context, root string, names []string, load bool) error {
 	for _, name := range names {
 		if !slices.Contains(imageNames(), name) {
 			return fmt.Errorf("no image %q: there are %s", name, strings.Join(imageNames(), ", "))
 		}
 	}
-	start := time.Now()
-	b, err := newBuilder(ctx, root)
+	b, err := newBuilder(ctx, *root)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	if err := b.buildImages(ctx, names); err != nil || !*load {
+		return err
+	}
+	return b.loadImages(ctx, names)
+}
+
+func (b *builder) buildImages(ctx context.Context, names []string) error {
 	recipes, err := b.recipes(ctx, names)
 	if err != nil {
 		return err
@@ -92,10 +94,7 @@ func buildImages(ctx context.Context, root string, names []string, load bool) er
 		return err
 	}
 	if !b.builtAnything() {
-		b.say("images", "Everything is up to date (%.1fs)", time.Since(start).Seconds())
-	}
-	if load {
-		return b.loadImages(ctx, names)
+		b.say("images", "Everything is up to date (%.1fs)", time.Since(b.start).Seconds())
 	}
 	return nil
 }

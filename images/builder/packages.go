@@ -87,15 +87,7 @@ func parseDependencies(text string) [][]string {
 // sorted. What is in skip is left out with what only it needs: maintainer
 // scripts do not run in the small images, so their helpers are not needed.
 func closure(packages map[string]debPackage, wanted, skip []string) ([]string, error) {
-	providers := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(packages)) {
-		for _, provided := range packages[name].provides {
-			if _, taken := providers[provided]; !taken {
-				providers[provided] = name
-			}
-		}
-		providers[name] = name // a real package beats a virtual one
-	}
+	providers := providersOf(packages)
 	chosen := map[string]bool{}
 	queue := slices.Clone(wanted)
 	for len(queue) > 0 {
@@ -109,7 +101,8 @@ func closure(packages map[string]debPackage, wanted, skip []string) ([]string, e
 		}
 		chosen[name] = true
 		for _, alternatives := range packages[name].depends {
-			if slices.ContainsFunc(alternatives, func(a string) bool { return slices.Contains(skip, a) || chosen[providers[a]] }) {
+			met := func(a string) bool { return slices.Contains(skip, a) || chosen[providers[a]] }
+			if slices.ContainsFunc(alternatives, met) {
 				continue
 			}
 			available := slices.IndexFunc(alternatives, func(a string) bool { return providers[a] != "" })
@@ -125,4 +118,21 @@ func closure(packages map[string]debPackage, wanted, skip []string) ([]string, e
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// providersOf says which package has a name, its own or one it provides; a
+// real package beats a virtual one.
+func providersOf(packages map[string]debPackage) map[string]string {
+	providers := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		for _, provided := range packages[name].provides {
+			if _, taken := providers[provided]; !taken {
+				providers[provided] = name
+			}
+		}
+	}
+	for name := range packages {
+		providers[name] = name
+	}
+	return providers
 }

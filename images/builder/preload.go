@@ -56,10 +56,10 @@ type podImage struct {
 
 // nodeImagesLayer has a containerd of the same version import and unpack the
 // images as root, and keeps what it wrote.
-func nodeImagesLayer(c *components, userland, static, pause *artifact, kindVersion string) *artifact {
+func nodeImagesLayer(c *components, bases podBases, kindVersion string) *artifact {
 	a := &artifact{
 		name:   "node-images",
-		needs:  []*artifact{c.containerd, c.kubernetes, c.etcd, c.coredns, c.flannel, userland, static, pause},
+		needs:  []*artifact{c.containerd, c.kubernetes, c.etcd, c.coredns, c.flannel, bases.userland, bases.static, bases.pause},
 		recipe: []string{"preload.go", "controlplane.go"},
 		values: []string{kindVersion, c.kubernetesVersion},
 	}
@@ -67,7 +67,7 @@ func nodeImagesLayer(c *components, userland, static, pause *artifact, kindVersi
 		if err := w.prepareHost(ctx); err != nil {
 			return err
 		}
-		images, err := podImages(ctx, w, c, userland, static, pause)
+		images, err := podImages(ctx, w, c, bases)
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func importImages(ctx context.Context, w *workspace, containerd *artifact, root,
 		return fmt.Errorf("create containerd's log: %w", err)
 	}
 	defer func() { w.cleanUp(w.name, log.Close()) }()
-	daemon := exec.Command(w.of(containerd, "containerd"), "--config", config)
+	daemon := exec.CommandContext(context.WithoutCancel(ctx), w.of(containerd, "containerd"), "--config", config)
 	daemon.Stdout, daemon.Stderr = log, log
 	if err := daemon.Start(); err != nil {
 		return fmt.Errorf("start containerd: %w", err)
@@ -150,7 +150,7 @@ func importImages(ctx context.Context, w *workspace, containerd *artifact, root,
 	defer func() {
 		err = errors.Join(err, stop(daemon, ended))
 		if err != nil {
-			text, _ := os.ReadFile(log.Name()) // what there is is better than nothing
+			text, _ := os.ReadFile(log.Name()) // a part of it is better than nothing
 			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 			err = fmt.Errorf("%w\n    %s", err, strings.Join(lines[max(0, len(lines)-outputTail):], "\n    "))
 		}
@@ -182,29 +182,33 @@ func stop(daemon *exec.Cmd, ended <-chan error) error {
 	if err := daemon.Process.Signal(unix.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop containerd: %w", err)
 	}
+	patience := time.NewTimer(20 * time.Second)
+	defer patience.Stop()
 	select {
 	case err := <-ended:
 		if err != nil {
 			return fmt.Errorf("run containerd: %w", err)
 		}
 		return nil
-	case <-time.After(20 * time.Second):
+	case <-patience.C:
 		return errors.Join(errors.New("containerd did not stop within 20 s"), daemon.Process.Kill())
 	}
 }
 
 func waitForSocket(ctx context.Context, socket string, ended chan error) error {
-	deadline := time.After(30 * time.Second)
+	patience, ticker := time.NewTimer(30*time.Second), time.NewTicker(50*time.Millisecond)
+	defer patience.Stop()
+	defer ticker.Stop()
 	for !exists(socket) {
 		select {
 		case err := <-ended:
 			ended <- err
 			return errors.New("containerd ended before it served")
-		case <-deadline:
+		case <-patience.C:
 			return errors.New("containerd did not serve within 30 s")
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		case <-ticker.C:
 		}
 	}
 	return nil

@@ -60,12 +60,13 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	packages := slices.Concat(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage})
 	slices.Sort(packages)
 	debs := debsArtifact(slices.Compact(packages))
-	static, pause := staticLayer(debs), pauseProgram(c.kubernetesVersion)
+	static := staticLayer(debs)
+	bases := podBases{userland: userlandLayer(debs), static: static, pause: pauseProgram(c.kubernetesVersion)}
 	node := nodeImage(nodeReference(c.kubernetesVersion),
 		nodeRootLayer(debs),
 		nodeProgramsLayer(c),
-		nodeImagesLayer(c, userlandLayer(debs), static, pause, kindVersion),
-		nodeConfigurationLayer(c, kindVersion, filepath.Join(b.root, "templates/cni/flannel.yaml")))
+		nodeImagesLayer(c, bases, kindVersion),
+		nodeConfigurationLayer(c, kindVersion, filepath.Join(b.root, "templates", "cni", "flannel.yaml")))
 	images := map[string]*artifact{
 		"node": node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
 	}

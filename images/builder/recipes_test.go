@@ -52,7 +52,7 @@ func TestArtifactNames(t *testing.T) {
 func TestFlannelManifestNamesOurImage(t *testing.T) {
 	t.Parallel()
 	b := repository(t)
-	text, err := os.ReadFile(filepath.Join(b.root, "templates/cni/flannel.yaml"))
+	text, err := os.ReadFile(filepath.Join(b.root, "templates", "cni", "flannel.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,12 +66,12 @@ func TestPodImageFor(t *testing.T) {
 	c := &components{
 		kubernetes: &artifact{name: "kubernetes"}, etcd: &artifact{name: "etcd"}, coredns: &artifact{name: "coredns"},
 	}
-	userland, static, pause := &artifact{name: "userland"}, &artifact{name: "static"}, &artifact{name: "pause"}
+	bases := podBases{userland: &artifact{name: "userland"}, static: &artifact{name: "static"}, pause: &artifact{name: "pause"}}
 	got := map[string]string{}
 	for _, reference := range []string{
 		"r.example/kube-apiserver:v1", "r.example/kube-proxy:v1", "r.example/etcd:3", "r.example/coredns/coredns:v1", "r.example:5000/pause:3",
 	} {
-		image, err := podImageFor(reference, c, userland, static, pause)
+		image, err := podImageFor(reference, c, bases)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestPodImageFor(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("images of kubeadm (-want, +got):\n%s", diff)
 	}
-	if _, err := podImageFor("r.example/surprise:v1", c, userland, static, pause); err == nil {
+	if _, err := podImageFor("r.example/surprise:v1", c, bases); err == nil {
 		t.Error("an image that nothing builds must be an error, not an incomplete node")
 	}
 }

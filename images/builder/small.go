@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -182,7 +183,7 @@ func (b *builder) planeFiles(ctx context.Context, build program) ([]string, erro
 			Module              *struct{ Main bool }
 			GoFiles, EmbedFiles []string
 		}
-		if err := decoder.Decode(&found); err == io.EOF {
+		if err := decoder.Decode(&found); errors.Is(err, io.EOF) {
 			return files, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("read the answer of go list: %w", err)

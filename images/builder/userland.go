@@ -90,7 +90,7 @@ func removeDocumentation(root string) error {
 			return fmt.Errorf("remove documentation: %w", err)
 		}
 	}
-	documents := filepath.Join(root, "usr/share/doc")
+	documents := filepath.Join(root, "usr", "share", "doc")
 	err := filepath.WalkDir(documents, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -141,7 +141,7 @@ func certificateBundle(ctx context.Context, debs string) (string, error) {
 	if err := (command{args: []string{"dpkg-deb", "--extract", matches[0], directory}}).run(ctx); err != nil {
 		return "", err
 	}
-	files, err := filepath.Glob(filepath.Join(directory, "usr/share/ca-certificates/mozilla/*.crt"))
+	files, err := filepath.Glob(filepath.Join(directory, "usr", "share", "ca-certificates", "mozilla", "*.crt"))
 	if err != nil {
 		return "", fmt.Errorf("list certificates: %w", err)
 	}

@@ -62,8 +62,10 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *podSubnets, *confDir); err != nil && ctx.Err() == nil {
+	err := run(ctx, *podSubnets, *confDir)
+	stopped := ctx.Err() != nil
+	stop()
+	if err != nil && !stopped {
 		klog.ErrorS(err, "Ending")
 		os.Exit(1)
 	}
