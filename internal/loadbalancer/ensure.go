@@ -95,7 +95,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec) (State, e
 		return State{}, &ForeignError{Container: name}
 	case !fit(container, spec):
 		return recreate(ctx, containers, spec, text)
-	case container.Status == engine.StatusExited, container.Status == engine.StatusRestarting:
+	case ended(container.Status):
 		err = restart(ctx, containers, name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
 			spec.HostPort == 0 && engine.IsTaken(err, engine.ResourceHostPort) {
@@ -120,14 +120,12 @@ func ours(container engine.Container, owner identity.Owner) bool {
 // fit reports whether the container can become what the spec says by being
 // started, if not by itself. One that cannot is made anew: nothing lives in it.
 func fit(container engine.Container, spec Spec) bool {
-	switch container.Status {
-	case engine.StatusCreated, engine.StatusRemoving:
+	switch {
+	case container.Status == engine.StatusRemoving, container.Status == engine.StatusCreated && container.StartedAt.IsZero():
 		return false
-	case engine.StatusExited, engine.StatusRestarting:
+	case ended(container.Status) && container.Image != spec.Image:
 		// Another image is the remedy for one that does not run.
-		if container.Image != spec.Image {
-			return false
-		}
+		return false
 	}
 	if container.Labels[identity.LabelNetwork] != spec.Network {
 		return false
@@ -139,6 +137,12 @@ func fit(container engine.Container, spec Spec) bool {
 	// Who was taken off its network is not reached any more.
 	return container.Status != engine.StatusRunning ||
 		containsAll(container.Networks[spec.Network].Addresses, recorded)
+}
+
+// ended reports whether starting is the remedy. After a boot of its host
+// Podman 4 says of what ran before that it is created.
+func ended(status engine.Status) bool {
+	return status == engine.StatusExited || status == engine.StatusRestarting || status == engine.StatusCreated
 }
 
 func containsAll(addresses, wanted []netip.Addr) bool {

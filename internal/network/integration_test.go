@@ -127,6 +127,10 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 	p := network.Placement{Network: name, Spec: engine.Spec{
 		Name: "ours-" + owner.ID, Image: integrationImage, Entrypoint: []string{"sleep", "600"}, Labels: owner.Labels(),
 	}}
+	// An interrupted Place left this.
+	if _, err := eng.CreateContainer(t.Context(), p.Spec); err != nil {
+		t.Fatal(err)
+	}
 	// The other one comes between our looking and our starting.
 	raced := false
 	p.Prepare = func(ctx context.Context, _ []netip.Addr) error {

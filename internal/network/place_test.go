@@ -283,6 +283,31 @@ func TestPlaceLeftovers(t *testing.T) {
 	}
 }
 
+// booted is an engine after a boot of its host, as Podman 4 describes it: what
+// ran before is created.
+type booted struct{ *simulated.Engine }
+
+func (b booted) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
+	container, err := b.Engine.InspectContainer(ctx, name)
+	container.Status = engine.StatusCreated
+	return container, err
+}
+
+func TestPlaceKeepsWhatRanBeforeBoot(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	if _, err := network.Place(t.Context(), eng, placement("a")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := network.Place(t.Context(), booted{eng}, placement("a"))
+	if !engine.IsTaken(err, engine.ResourceName) {
+		t.Errorf("Place: %v, want a conflict of the name", err)
+	}
+	if diff := cmp.Diff([]string{"a"}, names(t, eng)); diff != "" {
+		t.Errorf("containers: -want +got:\n%s", diff)
+	}
+}
+
 func TestPlaceLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

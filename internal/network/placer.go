@@ -214,7 +214,8 @@ func (p *placer) remove(ctx context.Context, id string) error {
 
 // removeLeftover removes a container that was created for the same owner and
 // never started: nothing ever lived in it, and whether it was prepared is
-// unknown.
+// unknown. Its status alone does not tell: Podman 4 says of every container
+// after a boot of the host that it is created.
 func removeLeftover(ctx context.Context, containers Engine, spec engine.Spec) error {
 	container, err := containers.InspectContainer(ctx, spec.Name)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -223,7 +224,7 @@ func removeLeftover(ctx context.Context, containers Engine, spec engine.Spec) er
 	if err != nil {
 		return fmt.Errorf("inspect container %q: %w", spec.Name, err)
 	}
-	if container.Status != engine.StatusCreated || !sameOwner(container.Labels, spec.Labels) {
+	if container.Status != engine.StatusCreated || !container.StartedAt.IsZero() || !sameOwner(container.Labels, spec.Labels) {
 		return &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name}
 	}
 	if err := containers.RemoveContainer(ctx, container.ID); err != nil {
