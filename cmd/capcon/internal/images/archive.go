@@ -94,8 +94,9 @@ func parseManifest(file io.Reader) ([]Archived, error) {
 	}
 	content := make([]Archived, 0, len(entries))
 	for _, entry := range entries {
-		// "<digest>.json", or "blobs/sha256/<digest>" in newer ones.
-		digest := strings.TrimSuffix(path.Base(entry.Config), ".json")
+		// "<digest>.json", "blobs/sha256/<digest>" in newer ones, and
+		// "sha256:<digest>" in those that are not made by Docker.
+		digest := strings.TrimPrefix(strings.TrimSuffix(path.Base(entry.Config), ".json"), "sha256:")
 		content = append(content, Archived{ID: "sha256:" + digest, Tags: entry.RepoTags})
 	}
 	if len(content) == 0 {

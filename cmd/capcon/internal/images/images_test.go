@@ -169,6 +169,7 @@ func TestLoad(t *testing.T) {
 		"absent":        {"What is not there is loaded.", digest + ".json", "", true},
 		"there":         {"What is there costs nothing.", digest + ".json", "sha256:" + digest, false},
 		"newer format":  {"OCI paths are understood.", "blobs/sha256/" + digest, "sha256:" + digest, false},
+		"other makers":  {"So are bare digests.", "sha256:" + digest, "sha256:" + digest, false},
 		"another build": {"The tag has moved on.", digest + ".json", "sha256:" + strings.Repeat("cd", 32), true},
 	}
 	for name, tc := range cases {
