@@ -17,128 +17,20 @@ limitations under the License.
 package connect_test
 
 import (
-	"encoding/json"
 	"encoding/pem"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
-)
-
-// sshTarget makes this test binary play the program ssh: it joins its standard
-// streams to the socket that the variable names.
-const sshTarget = "CONNECT_TEST_SSH_TARGET"
-
-func TestMain(m *testing.M) {
-	if target := os.Getenv(sshTarget); target != "" {
-		playSSH(target)
-		return
-	}
-	os.Exit(m.Run())
-}
-
-func playSSH(target string) {
-	if !strings.Contains(strings.Join(os.Args, " "), "dial-stdio") {
-		os.Exit(2)
-	}
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: target, Net: "unix"})
-	if err != nil {
-		os.Exit(1)
-	}
-	go func() {
-		_, _ = io.Copy(conn, os.Stdin)
-		_ = conn.CloseWrite()
-	}()
-	_, _ = io.Copy(os.Stdout, conn)
-}
-
-// fake answers as much of Docker's API as Info asks.
-type fake struct {
-	api, component, name string
-}
-
-func (f fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	w.Header().Set("Api-Version", f.api)
-	w.Header().Set("Content-Type", "application/json")
-	var answer any
-	switch {
-	case strings.HasSuffix(request.URL.Path, "/_ping"):
-		answer = "OK"
-	case strings.HasSuffix(request.URL.Path, "/version"):
-		answer = map[string]any{
-			"Version": f.name, "ApiVersion": f.api, "Arch": "amd64",
-			"Components": []map[string]string{{"Name": f.component}},
-		}
-	case strings.HasSuffix(request.URL.Path, "/info"):
-		answer = map[string]any{
-			"Driver": "overlay2", "CgroupVersion": "2", "CgroupDriver": "systemd", "NCPU": 4, "MemTotal": 1024,
-			"SecurityOptions": []string{"name=seccomp,profile=default", "name=rootless", "name=userns"},
-		}
-	default:
-		w.WriteHeader(http.StatusNotFound)
-		answer = map[string]string{"message": "page not found"}
-	}
-	_ = json.NewEncoder(w).Encode(answer)
-}
-
-func docker(name string) fake { return fake{api: "1.44", component: "Engine", name: name} }
-
-// serve answers on a Unix socket and returns its path.
-func serve(t *testing.T, handler http.Handler) string {
-	t.Helper()
-	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
-	directory, err := os.MkdirTemp("", "connect")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	path := filepath.Join(directory, "docker.sock")
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
-	return path
-}
-
-// environment reads variables from a map, never from the process.
-func environment(variables map[string]string) func(string) string {
-	return func(name string) string { return variables[name] }
-}
-
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// writeContext makes a context as docker context create does: its directory is
-// the SHA-256 of its name.
-func writeContext(t *testing.T, home, directory, name, host string) {
-	t.Helper()
-	writeFile(t, filepath.Join(home, ".docker", "contexts", "meta", directory, "meta.json"),
-		`{"Name":"`+name+`","Metadata":{},"Endpoints":{"docker":{"Host":"`+host+`","SkipTLSVerify":false}}}`)
-}
-
-// The SHA-256 of "one" and "two".
-const (
-	digestOfOne = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-	digestOfTwo = "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
 )
 
 func TestSelection(t *testing.T) {
@@ -307,6 +199,44 @@ func TestSSH(t *testing.T) {
 	info, err := eng.Info(t.Context())
 	if err != nil || info.Version != "through ssh" || info.Endpoint != host {
 		t.Errorf("info %+v, %v, want the engine behind ssh at %s", info, err, host)
+	}
+}
+
+func TestSocketWithoutPermission(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("playing another user needs root")
+	}
+	socket := serve(t, docker("not for strangers"))
+	for path, mode := range map[string]os.FileMode{filepath.Dir(socket): 0o755, socket: 0o600} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The test binary lies where only root may go.
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(filepath.Dir(socket), "stranger")
+	if err := os.WriteFile(copied, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), copied)
+	command.Env = []string{strangerSocket + "=" + socket}
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("play another user: %v, %s", err, output)
+	}
+	for _, text := range []string{"true ", socket, "permission denied", "docker group", "sudo"} {
+		if !strings.Contains(string(output), text) {
+			t.Errorf("%q is not in %q", text, output)
+		}
 	}
 }
 

@@ -115,59 +115,52 @@ func (c *claim) settled(ctx context.Context, name string) (bool, error) {
 	}
 }
 
-// others lists the claims of others and removes those left behind.
+// others lists the claims of others, those left behind excepted.
 func (c *claim) others(ctx context.Context, name string) ([]string, error) {
 	now := c.created.Add(time.Since(c.made))
-	if err := c.engine.removeLeftovers(ctx, name, now); err != nil {
-		return nil, err
-	}
-	claims, err := c.engine.claims(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	var others []string
-	for _, v := range claims {
-		if v.Name != c.volume {
-			others = append(others, v.Name)
-		}
-	}
-	return others, nil
+	return c.engine.tidyClaims(ctx, name, tidying{now: now, except: c.volume})
 }
 
-func (e *Engine) claims(ctx context.Context, name string) ([]*volume.Volume, error) {
+// tidying says what time it is for the engine, and which claim to overlook.
+type tidying struct {
+	now    time.Time
+	except string
+}
+
+// tidyClaims removes what those left behind who were interrupted while
+// creating a network of the name, and returns the claims that are alive. Where
+// none is, a temporary network has nobody who would remove it.
+func (e *Engine) tidyClaims(ctx context.Context, name string, how tidying) ([]string, error) {
 	found, err := e.client.VolumeList(ctx, volume.ListOptions{Filters: claimFilter(name)})
 	if err != nil {
 		return nil, fmt.Errorf("list claims of the name: %w", typed(err))
 	}
-	return found.Volumes, nil
+	var alive []string
+	for _, v := range found.Volumes {
+		switch {
+		case v.Name == how.except:
+		case how.now.Sub(parseTime(v.CreatedAt)) < claimLifetime:
+			alive = append(alive, v.Name)
+		default:
+			if err := e.RemoveVolume(ctx, v.Name); err != nil {
+				return nil, fmt.Errorf("remove a claim left behind: %w", err)
+			}
+		}
+	}
+	if len(alive) > 0 {
+		return alive, nil
+	}
+	return nil, e.removeTemporary(ctx, name)
 }
 
-// removeLeftovers removes the claims and temporary networks of those who were
-// interrupted while creating a network of the name.
-func (e *Engine) removeLeftovers(ctx context.Context, name string, now time.Time) error {
-	leftBehind := func(created time.Time) bool { return now.Sub(created) >= claimLifetime }
-	claims, err := e.claims(ctx, name)
-	if err != nil {
-		return err
-	}
+func (e *Engine) removeTemporary(ctx context.Context, name string) error {
 	networks, err := e.client.NetworkList(ctx, network.ListOptions{Filters: claimFilter(name)})
 	if err != nil {
 		return fmt.Errorf("list temporary networks: %w", typed(err))
 	}
 	for _, n := range networks {
-		if !leftBehind(n.Created) {
-			continue
-		}
 		if err := e.client.NetworkRemove(ctx, n.ID); err != nil && !errdefs.IsNotFound(err) {
 			return fmt.Errorf("remove temporary network %q: %w", n.Name, typed(err))
-		}
-	}
-	for _, v := range claims {
-		if !leftBehind(parseTime(v.CreatedAt)) {
-			continue
-		}
-		if err := e.RemoveVolume(ctx, v.Name); err != nil {
-			return fmt.Errorf("remove a claim left behind: %w", err)
 		}
 	}
 	return nil

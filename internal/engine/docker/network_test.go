@@ -47,6 +47,11 @@ func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
 			t.Fatalf("interrupted after %s: %v", after, err)
 		}
 	}
+	wantNothingLeft(t, name)
+}
+
+func wantNothingLeft(t *testing.T, name string) {
+	t.Helper()
 	raw, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {
 		t.Fatal(err)
@@ -66,4 +71,33 @@ func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
 	for _, left := range networks {
 		t.Errorf("network %s is left", left.Name)
 	}
+}
+
+// TestIntegrationClaimLeftBehind creates a network whose name someone claimed
+// who was killed, and left a temporary network too.
+func TestIntegrationClaimLeftBehind(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	eng := harness(t, client.DefaultDockerHost).Connect(t)
+	name := "enginetest-claimed-" + strings.ToLower(rand.Text()[:8])
+	labels := map[string]string{"container.infrastructure.cluster.x-k8s.io/creating-network": name}
+	// Names before and after every token that a claim can have.
+	for _, token := range []string{"0", "zzz"} {
+		if err := eng.CreateVolume(t.Context(), name+"-claim-"+token, labels); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name + "-subnet-0", Labels: labels}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name})
+	t.Logf("created after %s", time.Since(began))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.RemoveNetwork(t.Context(), name); err != nil {
+		t.Error(err)
+	}
+	wantNothingLeft(t, name)
 }

@@ -158,7 +158,8 @@ func (e *Engine) sweep(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("read the engine's clock: %w", typed(err))
 	}
-	return e.removeLeftovers(ctx, name, parseTime(info.SystemTime))
+	_, err = e.tidyClaims(ctx, name, tidying{now: parseTime(info.SystemTime)})
+	return err
 }
 
 // attached names a container on the network, running or not, or "". A

@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+)
+
+// sshTarget makes this test binary play the program ssh: it joins its standard
+// streams to the socket that the variable names.
+const sshTarget = "CONNECT_TEST_SSH_TARGET"
+
+// strangerSocket makes it play a user who connects to the socket that the
+// variable names, and prints the error.
+const strangerSocket = "CONNECT_TEST_STRANGER_SOCKET"
+
+func TestMain(m *testing.M) {
+	if target := os.Getenv(sshTarget); target != "" {
+		playSSH(target)
+		return
+	}
+	if socket := os.Getenv(strangerSocket); socket != "" {
+		_, err := connect.Connect(context.Background(), connect.Options{
+			Getenv: func(string) string { return "" }, Sockets: []string{socket},
+		})
+		fmt.Printf("%v %v", errors.Is(err, engine.ErrUnauthorized), err)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func playSSH(target string) {
+	if !strings.Contains(strings.Join(os.Args, " "), "dial-stdio") {
+		os.Exit(2)
+	}
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: target, Net: "unix"})
+	if err != nil {
+		os.Exit(1)
+	}
+	go func() {
+		_, _ = io.Copy(conn, os.Stdin)
+		_ = conn.CloseWrite()
+	}()
+	_, _ = io.Copy(os.Stdout, conn)
+}
+
+// fake answers as much of Docker's API as Info asks.
+type fake struct {
+	api, component, name string
+}
+
+func (f fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	w.Header().Set("Api-Version", f.api)
+	w.Header().Set("Content-Type", "application/json")
+	var answer any
+	switch {
+	case strings.HasSuffix(request.URL.Path, "/_ping"):
+		answer = "OK"
+	case strings.HasSuffix(request.URL.Path, "/version"):
+		answer = map[string]any{
+			"Version": f.name, "ApiVersion": f.api, "Arch": "amd64",
+			"Components": []map[string]string{{"Name": f.component}},
+		}
+	case strings.HasSuffix(request.URL.Path, "/info"):
+		answer = map[string]any{
+			"Driver": "overlay2", "CgroupVersion": "2", "CgroupDriver": "systemd", "NCPU": 4, "MemTotal": 1024,
+			"SecurityOptions": []string{"name=seccomp,profile=default", "name=rootless", "name=userns"},
+		}
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		answer = map[string]string{"message": "page not found"}
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+func docker(name string) fake { return fake{api: "1.44", component: "Engine", name: name} }
+
+// serve answers on a Unix socket and returns its path.
+func serve(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
+	directory, err := os.MkdirTemp("", "connect")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	path := filepath.Join(directory, "docker.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return path
+}
+
+// environment reads variables from a map, never from the process.
+func environment(variables map[string]string) func(string) string {
+	return func(name string) string { return variables[name] }
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeContext makes a context as docker context create does: its directory is
+// the SHA-256 of its name.
+func writeContext(t *testing.T, home, directory, name, host string) {
+	t.Helper()
+	writeFile(t, filepath.Join(home, ".docker", "contexts", "meta", directory, "meta.json"),
+		`{"Name":"`+name+`","Metadata":{},"Endpoints":{"docker":{"Host":"`+host+`","SkipTLSVerify":false}}}`)
+}
+
+// The SHA-256 of "one" and "two".
+const (
+	digestOfOne = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
+	digestOfTwo = "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
+)
