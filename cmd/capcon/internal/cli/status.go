@@ -19,6 +19,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -41,6 +42,15 @@ type report struct {
 	Engine          engineReport    `json:"engine"`
 	ManagementPlane planeReport     `json:"managementPlane"`
 	Clusters        []clusterReport `json:"clusters"`
+	// Containers of clusters, told where the management plane cannot tell of
+	// the clusters themselves.
+	Containers []containerReport `json:"containers,omitempty"`
+}
+
+type containerReport struct {
+	Cluster string        `json:"cluster"`
+	Name    string        `json:"name"`
+	Status  engine.Status `json:"status"`
 }
 
 type engineReport struct {
@@ -145,13 +155,36 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 	}
 	told.ManagementPlane = planeReport{Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail}
 	if !plane.Answers {
-		return told, s.planeSilent(plane, name)
+		told.Containers, err = s.containerReports(ctx, name)
+		return told, errors.Join(err, s.planeSilent(plane, name))
 	}
 	if err := s.use(plane.Kubeconfig); err != nil {
 		return told, err
 	}
 	told.Clusters, err = s.clusterReports(ctx, name)
 	return told, err
+}
+
+// containerReports are the containers of the clusters that are remembered.
+func (s *session) containerReports(ctx context.Context, name string) ([]containerReport, error) {
+	names, err := s.state.Clusters()
+	if err != nil {
+		return nil, err
+	}
+	var told []containerReport
+	for _, cluster := range names {
+		if name != "" && name != cluster {
+			continue
+		}
+		containers, err := s.containersOf(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		for _, container := range containers {
+			told = append(told, containerReport{Cluster: cluster, Name: container.Name, Status: container.Status})
+		}
+	}
+	return told, nil
 }
 
 // planeSilent is no error where nobody expects a plane.
@@ -227,6 +260,9 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 func (a *app) printReport(told report, options statusOptions) error {
 	a.say("Engine            %s", engineLine(told.Engine))
 	a.say("Management plane  %s", planeLine(told.ManagementPlane))
+	for _, container := range told.Containers {
+		a.say("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
+	}
 	if !told.ManagementPlane.Answers {
 		return nil
 	}
