@@ -31,12 +31,8 @@ main() {
   # Removed first: a definition whose type is gone must not stay.
   rm -f config/crd/bases/*.yaml
   "${generator}" crd paths=./api/... output:crd:dir=config/crd/bases
-  if has_go controllers; then
-    "${generator}" rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
-  fi
+  "${generator}" rbac:roleName=manager-role "paths=.;./controllers/..." output:rbac:dir=config/rbac
   go generate -tags="${go_tags}" ./...
 }
-
-has_go() { [[ -d "$1" && -n "$(find "$1" -name '*.go' -print -quit)" ]]; }
 
 main "$@"
