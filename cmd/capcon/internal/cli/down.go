@@ -18,7 +18,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +29,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -232,120 +230,6 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 	}
 	b.finished(step, "gone")
 	return s.state.Forget(name)
-}
-
-// remains are what is still there of a cluster that is being deleted.
-type remains struct {
-	// snapshot of the cluster, as long as it exists.
-	snapshot management.Snapshot
-	// objects and containers by kind and name.
-	objects, containers []string
-}
-
-// list everything for an error message.
-func (r remains) list() []string {
-	var all []string
-	for _, machine := range r.snapshot.Machines {
-		all = append(all, "machine "+machine.Name+" ("+machine.Detail+")")
-	}
-	return slices.Concat(all, r.containers, r.objects)
-}
-
-// brief is a line for the progress.
-func (r remains) brief() string {
-	switch {
-	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
-		return fmt.Sprintf("%d machines and %d containers to go", len(r.snapshot.Machines), len(r.containers))
-	case len(r.objects) > 0:
-		return fmt.Sprintf("%d objects to go, such as %s", len(r.objects), r.objects[0])
-	}
-	return "waiting for Cluster API to let go of it"
-}
-
-func (r remains) none() bool {
-	return !r.snapshot.Exists && len(r.objects) == 0 && len(r.containers) == 0
-}
-
-// waitGone waits until neither the management plane nor the engine has
-// anything of the cluster.
-func (s *session) waitGone(ctx context.Context, b *board, name string) error {
-	var last remains
-	for {
-		found, err := s.leftovers(ctx, b, name)
-		switch {
-		case ctx.Err() != nil:
-			return s.notGone(ctx, name, last)
-		case err != nil && !transient(err):
-			return err
-		case err != nil:
-			b.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
-		default:
-			last = found
-			b.deletion("cluster "+name, found.brief(), found.snapshot)
-			if found.none() {
-				return nil
-			}
-		}
-		if err := s.pause(ctx, pollInterval); err != nil {
-			return s.notGone(ctx, name, last)
-		}
-	}
-}
-
-// leftovers of the cluster, in the management plane and on the engine.
-func (s *session) leftovers(ctx context.Context, b *board, name string) (remains, error) {
-	observed, err := management.Observe(ctx, s.client, namespace, name)
-	if err != nil {
-		return remains{}, err
-	}
-	b.finished(stepPlane, "answers")
-	found := remains{snapshot: management.Summarize(observed)}
-	if found.objects, err = management.Leftovers(ctx, s.client, namespace, name); err != nil {
-		return remains{}, err
-	}
-	containers, err := s.containersOf(ctx, name)
-	if err != nil {
-		return remains{}, err
-	}
-	// A finalizer keeps the objects until their containers are gone. What is
-	// here without them nobody else removes.
-	if observed.Orphaned() {
-		return found, s.removeContainers(ctx, b, name, containers)
-	}
-	for _, container := range containers {
-		found.containers = append(found.containers, "container "+container.Name)
-	}
-	return found, nil
-}
-
-func (s *session) removeContainers(ctx context.Context, b *board, cluster string, containers []engine.Container) error {
-	for _, container := range containers {
-		b.waiting("cluster "+cluster, "its management plane is lost: removing container "+container.Name)
-		if err := s.engine.RemoveContainer(ctx, container.Name); err != nil {
-			return fmt.Errorf("remove container %q: %w", container.Name, err)
-		}
-	}
-	return nil
-}
-
-func (s *session) containersOf(ctx context.Context, name string) ([]engine.Container, error) {
-	remembered, found, err := s.state.Recall(name)
-	if err != nil || !found || remembered.OwnerID == "" {
-		return nil, err
-	}
-	containers, err := s.engine.ListContainers(ctx, owner(name, remembered).Labels())
-	if err != nil {
-		return nil, fmt.Errorf("list containers of cluster %q: %w", name, err)
-	}
-	return containers, nil
-}
-
-func (s *session) notGone(ctx context.Context, name string, last remains) error {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return ctx.Err()
-	}
-	return fmt.Errorf("cluster %q is not gone yet; the same command goes on waiting. Still there:\n  %s",
-		name, strings.Join(last.list(), "\n  "))
 }
 
 // removePlane when no cluster is left that it is needed for.

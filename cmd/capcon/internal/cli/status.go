@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 

@@ -1,0 +1,224 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+// world is everything outside of capcon. Time passes only when a command
+// waits, and each wait lets the controllers act once.
+type world struct {
+	t      *testing.T
+	engine *simulated.Engine
+	plane  *fakePlane
+	client client.Client
+	state  string
+	// controllers act on each wait.
+	controllers func()
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+type fakePlane struct {
+	state    plane.State
+	ensured  []string
+	removed  int
+	stateErr error
+}
+
+func (p *fakePlane) Ensure(_ context.Context, image string, _ func(string)) ([]byte, error) {
+	p.ensured = append(p.ensured, image)
+	p.state = plane.State{Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
+	return p.state.Kubeconfig, nil
+}
+
+func (p *fakePlane) State(context.Context) (plane.State, error) { return p.state, p.stateErr }
+
+func (p *fakePlane) Remove(context.Context) error {
+	p.removed++
+	p.state = plane.State{}
+	return nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	scheme, err := management.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		t: t, engine: simulated.New(), plane: &fakePlane{}, state: t.TempDir(), now: time.Unix(0, 0),
+		client:      fake.NewClientBuilder().WithScheme(scheme).Build(),
+		controllers: func() {},
+	}
+	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/node:v1.36.3"}}, map[string][]byte{
+		"kind/version": []byte("v1.36.3"), "kind/manifests/default-cni.yaml": []byte(templates.Flannel),
+	})
+	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
+	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/plane:dev"}}, nil)
+	return w
+}
+
+func (w *world) deps() Deps {
+	return Deps{
+		Program: "capcon",
+		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, nil },
+		Plane:   func(engine.Engine) Plane { return w.plane },
+		Client:  func([]byte) (client.Client, error) { return w.client, nil },
+		Getenv: func(key string) string {
+			return map[string]string{"XDG_STATE_HOME": w.state}[key]
+		},
+		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
+		Columns:  func() int { return 0 },
+		Now:      w.time,
+		After: func(d time.Duration) <-chan time.Time {
+			w.controllers()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.now = w.now.Add(d)
+			passed := make(chan time.Time, 1)
+			passed <- w.now
+			return passed
+		},
+	}
+}
+
+// unclosed keeps an engine usable for the next command.
+type unclosed struct{ *simulated.Engine }
+
+func (unclosed) Close() error { return nil }
+
+func (w *world) time() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) run(args ...string) (code int, out, errs string) {
+	var stdout, stderr strings.Builder
+	code = Run(w.t.Context(), args, Streams{Out: &stdout, Err: &stderr}, w.deps())
+	return code, stdout.String(), stderr.String()
+}
+
+// become makes the cluster what controllers would make of it.
+func (w *world) become() {
+	ctx := w.t.Context()
+	cluster, infrastructure := &clusterv1.Cluster{}, &infrav1.ContainerCluster{}
+	controlPlane, workers := &controlplanev1.KubeadmControlPlane{}, &clusterv1.MachineDeployment{}
+	key := client.ObjectKey{Namespace: "default", Name: "demo"}
+	err := errors.Join(
+		w.client.Get(ctx, key, cluster), w.client.Get(ctx, key, infrastructure),
+		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
+		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
+	)
+	if err != nil || infrastructure.Annotations != nil {
+		return // not applied yet, or done already
+	}
+	infrastructure.Annotations = map[string]string{infrav1.OwnerIDAnnotation: "owner"}
+	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	cluster.Status.Conditions = []metav1.Condition{{Type: "Available", Status: metav1.ConditionTrue, Reason: "Available"}}
+	controlPlane.Status = controlplanev1.KubeadmControlPlaneStatus{
+		Initialization: controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
+		Replicas:       controlPlane.Spec.Replicas, AvailableReplicas: controlPlane.Spec.Replicas, UpToDateReplicas: controlPlane.Spec.Replicas,
+		ObservedGeneration: controlPlane.Generation,
+	}
+	workers.Status = clusterv1.MachineDeploymentStatus{
+		Replicas: workers.Spec.Replicas, AvailableReplicas: workers.Spec.Replicas, UpToDateReplicas: workers.Spec.Replicas,
+		ObservedGeneration: workers.Generation,
+	}
+	machine := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-a", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Spec:       clusterv1.MachineSpec{ClusterName: "demo"},
+		Status: clusterv1.MachineStatus{
+			NodeRef: clusterv1.MachineNodeReference{Name: "demo-a"},
+			Conditions: []metav1.Condition{
+				{Type: "Ready", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
+			},
+		},
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig-host", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Data:       map[string][]byte{"value": []byte("of the cluster")},
+	}
+	_, created := w.engine.CreateContainer(ctx, engine.Spec{
+		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
+		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
+	})
+	err = errors.Join(created, w.engine.StartContainer(ctx, "demo-a-1234"),
+		w.client.Update(ctx, cluster), w.client.Update(ctx, infrastructure), w.client.Update(ctx, controlPlane),
+		w.client.Update(ctx, workers), w.client.Create(ctx, machine), w.client.Create(ctx, secret))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// vanish is the deletion as controllers and the garbage collector do it.
+func (w *world) vanish() {
+	ctx := w.t.Context()
+	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, &clusterv1.Cluster{}); err == nil {
+		return // nobody asked for it
+	}
+	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, kind := range []client.Object{
+		&infrav1.ContainerCluster{}, &infrav1.ContainerMachineTemplate{}, &controlplanev1.KubeadmControlPlane{},
+		&clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &corev1.Secret{}, &corev1.ConfigMap{},
+		&bootstrapv1.KubeadmConfigTemplate{}, &addonsv1.ClusterResourceSet{},
+	} {
+		if err := w.client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func mustContain(t *testing.T, text string, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("Want %q in:\n%s", word, text)
+		}
+	}
+}
