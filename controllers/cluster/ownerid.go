@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
@@ -29,17 +30,15 @@ import (
 // ensureOwnerID gives the cluster its identity before anything is created
 // that would have to carry it. It is written at once and with a lock: two
 // managers must not both believe in an ID of their own.
-func (r *Reconciler) ensureOwnerID(ctx context.Context, s *scope) error {
-	if s.owner().ID != "" {
+// Before the patch of the reconcile is prepared, so that the two do not meet.
+func (r *Reconciler) ensureOwnerID(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
+	if containerCluster.Annotations[infrav1.OwnerIDAnnotation] != "" || !containerCluster.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	original := s.containerCluster.DeepCopy()
-	if s.containerCluster.Annotations == nil {
-		s.containerCluster.Annotations = map[string]string{}
-	}
-	s.containerCluster.Annotations[infrav1.OwnerIDAnnotation] = identity.NewOwnerID()
+	original := containerCluster.DeepCopy()
+	metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.OwnerIDAnnotation, identity.NewOwnerID())
 	patch := client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, s.containerCluster, patch); err != nil {
+	if err := r.Client.Patch(ctx, containerCluster, patch); err != nil {
 		return fmt.Errorf("record owner ID: %w", err)
 	}
 	return nil

@@ -35,10 +35,10 @@ import (
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/finalizers"
 	"sigs.k8s.io/cluster-api/util/patch"
-	"sigs.k8s.io/cluster-api/util/paused"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -91,20 +91,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		// Cluster API has not taken it over yet; that will be an event.
 		return ctrl.Result{}, nil
 	}
-	if added, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil || added {
-		return ctrl.Result{}, wrap(err, "add finalizer")
+	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil {
+		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if cluster != nil {
-		if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.Client, cluster, containerCluster); err != nil || isPaused || requeue {
-			return ctrl.Result{}, wrap(err, "set Paused condition")
-		}
+	if isPaused, err := pausing.Check(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
+		return ctrl.Result{}, err
 	}
-
+	if err := r.ensureOwnerID(ctx, containerCluster); err != nil {
+		return ctrl.Result{}, err
+	}
 	patchHelper, err := patch.NewHelper(containerCluster, r.Client)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	s := newScope(cluster, containerCluster)
+	pausing.MarkActive(containerCluster)
 	defer func() {
 		if err := s.patch(ctx, patchHelper); err != nil {
 			rerr = joinPatchError(rerr, err)
@@ -121,7 +122,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // balancer from following its machines.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return phase.Run(ctx, s,
-		r.ensureOwnerID,
 		s.lenient(r.checkPreflight),
 		s.lenient(r.ensureNetwork),
 		r.ensureLoadBalancer,

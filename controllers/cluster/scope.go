@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -50,10 +51,15 @@ type scope struct {
 	loadBalancer loadbalancer.State
 	// reported are errors that did not stop this reconcile.
 	reported []error
+	// conditions as they were before this reconcile.
+	conditions []metav1.Condition
 }
 
 func newScope(cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) *scope {
-	return &scope{cluster: cluster, containerCluster: containerCluster}
+	return &scope{
+		cluster: cluster, containerCluster: containerCluster,
+		conditions: slices.Clone(containerCluster.Status.Conditions),
+	}
 }
 
 // owner of everything on the engine that belongs to the cluster.
@@ -78,8 +84,10 @@ func (s *scope) networkName() string {
 
 // endpointPort is the one clients connect to.
 func (s *scope) endpointPort() uint16 {
-	if port := s.containerCluster.Spec.ControlPlaneEndpoint.Port; port != 0 {
-		return uint16(port) //nolint:gosec // The API admits 1 to 65535.
+	for _, port := range []int32{s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port} {
+		if port != 0 {
+			return uint16(port) //nolint:gosec // The API admits 1 to 65535.
+		}
 	}
 	return s.backendPort()
 }
@@ -153,6 +161,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	); err != nil {
 		return fmt.Errorf("summarize conditions: %w", err)
 	}
+	phase.KeepTransitionTimes(s.containerCluster, s.conditions)
 	owned := append(ownConditions(), infrav1.ClusterReadyCondition, clusterv1.PausedCondition)
 	if err := helper.Patch(ctx, s.containerCluster, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerCluster: %w", err)

@@ -39,10 +39,10 @@ import (
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/finalizers"
 	"sigs.k8s.io/cluster-api/util/patch"
-	"sigs.k8s.io/cluster-api/util/paused"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -82,18 +82,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
-	if added, err := finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer); err != nil || added {
-		return ctrl.Result{}, wrap(err, "add finalizer")
+	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer); err != nil {
+		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, requeue, err := paused.EnsurePausedCondition(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused || requeue {
-		return ctrl.Result{}, wrap(err, "set Paused condition")
+	if isPaused, err := pausing.Check(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
+		return ctrl.Result{}, err
 	}
-
 	s.conditions = slices.Clone(containerMachine.Status.Conditions)
 	patchHelper, err := patch.NewHelper(containerMachine, r.Client)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
+	pausing.MarkActive(containerMachine)
 	defer func() {
 		if err := s.patch(ctx, patchHelper); err != nil && !apierrors.IsNotFound(err) {
 			rerr = errors.Join(rerr, err)

@@ -48,6 +48,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatedhaproxy"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
@@ -114,7 +115,7 @@ func apiServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch
 func (w *World) Restart() {
 	w.TB.Helper()
 	counted := w.Writes.wrap(w.Client)
-	host := hostfacts.NewKnown(hostfacts.Facts{Node: node.Host{CgroupVersion: "2"}})
+	host := hostfacts.NewKnown(facts())
 	images := imagepull.NewTracker(w.Engine)
 	w.Cluster = &cluster.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
@@ -123,6 +124,17 @@ func (w *World) Restart() {
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
 		ClusterCache: w.ClusterCache, Clock: w.Clock,
+	}
+}
+
+// facts of a host that lacks nothing.
+func facts() hostfacts.Facts {
+	return hostfacts.Facts{
+		Node: node.Host{CgroupVersion: "2"},
+		Probed: preflight.Host{
+			InotifyWatches: 1 << 20, InotifyInstances: 1 << 16, OpenFiles: 1 << 20,
+			Capabilities: ^uint64(0), HasCapabilities: true, StorageFreeBytes: 1 << 40, StorageFreeInodes: 1 << 30,
+		},
 	}
 }
 

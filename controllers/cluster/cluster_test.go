@@ -1,0 +1,215 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// A new cluster gets its finalizer, its identity, and then everything else;
+// no look on the way ends with an error, and the identity stays.
+func TestIdentityComesFirst(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New(func(o *builders.Objects) {
+		o.ContainerCluster.Finalizers, o.ContainerCluster.Annotations = nil, nil
+	}))
+	for range 6 {
+		if _, err := w.ReconcileCluster(); err != nil {
+			t.Errorf("a look at a new cluster: %v", err)
+		}
+	}
+	object := get(w)
+	if state, _ := world.State(object, infrav1.ClusterReadyCondition); state != usable {
+		t.Errorf("Ready is %s", state)
+	}
+	id := object.Annotations[infrav1.OwnerIDAnnotation]
+	containers, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelOwnerID: id})
+	if err != nil || len(containers) != 1 || len(id) < 10 {
+		t.Errorf("containers of owner %q: %v, %v", id, containers, err)
+	}
+	deeds := strings.Join(w.Deeds(), "\n")
+	if creates := strings.Count(deeds, "CreateContainer"); creates != 1 {
+		t.Errorf("%d containers were created:\n%s", creates, deeds)
+	}
+	w.CheckCluster(world.ByNewManager)
+	if again := get(w).Annotations[infrav1.OwnerIDAnnotation]; again != id {
+		t.Errorf("the owner ID changed from %q to %q", id, again)
+	}
+}
+
+// Objects that are not ours to reconcile yet, or at all.
+func TestHandsOff(t *testing.T) {
+	t.Parallel()
+	annotate := func(key string) builders.Option {
+		return func(o *builders.Objects) {
+			metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, key, "somebody")
+		}
+	}
+	paused := []string{"patch status *v1alpha1.ContainerCluster c1"}
+	cases := map[string]struct {
+		reason  string
+		options []builders.Option
+		writes  []string
+	}{
+		"NoCluster": {
+			reason: "Nobody owns it yet.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerCluster.OwnerReferences, o.ContainerCluster.Finalizers = nil, nil
+			}},
+		},
+		"ExternallyManaged": {
+			reason:  "Neither finalizer nor condition nor identity.",
+			options: []builders.Option{annotate(clusterv1.ManagedByAnnotation), func(o *builders.Objects) { o.ContainerCluster.Finalizers = nil }},
+		},
+		"Paused":        {reason: "It says so, once.", options: []builders.Option{annotate(clusterv1.PausedAnnotation)}, writes: paused},
+		"ClusterPaused": {reason: "Also with its Cluster.", options: []builders.Option{func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) }}, writes: paused},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New(tc.options...))
+			outcome := w.SettleCluster()
+			if diff := gocmp.Diff(tc.writes, w.Deeds()); diff != "" {
+				t.Errorf("%s\ndeeds (-want +got):\n%s", tc.reason, diff)
+			}
+			if outcome.Err != nil || outcome.Result.RequeueAfter != 0 || len(w.Calls.Made()) > 0 {
+				t.Errorf("%s\nit goes on: %v, %v, %v", tc.reason, outcome.Result, outcome.Err, w.Calls.Made())
+			}
+		})
+	}
+}
+
+// The backends are the control planes that run, and those that stay.
+func TestBackends(t *testing.T) {
+	t.Parallel()
+	first, second := builders.Container(builders.Machine), builders.Container("m2")
+	both := func(a, b int) map[string]int { return map[string]int{first: a, second: b} }
+	deleteMachine := func(w *world.World, name string) { world.Delete(w, name, &clusterv1.Machine{}) }
+	cases := map[string]struct {
+		reason string
+		change func(t *testing.T, w *world.World)
+		want   map[string]int
+		// again says that the controller has to look again by itself.
+		again bool
+	}{
+		"Both": {reason: "All that run share the connections.", want: both(haproxy.FullWeight, haproxy.FullWeight)},
+		"MachineDeleted": {
+			reason: "The Machine's deletion is enough: its etcd member goes before its container.",
+			change: func(_ *testing.T, w *world.World) { deleteMachine(w, builders.Machine) },
+			want:   both(0, haproxy.FullWeight),
+		},
+		"ContainerMachineDeleted": {
+			reason: "Who deletes the ContainerMachine alone is understood too.",
+			change: func(_ *testing.T, w *world.World) { world.Delete(w, "m2", &infrav1.ContainerMachine{}) },
+			want:   both(haproxy.FullWeight, 0),
+		},
+		"LastUsable": {
+			reason: "The last usable one goes on, whatever is to become of it.",
+			change: func(_ *testing.T, w *world.World) {
+				w.LoadBalancers.SetHealth(second, haproxy.StatusDown)
+				deleteMachine(w, builders.Machine)
+			},
+			want: both(haproxy.FullWeight, haproxy.FullWeight), again: true,
+		},
+		"AllDeleted": {
+			reason: "One of those that are deleted goes on to the end.",
+			change: func(_ *testing.T, w *world.World) { deleteMachine(w, builders.Machine); deleteMachine(w, "m2") },
+			want:   both(haproxy.FullWeight, 0), again: true,
+		},
+		"Stopped": {
+			reason: "One that is stopped needs no reload to come back.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.KillContainer(first, 137, false))
+			},
+			want: both(haproxy.FullWeight, haproxy.FullWeight),
+		},
+		"Gone": {
+			reason: "One that is gone is no backend.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveContainer(t.Context(), first))
+			},
+			want: map[string]int{second: haproxy.FullWeight},
+		},
+		"OtherCluster": {
+			reason: "Another cluster's machines are none of ours.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				other := builders.Owner()
+				other.ID = "another"
+				labels := other.ContainerLabels(identity.RoleControlPlane, "m3")
+				labels[identity.LabelNetwork], labels[identity.LabelAddress] = "capcon", "172.18.230.1"
+				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: builders.NodeImage, Labels: labels})
+				must(t, err)
+				must(t, w.Engine.StartContainer(t.Context(), "other"))
+			},
+			want: both(haproxy.FullWeight, haproxy.FullWeight),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := twoControlPlanes(t)
+			if tc.change != nil {
+				tc.change(t, w)
+			}
+			outcome := w.SettleCluster()
+			if diff := gocmp.Diff(tc.want, w.LoadBalancers.Weights(balancer())); diff != "" {
+				t.Errorf("%s\nbackends (-want +got):\n%s", tc.reason, diff)
+			}
+			if outcome.Err != nil || (outcome.Result.RequeueAfter > 0) != tc.again {
+				t.Errorf("%s\nit ends with %v, %v; want again %t", tc.reason, outcome.Result, outcome.Err, tc.again)
+			}
+			reloads := w.LoadBalancers.Reloads()
+			w.CheckCluster(world.ByNewManager)
+			if more := w.LoadBalancers.Reloads() - reloads; more > 0 {
+				t.Errorf("%s\nit was reloaded %d times more for nothing", tc.reason, more)
+			}
+		})
+	}
+}
+
+// twoControlPlanes returns a world with a load balancer before two control
+// planes, m1 and m2.
+func twoControlPlanes(t *testing.T) *world.World {
+	t.Helper()
+	machine, containerMachine := builders.MachinePair("m2")
+	builders.MakeControlPlane(machine)
+	w := world.New(t, builders.New(builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
+		o.Others = append(o.Others, machine, containerMachine, builders.DataSecret("m2", builders.JoinControlPlaneData))
+	}))
+	w.SettleCluster()
+	w.SettleMachine(builders.Machine)
+	w.SettleMachine("m2")
+	w.SettleCluster()
+	return w
+}

@@ -1,0 +1,195 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+func TestDeletions(t *testing.T) {
+	t.Parallel()
+	managed := engine.NetworkSpec{Name: "mine", Labels: map[string]string{identity.LabelManaged: "true"}}
+	onMine := spec(func(s *infrav1.ContainerClusterSpec) { s.Network.Name = "mine" })
+	purgeCluster := func(_ *testing.T, w *world.World) { world.Purge(w, builders.Cluster, &clusterv1.Cluster{}) }
+	pause := func(_ *testing.T, w *world.World) {
+		world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.PausedAnnotation, "")
+		})
+		w.SettleCluster()
+	}
+	create := func(name string, labels map[string]string, networkName string) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+				Name: name, Image: builders.NodeImage, Labels: labels, Attachment: engine.Attachment{Network: networkName},
+			})
+			must(t, err)
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		options []builders.Option
+		begins  func(t *testing.T, w *world.World)
+		// machines stay instead of being deleted first.
+		machines bool
+		happens  func(t *testing.T, w *world.World)
+		// stays says that the object does; message is in its condition.
+		stays   bool
+		message string
+		// Left on the engine, by name.
+		containers, networks []string
+	}{
+		"Whole":          {reason: "Load balancer and network go, then the object."},
+		"NetworkCreated": {reason: "Also a network of its own; another cluster's stays.", options: onMine, networks: []string{"capcon"}},
+		"NetworkGiven": {
+			reason: "A network that we did not make is not ours to remove.", options: onMine,
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine"})
+				must(t, err)
+			},
+			networks: []string{"capcon", "mine"},
+		},
+		"NetworkInUse": {
+			reason: "Nor is one that somebody uses.", options: onMine,
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				_, err := w.Engine.CreateNetwork(t.Context(), managed)
+				must(t, err)
+				create("somebody", nil, "mine")(t, w)
+			},
+			containers: []string{"somebody"}, networks: []string{"capcon", "mine"},
+		},
+		"Machines": {
+			reason: "Machines go first, each with its own finalizer.", machines: true, stays: true, message: "1 ContainerMachines",
+			containers: []string{balancer()}, networks: []string{"capcon"},
+		},
+		"Leftovers": {
+			reason:  "What machines left whose objects went without us is removed.",
+			happens: create("orphan", builders.Owner().ContainerLabels(identity.RoleWorker, "m9"), "capcon"),
+		},
+		"Foreign": {
+			reason: "Another owner's container stays, and so its network.",
+			happens: create("foreign", identity.Owner{Namespace: builders.Namespace, Cluster: builders.Cluster, ID: "another"}.
+				ContainerLabels(identity.RoleWorker, "m9"), "capcon"),
+			containers: []string{"foreign"}, networks: []string{"capcon"},
+		},
+		"ClusterGone": {reason: "The Cluster may be gone already.", happens: purgeCluster},
+		"NoIdentity": {
+			reason: "Without an identity nothing can have been created.", networks: []string{"capcon"},
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+			}},
+			happens: func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) { c.Annotations = nil })
+			},
+		},
+		"Paused": {reason: "Pausing holds while deleting.", happens: pause, stays: true, containers: []string{balancer()}, networks: []string{"capcon"}},
+		"PausedAndClusterGone": {
+			reason: "Also where the Cluster is gone.", happens: func(t *testing.T, w *world.World) { t.Helper(); pause(t, w); purgeCluster(t, w) },
+			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+		},
+		"ClusterPaused": {
+			reason: "And with its Cluster.",
+			happens: func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
+			},
+			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+		},
+		"ExternallyManaged": {
+			reason: "Somebody else deletes what somebody else manages.",
+			happens: func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
+					metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
+				})
+			},
+			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+		},
+		"EngineDown": {
+			reason: "What may still be there is not forgotten.",
+			happens: func(_ *testing.T, w *world.World) {
+				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
+			},
+			stays: true, message: "unavailable", containers: []string{balancer()}, networks: []string{"capcon"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New(tc.options...))
+			if !tc.machines {
+				world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
+			}
+			if tc.begins != nil {
+				tc.begins(t, w)
+			}
+			w.SettleCluster()
+			if tc.happens != nil {
+				tc.happens(t, w)
+			}
+			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
+			w.SettleCluster()
+			object, there := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
+			if there != tc.stays {
+				t.Errorf("%s\nthe object is there: %t, want %t", tc.reason, there, tc.stays)
+			}
+			if _, message := world.State(object, infrav1.LoadBalancerReadyCondition); !strings.Contains(message, tc.message) {
+				t.Errorf("%s\nmessage %q lacks %q", tc.reason, message, tc.message)
+			}
+			checkLeft(t, w, tc.reason, tc.containers, tc.networks)
+		})
+	}
+}
+
+// checkLeft compares what is left on the engine of all that these tests make.
+func checkLeft(t *testing.T, w *world.World, reason string, containers, networks []string) {
+	t.Helper()
+	found, err := w.Engine.ListContainers(context.WithoutCancel(t.Context()), nil)
+	must(t, err)
+	names := []string{}
+	for _, container := range found {
+		names = append(names, container.Name)
+	}
+	if strings.Join(names, " ") != strings.Join(containers, " ") {
+		t.Errorf("%s\ncontainers left: %v, want %v", reason, names, containers)
+	}
+	names = []string{}
+	for _, name := range []string{"capcon", "mine"} {
+		if _, err := w.Engine.InspectNetwork(t.Context(), name); err == nil {
+			names = append(names, name)
+		}
+	}
+	if strings.Join(names, " ") != strings.Join(networks, " ") {
+		t.Errorf("%s\nnetworks left: %v, want %v", reason, names, networks)
+	}
+	if volumes := w.Engine.VolumeNames(); len(volumes) > 0 {
+		t.Errorf("%s\nvolumes left: %v", reason, volumes)
+	}
+}

@@ -1,0 +1,262 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// deletion is a situation in which a machine is deleted.
+type deletion struct {
+	reason  string
+	options []builders.Option
+	// happens after the machine runs and before it is deleted.
+	happens func(t *testing.T, w *world.World)
+	// stays says that the object is still there in the end; gone, that the
+	// container is not.
+	stays bool
+	gone  bool
+	// ready is what Ready says of an object that stays.
+	ready string
+	// untouched says that nothing may have been done since the deletion.
+	untouched bool
+	holds     func(t *testing.T, w *world.World)
+}
+
+func TestDeletions(t *testing.T) {
+	t.Parallel()
+	for name, d := range deletions() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New(d.options...))
+			w.SettleMachine(builders.Machine)
+			if d.happens != nil {
+				d.happens(t, w)
+			}
+			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+			before := len(w.Deeds())
+			w.SettleMachine(builders.Machine)
+
+			object, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+			if there != d.stays {
+				t.Errorf("%s\nthe object is there: %t, want %t", d.reason, there, d.stays)
+			}
+			if state, _ := world.State(object, infrav1.MachineReadyCondition); d.ready != "" && state != d.ready {
+				t.Errorf("%s\nReady is %s, want %s", d.reason, state, d.ready)
+			}
+			if _, err := w.Engine.InspectContainer(t.Context(), container()); (engine.IgnoreNotFound(err) == nil && err != nil) != d.gone {
+				t.Errorf("%s\ninspecting the container: %v, want gone %t", d.reason, err, d.gone)
+			}
+			if d.gone && len(w.Engine.VolumesOf(container())) > 0 {
+				t.Errorf("%s\nvolumes are left: %v", d.reason, w.Engine.VolumeNames())
+			}
+			if deeds := w.Deeds()[before:]; d.untouched && len(deeds) > 0 {
+				t.Errorf("%s\nsomething was done: %v", d.reason, deeds)
+			}
+			if d.holds != nil {
+				d.holds(t, w)
+			}
+		})
+	}
+}
+
+func deletions() map[string]deletion {
+	paused := func(_ *testing.T, w *world.World) {
+		world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+			metav1.SetMetaDataAnnotation(&m.ObjectMeta, clusterv1.PausedAnnotation, "")
+		})
+		w.SettleMachine(builders.Machine)
+	}
+	clusterPaused := func(_ *testing.T, w *world.World) {
+		world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
+		w.SettleMachine(builders.Machine)
+	}
+	clusterGone := func(_ *testing.T, w *world.World) {
+		world.Purge(w, builders.Cluster, &clusterv1.Cluster{})
+	}
+	containerClusterGone := func(_ *testing.T, w *world.World) {
+		world.Purge(w, builders.Cluster, &infrav1.ContainerCluster{})
+	}
+	machineGone := func(_ *testing.T, w *world.World) {
+		world.Purge(w, builders.Machine, &clusterv1.Machine{})
+	}
+	return map[string]deletion{
+		"Worker":               {reason: "Container and volumes go, then the object.", gone: true, holds: event("ContainerRemoved")},
+		"Node":                 {reason: "Where it was a Node too.", happens: all(record("done"), becomesNode), gone: true},
+		"ClusterGone":          {reason: "The Cluster may be gone already.", happens: clusterGone, gone: true},
+		"ContainerClusterGone": {reason: "Its ContainerCluster too.", happens: containerClusterGone, gone: true},
+		"AllGone":              {reason: "Everything else too, when somebody forces things.", happens: all(clusterGone, containerClusterGone, machineGone), gone: true},
+		"LabelsGone": {
+			reason: "Also where the object has nothing left but its provider ID.",
+			happens: all(machineGone, func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) { m.Labels = nil })
+			}),
+			gone: true,
+		},
+		"MachineGone": {reason: "The Machine may be gone already.", happens: machineGone, gone: true},
+		"ContainerGone": {
+			reason: "A container that is gone already is as good.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveContainer(t.Context(), container()))
+			},
+			gone: true,
+		},
+		"EngineDown": {
+			reason: "What may still be there is not forgotten.",
+			happens: func(_ *testing.T, w *world.World) {
+				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
+			},
+			stays: true, ready: "Unknown/EngineUnavailable",
+		},
+		"Paused": {
+			reason: "Pausing holds while deleting: an object that is moved away is deleted here.", happens: paused, stays: true, untouched: true,
+		},
+		"ClusterPaused": {reason: "Of the Cluster too.", happens: clusterPaused, stays: true, untouched: true},
+		"PausedAndClusterGone": {
+			reason: "Also where the Cluster is gone.", happens: all(paused, clusterGone), stays: true, untouched: true,
+		},
+		"ExternallyManaged": {
+			reason: "Somebody else deletes what somebody else manages.",
+			happens: func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+					metav1.SetMetaDataAnnotation(&m.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
+				})
+			},
+			stays: true, untouched: true,
+		},
+		"NothingYet": {
+			reason:  "A machine that waits has nothing to remove.",
+			options: []builders.Option{func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }},
+			gone:    true,
+		},
+		"ControlPlaneWithoutLoadBalancer": {
+			reason: "Nobody sends connections to it.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, gone: true,
+		},
+	}
+}
+
+func TestForeignContainerIsNeverRemoved(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
+	must(t, err)
+	w.SettleMachine(builders.Machine)
+	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+	w.SettleMachine(builders.Machine)
+	if _, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{}); there {
+		t.Error("The object waits for a container that is not its own.")
+	}
+	if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
+		t.Errorf("A container of our name and not ours is gone: %v", err)
+	}
+}
+
+// A control plane is removed when the load balancer lets go of it, or after
+// ten seconds.
+func TestControlPlaneWaitsForLoadBalancer(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		// follows lets the cluster controller see the deletion.
+		follows bool
+		change  func(w *world.World)
+		// waits is for how many seconds the container stays.
+		waits int
+	}{
+		"LetsGo":       {reason: "Weight 0 is enough.", follows: true, waits: 1},
+		"NeverLetsGo":  {reason: "Nobody waits for ever.", waits: 11},
+		"LastStanding": {reason: "The last usable one is never drained.", follows: true, change: othersDown, waits: 11},
+		"ClusterGoes":  {reason: "A cluster that goes serves nobody.", change: clusterGoes, waits: 0},
+		"LoadBalancerStopped": {reason: "A load balancer that does not run sends nothing.", change: func(w *world.World) {
+			_ = w.Engine.KillContainer(builders.Owner().LoadBalancerContainer(), 137, false)
+		}, waits: 0},
+		"LoadBalancerGone": {reason: "Nor does one that is gone.", change: func(w *world.World) {
+			_ = w.Engine.RemoveContainer(w.TB.Context(), builders.Owner().LoadBalancerContainer())
+		}, waits: 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := twoControlPlanes(t)
+			if tc.change != nil {
+				tc.change(w)
+			}
+			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+			object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+			w.Clock.SetTime(object.DeletionTimestamp.Time)
+			waited := -1
+			for there := true; there && waited < 20; waited++ {
+				_, err := w.ReconcileMachine(builders.Machine)
+				must(t, err)
+				if tc.follows {
+					w.SettleCluster()
+				}
+				_, there = world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+				w.Clock.SetTime(object.DeletionTimestamp.Time.Add(secondsOf(waited + 2)))
+			}
+			if waited != tc.waits {
+				t.Errorf("%s\nit waited for %d seconds, want %d", tc.reason, waited, tc.waits)
+			}
+			if _, err := w.Engine.InspectContainer(t.Context(), container()); engine.IgnoreNotFound(err) != nil || err == nil {
+				t.Errorf("%s\ninspecting the container: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+const second = "m2"
+
+// twoControlPlanes returns a world with a load balancer before two control
+// planes, m1 and m2.
+func twoControlPlanes(t *testing.T) *world.World {
+	t.Helper()
+	machine, containerMachine := builders.MachinePair(second)
+	builders.MakeControlPlane(machine)
+	objects := builders.New(builders.ControlPlane(builders.InitData))
+	objects.Others = append(objects.Others, machine, containerMachine, builders.DataSecret(second, builders.JoinControlPlaneData))
+	w := world.New(t, objects)
+	w.SettleCluster()
+	w.SettleMachine(builders.Machine)
+	w.SettleMachine(second)
+	w.SettleCluster()
+	want := map[string]int{container(): haproxy.FullWeight, builders.Container(second): haproxy.FullWeight}
+	if diff := diff(want, w.LoadBalancers.Weights(builders.Owner().LoadBalancerContainer())); diff != "" {
+		t.Fatalf("backends (-want +got):\n%s", diff)
+	}
+	return w
+}
+
+func othersDown(w *world.World) {
+	w.LoadBalancers.SetHealth(builders.Container(second), haproxy.StatusDown)
+}
+
+func clusterGoes(w *world.World) {
+	world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
+	world.Delete(w, builders.Cluster, &clusterv1.Cluster{})
+}
