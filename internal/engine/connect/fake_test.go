@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		_, err := connect.Connect(context.Background(), connect.Options{
 			Getenv: func(string) string { return "" }, Sockets: []string{socket},
 		})
-		fmt.Printf("%v %v", errors.Is(err, engine.ErrUnauthorized), err)
+		fmt.Fprintf(os.Stdout, "%v %v", errors.Is(err, engine.ErrUnauthorized), err)
 		return
 	}
 	os.Exit(m.Run())

@@ -42,22 +42,21 @@ func TestIntegrationRestart(t *testing.T) {
 	enginetest.RestartConformance(t, tested)
 }
 
-// daemon is a dockerd beside the one that others use. It touches neither
-// iptables nor the default bridge, and its subnets are its own.
+// daemon is a dockerd beside the one that others use, in a network namespace
+// of its own: the two would share bridges and iptables. Switching those off is
+// no way, because dockerd then removes the bridge of the other.
 type daemon struct {
 	directory string
 	process   *exec.Cmd
 	ended     chan struct{}
 }
 
-// daemonSubnets is a range meant for benchmarks (RFC 2544), so no host uses it.
-const daemonSubnets = "base=198.19.128.0/17,size=24"
-
 func startDaemon(t *testing.T) *daemon {
 	t.Helper()
-	_, err := exec.LookPath("dockerd")
-	if err != nil || os.Getuid() != 0 {
-		t.Skip("an engine to restart needs root and the program dockerd")
+	for _, program := range []string{"dockerd", "unshare", "ip"} {
+		if _, err := exec.LookPath(program); err != nil || os.Getuid() != 0 {
+			t.Skipf("an engine to restart needs root and the program %s", program)
+		}
 	}
 	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
 	directory, err := os.MkdirTemp("", "dockerd")
@@ -113,14 +112,12 @@ func (d *daemon) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	d.process = exec.Command("dockerd",
+	d.process = exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
 		"--config-file", filepath.Join(d.directory, "daemon.json"),
 		"--host", d.endpoint(),
 		"--data-root", filepath.Join(d.directory, "data"),
 		"--exec-root", filepath.Join(d.directory, "exec"),
 		"--pidfile", filepath.Join(d.directory, "pid"),
-		"--bridge", "none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false",
-		"--default-address-pool", daemonSubnets,
 	)
 	d.process.Stdout, d.process.Stderr = log, log
 	if err := d.process.Start(); err != nil {

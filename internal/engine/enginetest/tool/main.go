@@ -90,11 +90,11 @@ func initialize() {
 // printText prints its first argument to stdout and its second to stderr.
 func printText(args []string) error {
 	if len(args) > 1 {
-		if _, err := io.WriteString(os.Stderr, args[1]); err != nil {
+		if _, err := os.Stderr.WriteString(args[1]); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(os.Stdout, args[0])
+	_, err := os.Stdout.WriteString(args[0])
 	return err
 }
 
