@@ -55,7 +55,7 @@ func main() {
 		LookPath: exec.LookPath,
 		Columns:  columns,
 		Now:      time.Now,
-		After:    time.After, //nolint:forbidigo // this is where the clock is injected
+		After:    time.After,
 	})
 	stop()
 	os.Exit(code)
