@@ -37,21 +37,47 @@ func (b *builder) loadImages(ctx context.Context, names []string) error {
 		if err := json.Unmarshal(text, &p); err != nil {
 			return fmt.Errorf("read the description of image %s: %w", name, err)
 		}
-		inspect := command{args: []string{"docker", "image", "inspect", "--format", "{{.Id}}", p.Reference}}
-		// An engine without the image answers with an error; one that is not
-		// there fails in the load below and says so.
-		if id, err := inspect.output(ctx); err == nil && strings.TrimSpace(id) == p.ID {
-			b.say(name, "the engine has it")
-			continue
-		}
-		load := command{
-			args: []string{"docker", "image", "load", "--quiet", "--input", p.Archive},
-			hint: "Is a container engine running? Try docker version.",
-		}
-		if err := load.run(ctx); err != nil {
+		if err := b.loadImage(ctx, name, p); err != nil {
 			return err
 		}
-		b.say(name, "loaded into the engine")
+	}
+	return nil
+}
+
+func (b *builder) loadImage(ctx context.Context, name string, p publication) error {
+	inspect := command{args: []string{"docker", "image", "inspect", "--format", "{{.Id}}", p.Reference}}
+	// An engine without the image answers with an error; one that is not
+	// there fails in the load below and says so.
+	output, err := inspect.output(ctx)
+	older := strings.TrimSpace(output)
+	if err == nil && older == p.ID {
+		b.say(name, "the engine has it")
+		return nil
+	}
+	load := command{
+		args: []string{"docker", "image", "load", "--quiet", "--input", p.Archive},
+		hint: "Is a container engine running? Try docker version.",
+	}
+	if err := load.run(ctx); err != nil {
+		return err
+	}
+	b.say(name, "loaded into the engine")
+	return b.removeUnnamed(ctx, name, older)
+}
+
+// removeUnnamed removes an image that the load took the name from: a gigabyte
+// that nobody finds. One with another name stays, and one in use.
+func (b *builder) removeUnnamed(ctx context.Context, name, id string) error {
+	if id == "" {
+		return nil
+	}
+	tags := command{args: []string{"docker", "image", "inspect", "--format", "{{len .RepoTags}}", id}}
+	if count, err := tags.output(ctx); err != nil || strings.TrimSpace(count) != "0" {
+		return err
+	}
+	remove := command{args: []string{"docker", "image", "rm", id}}
+	if err := remove.run(ctx); err != nil {
+		b.say(name, "the engine keeps the older %.19s, which is in use", id)
 	}
 	return nil
 }
