@@ -118,7 +118,7 @@ func (b *builder) make(ctx context.Context, a *artifact, dir string) error {
 	if err != nil {
 		return fmt.Errorf("create scratch directory: %w", err)
 	}
-	defer func() { b.cleanUp(a.name, os.RemoveAll(scratch)) }()
+	defer func() { b.cleanUp(a.name, removeScratch(scratch)) }()
 	w := &workspace{builder: b, name: a.name, dir: filepath.Join(scratch, "out"), scratch: filepath.Join(scratch, "tmp"), start: time.Now()}
 	for _, directory := range []string{w.dir, w.scratch, filepath.Dir(dir)} {
 		if err := os.MkdirAll(directory, 0o755); err != nil {

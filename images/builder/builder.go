@@ -77,7 +77,7 @@ func newBuilder(ctx context.Context, root string) (*builder, error) {
 		return nil, err
 	}
 	// What a killed run left behind; the lock says that no one uses it.
-	if err := errors.Join(os.RemoveAll(b.scratch), os.MkdirAll(b.scratch, 0o755)); err != nil {
+	if err := errors.Join(removeScratch(b.scratch), os.MkdirAll(b.scratch, 0o755)); err != nil {
 		return nil, fmt.Errorf("clear the scratch directory: %w", err)
 	}
 	return b, nil
@@ -112,7 +112,7 @@ func (b *builder) acquire(ctx context.Context) error {
 }
 
 func (b *builder) close() {
-	b.cleanUp("images", os.RemoveAll(b.scratch), b.lock.Close())
+	b.cleanUp("images", removeScratch(b.scratch), b.lock.Close())
 }
 
 // cleanUp reports what went wrong while tidying; the build is none the worse.
