@@ -146,8 +146,10 @@ func saysPortTaken(cause error, port uint16) bool {
 	if !strings.Contains(text, "port is already allocated") && !strings.Contains(text, "address already in use") {
 		return false
 	}
-	numbers := strings.FieldsFunc(text, func(r rune) bool { return r != ':' && (r < '0' || r > '9') })
-	return slices.ContainsFunc(numbers, func(number string) bool {
-		return strings.HasSuffix(strings.TrimRight(number, ":"), ":"+strconv.Itoa(int(port)))
-	})
+	_, rest, found := strings.Cut(text, ":"+strconv.Itoa(int(port)))
+	for found && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+		// The beginning of a longer number.
+		_, rest, found = strings.Cut(rest, ":"+strconv.Itoa(int(port)))
+	}
+	return found
 }

@@ -184,13 +184,13 @@ func TestSaysPortTaken(t *testing.T) {
 		text string
 		want bool
 	}{
-		"allocated":       {prefix + "Bind for 127.0.0.1:6443 failed: port is already allocated", true},
-		"listening":       {prefix + "Error starting userland proxy: listen tcp4 0.0.0.0:6443: bind: address already in use", true},
-		"without a proxy": {prefix + "failed to bind port 127.0.0.1:6443/tcp: failed to bind host port 127.0.0.1:6443/tcp: address already in use", true},
-		"another port":    {prefix + "Bind for 127.0.0.1:7443 failed: port is already allocated", false},
-		"longer port":     {prefix + "Bind for 127.0.0.1:64430 failed: port is already allocated", false},
-		"another cause":   {"OCI runtime create failed: 127.0.0.1:6443", false},
-		"an address":      {"Address already in use", false},
+		"allocated":     {prefix + "Bind for 127.0.0.1:6443 failed: port is already allocated", true},
+		"listening":     {prefix + "Error starting userland proxy: listen tcp4 0.0.0.0:6443: bind: address already in use", true},
+		"Docker 28":     {prefix + "failed to bind host port for 127.0.0.1:6443:172.17.0.2:80/tcp: address already in use", true},
+		"another port":  {prefix + "Bind for 127.0.0.1:7443 failed: port is already allocated", false},
+		"longer port":   {prefix + "Bind for 127.0.0.1:64430 failed: port is already allocated", false},
+		"another cause": {"OCI runtime create failed: 127.0.0.1:6443", false},
+		"an address":    {"Address already in use", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"time"
@@ -40,7 +41,8 @@ const (
 
 	// subnetTries bounds how often a subnet is chosen anew because another
 	// network took it between choosing and using.
-	subnetTries = 5
+	subnetTries = 8
+	subnetPause = 100 * time.Millisecond
 	// createTimeout bounds the creation itself, which takes a tenth of a second
 	// and cannot be interrupted.
 	createTimeout = claimLifetime
@@ -118,7 +120,14 @@ func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) err
 			return err
 		}
 		err = e.createWith(ctx, spec, append([]netip.Prefix{chosen}, spec.Subnets...), options)
-		if !engine.IsTaken(err, engine.ResourceSubnet) || try == subnetTries {
+		// An error of no kind may be the same conflict: whoever had the subnet
+		// for a moment was gone when it was looked for.
+		isUnknown := kindOf(err) == nil && !errors.Is(err, engine.ErrConflict)
+		if err == nil || try == subnetTries || !isUnknown && !engine.IsTaken(err, engine.ResourceSubnet) {
+			return err
+		}
+		// Jittered, so that two who got the same subnet do not do so again.
+		if err := wait(ctx, rand.N(subnetPause)); err != nil {
 			return err
 		}
 	}
@@ -189,13 +198,35 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 	switch {
 	case errdefs.IsConflict(err):
 		return &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err}
-	case errdefs.IsPermissionDenied(err):
-		// Docker's answer for a subnet that overlaps another network's.
-		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: err}
 	case err != nil:
-		return typed(err)
+		return e.explainCreate(ctx, prefixes, err)
 	}
 	return e.settle(ctx, spec.Name, created.ID)
+}
+
+// explainCreate finds out whether a network was not created because its subnet
+// is another's. Docker answers 403 for it, and 500 where it noticed late, by
+// the gateway's address.
+func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
+	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
+	if errdefs.IsPermissionDenied(cause) {
+		return conflict
+	}
+	if kindOf(cause) != nil {
+		return typed(cause)
+	}
+	others, err := e.client.NetworkList(ctx, network.ListOptions{})
+	if err != nil {
+		return errors.Join(cause, fmt.Errorf("look for the holder of the subnet: %w", typed(err)))
+	}
+	for _, other := range others {
+		for _, subnet := range subnets(other.IPAM) {
+			if slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps) {
+				return conflict
+			}
+		}
+	}
+	return cause
 }
 
 // settle gives way to an older network of the same name. Ours cannot make one,

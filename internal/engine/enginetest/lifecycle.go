@@ -17,6 +17,7 @@ limitations under the License.
 package enginetest
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func lifecycleChecks() map[string]check {
 			contract: "ExitCode of the last run, where Status is StatusExited",
 			run: func(t *testing.T, c *fixture) {
 				c.run(t, c.spec("a"))
-				c.tool(t, c.named("a"), "kill", "USR1", "1")
+				c.endInit(t, c.named("a"), "USR1")
 				c.eventuallyStatus(t, "a", engine.StatusExited)
 				found := c.inspect(t, c.named("a"))
 				if found.ExitCode != 7 || found.FinishedAt.IsZero() || found.OOMKilled {
@@ -84,7 +85,7 @@ func lifecycleChecks() map[string]check {
 				spec.Restart = engine.RestartUnlessStopped
 				c.run(t, spec)
 				before := c.inspect(t, spec.Name).StartedAt
-				c.tool(t, spec.Name, "kill", "TERM", "1")
+				c.endInit(t, spec.Name, "TERM")
 				eventually(t, func() string {
 					found := c.inspect(t, spec.Name)
 					if found.Status == engine.StatusRunning && found.StartedAt.After(before) {
@@ -153,4 +154,14 @@ func (c *fixture) eventuallyStatus(t *testing.T, suffix string, want engine.Stat
 		}
 		return ""
 	})
+}
+
+// endInit signals process 1, whose end may take the signalling command along.
+func (c *fixture) endInit(t *testing.T, container, signal string) {
+	t.Helper()
+	_, err := c.Exec(t.Context(), container, engine.Command{Args: []string{"/tool", "kill", signal, "1"}})
+	var exit *engine.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("signal process 1: %v", err)
+	}
 }

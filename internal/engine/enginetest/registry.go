@@ -105,8 +105,19 @@ func (r *testRegistry) handler(credentials *engine.Credentials, next http.Handle
 			_, _ = w.Write(content)
 			return
 		}
-		next.ServeHTTP(w, request)
+		next.ServeHTTP(&jsonErrors{ResponseWriter: w}, request)
 	})
+}
+
+// jsonErrors says that errors are JSON, as every real registry does.
+type jsonErrors struct{ http.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *jsonErrors) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 func pulls(t *testing.T, c *fixture) {
