@@ -74,10 +74,9 @@ func (b *board) change(f func()) {
 }
 
 // set a step, after those that are there if it is new.
-func (b *board) set(name string, state progress.State, detail string) {
+func (b *board) set(step progress.Step) {
 	b.change(func() {
-		step := progress.Step{Name: name, State: state, Detail: detail}
-		at := slices.IndexFunc(b.steps, func(s progress.Step) bool { return s.Name == name })
+		at := slices.IndexFunc(b.steps, func(s progress.Step) bool { return s.Name == step.Name })
 		if at < 0 {
 			b.steps = append(b.steps, step)
 			return
@@ -87,10 +86,19 @@ func (b *board) set(name string, state progress.State, detail string) {
 }
 
 // waiting sets a step that is under way.
-func (b *board) waiting(name, detail string) { b.set(name, progress.Waiting, detail) }
+func (b *board) waiting(name, detail string) {
+	b.set(progress.Step{Name: name, State: progress.Waiting, Detail: detail})
+}
+
+// figure sets a step that is under way and says how far in numbers.
+func (b *board) figure(name, detail string) {
+	b.set(progress.Step{Name: name, State: progress.Waiting, Detail: detail, Volatile: true})
+}
 
 // finished sets a step that is done.
-func (b *board) finished(name, detail string) { b.set(name, progress.Done, detail) }
+func (b *board) finished(name, detail string) {
+	b.set(progress.Step{Name: name, State: progress.Done, Detail: detail})
+}
 
 // cluster replaces everything behind the fixed steps by the snapshot.
 func (b *board) cluster(fixed []string, snapshot management.Snapshot) {

@@ -28,7 +28,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -292,7 +291,7 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 		if len(containers) > 0 {
 			detail = fmt.Sprintf("%d containers removed", len(containers))
 		}
-		b.set(step, progress.Done, detail)
+		b.finished(step, detail)
 	}
 	if options.keepPlane {
 		return nil

@@ -190,7 +190,7 @@ func (s *session) planeImage(ctx context.Context, b *board, request input.Reques
 func (s *session) ensureImage(ctx context.Context, b *board, use images.Use, image string) error {
 	return images.Ensure(ctx, s.engine, use, image, func(p engine.PullProgress) {
 		const megabyte = 1 << 20
-		b.waiting(stepImages, fmt.Sprintf("pulling %s: %d of %d MiB, %d of %d layers",
+		b.figure(stepImages, fmt.Sprintf("pulling %s: %d of %d MiB, %d of %d layers",
 			image, p.CurrentBytes/megabyte, p.TotalBytes/megabyte, p.LayersDone, p.LayersTotal))
 	})
 }

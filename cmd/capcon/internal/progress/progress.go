@@ -50,6 +50,9 @@ type Step struct {
 	Detail string
 	// Indented steps belong to the one before.
 	Indented bool
+	// Volatile says that the detail is a figure that changes all the time:
+	// a pipe gets it every few seconds.
+	Volatile bool
 }
 
 // Display shows steps.
@@ -62,23 +65,33 @@ type Display interface {
 
 // NewPipe shows a line per change, each with the time since the start.
 func NewPipe(w io.Writer, now func() time.Time) Display {
-	return &pipe{w: w, now: now, start: now(), shown: map[string]Step{}}
+	return &pipe{w: w, now: now, start: now(), shown: map[string]Step{}, at: map[string]time.Time{}}
 }
+
+// volatileInterval is how often a pipe gets a figure that changes all the
+// time.
+const volatileInterval = 5 * time.Second
 
 type pipe struct {
 	w     io.Writer
 	now   func() time.Time
 	start time.Time
 	shown map[string]Step
+	// at is when each step was shown.
+	at map[string]time.Time
 }
 
 func (p *pipe) Show(steps []Step) {
 	present := make(map[string]Step, len(steps))
 	for _, step := range steps {
-		present[step.Name] = step
-		if p.shown[step.Name] != step {
-			p.line(step.Name, mark(step.State), step.Detail)
+		before := p.shown[step.Name]
+		recent := p.now().Sub(p.at[step.Name]) < volatileInterval
+		if before == step || before.Volatile && step.Volatile && recent {
+			present[step.Name] = before
+			continue
 		}
+		present[step.Name], p.at[step.Name] = step, p.now()
+		p.line(step.Name, mark(step.State), step.Detail)
 	}
 	for _, name := range gone(p.shown, present) {
 		p.line(name, "", "gone")

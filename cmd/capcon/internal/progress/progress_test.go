@@ -70,6 +70,25 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+func TestPipeBoundsFigures(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &clock{now: time.Unix(0, 0)}
+	display := NewPipe(&out, c.Now)
+	for _, detail := range []string{"1 MB", "2 MB", "3 MB", "4 MB", "5 MB", "6 MB"} {
+		display.Show([]Step{{Name: "images", Detail: detail, Volatile: true}})
+		c.pass(2 * time.Second)
+	}
+	display.Show([]Step{{Name: "images", State: Done, Detail: "there"}})
+	want := `   0s waiting images: 1 MB
+   6s waiting images: 4 MB
+  12s done    images: there
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("A figure appears every few seconds, the end at once (-want +got):\n%s", diff)
+	}
+}
+
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
