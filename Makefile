@@ -101,6 +101,14 @@ quickstart: ## From nothing to a cluster of one control plane and one worker (RE
 quickstart-down: ## Remove that cluster and its management plane
 	@hack/quickstart-down.sh
 
+.PHONY: registry
+registry: ## Run a registry with our images under their public names, for REGISTRY=127.0.0.1:5000
+	@hack/registry.sh start
+
+.PHONY: registry-stop
+registry-stop: ## Remove that registry with what it holds
+	@hack/registry.sh stop
+
 ##@ Test
 
 .PHONY: test
@@ -120,6 +128,10 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 ##@ Benchmark
+
+.PHONY: bench
+bench: build-capcon ## Compare capcon up with the floor, in one run (ROUNDS=3)
+	@hack/bench.sh
 
 ##@ Clean
 
