@@ -19,6 +19,7 @@ package quickstart_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"io"
 	"strings"
 	"testing"
@@ -123,7 +124,7 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 	t.Helper()
 	args := []string{"get", "http://web.default.svc.cluster.local:8080", "http://web:8080"}
 	for _, address := range servers {
-		args = append(args, fmt.Sprintf("http://%s:8080", address))
+		args = append(args, "http://"+net.JoinHostPort(address, "8080"))
 	}
 	name := "ask-from-" + node
 	_, err := cluster.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
