@@ -19,8 +19,8 @@ package quickstart_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
