@@ -88,31 +88,34 @@ func (p *Plane) ensureContainer(ctx context.Context, reference string, progress 
 		return err
 	}
 	container, err := p.inspect(ctx)
-	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return p.create(ctx, spec, progress)
+	case err != nil:
 		return err
-	}
-	exists := err == nil
-	if exists && container.Status == engine.StatusPaused {
+	case container.Status == engine.StatusPaused:
 		return ErrPaused
-	}
-	if exists && (container.ImageID != image.ID || container.Labels[labelSpec] != spec.Labels[labelSpec]) {
+	case container.ImageID != image.ID || container.Labels[labelSpec] != spec.Labels[labelSpec]:
 		progress("replacing its container")
 		if err := p.discard(ctx, container.ID); err != nil {
 			return err
 		}
-		exists = false
-	}
-	if !exists {
-		if _, err := network.Ensure(ctx, p.engine, network.Request{Name: p.opts.Network}); err != nil {
-			return err
-		}
-		progress("creating its container")
-		if _, err := p.engine.CreateContainer(ctx, spec); err != nil {
-			return fmt.Errorf("create container %q: %w", p.opts.Name, err)
-		}
-	}
-	if exists && container.Status == engine.StatusRunning {
+		return p.create(ctx, spec, progress)
+	case container.Status == engine.StatusRunning:
 		return nil
+	default:
+		return p.start(ctx, spec)
+	}
+}
+
+// create creates the container on its network, and starts it.
+func (p *Plane) create(ctx context.Context, spec engine.Spec, progress func(string)) error {
+	if _, err := network.Ensure(ctx, p.engine, network.Request{Name: p.opts.Network}); err != nil {
+		return err
+	}
+	progress("creating its container")
+	if _, err := p.engine.CreateContainer(ctx, spec); err != nil {
+		return fmt.Errorf("create container %q: %w", p.opts.Name, err)
 	}
 	return p.start(ctx, spec)
 }
@@ -131,7 +134,7 @@ func (p *Plane) start(ctx context.Context, spec engine.Spec) error {
 // discard stops the container in order and removes it; the volume stays. By ID:
 // another process may have replaced it meanwhile.
 func (p *Plane) discard(ctx context.Context, id string) error {
-	if err := p.engine.StopContainer(ctx, id, stopGrace); engine.IgnoreNotFound(err) != nil {
+	if err := engine.IgnoreNotFound(p.engine.StopContainer(ctx, id, stopGrace)); err != nil {
 		return fmt.Errorf("stop container %q: %w", p.opts.Name, err)
 	}
 	if err := p.engine.RemoveContainer(ctx, id); err != nil {
@@ -169,7 +172,7 @@ func (p *Plane) describe(ctx context.Context, image string) (engine.Spec, error)
 func (p *Plane) ensurePort(ctx context.Context) (uint16, error) {
 	volume, err := p.engine.InspectVolume(ctx, p.opts.Name)
 	if errors.Is(err, engine.ErrNotFound) {
-		port, chooseErr := p.choosePort()
+		port, chooseErr := p.choosePort(ctx)
 		if chooseErr != nil {
 			return 0, chooseErr
 		}

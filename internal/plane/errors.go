@@ -21,10 +21,10 @@ import (
 	"fmt"
 )
 
-// ErrNotReady: the plane did not become ready in time.
+// ErrNotReady means that the plane did not become ready in time.
 var ErrNotReady = errors.New("management plane is not ready")
 
-// ErrPaused: somebody paused the plane's container.
+// ErrPaused means that somebody paused the plane's container.
 var ErrPaused = errors.New("container of the management plane is paused: unpause it with the engine's own command")
 
 // ForeignError says that something has the plane's name and is not a plane's.

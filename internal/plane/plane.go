@@ -64,7 +64,7 @@ type Plane struct {
 	engine Engine
 	opts   Options
 	// choosePort for a new plane, and ready, are replaced in tests.
-	choosePort func() (uint16, error)
+	choosePort func(ctx context.Context) (uint16, error)
 	ready      func(ctx context.Context, kubeconfig []byte, missing func(error)) error
 	answers    func(ctx context.Context, kubeconfig []byte) error
 }
@@ -93,11 +93,11 @@ const (
 )
 
 // freePort chooses a port that is free on 127.0.0.1 now.
-func freePort() (uint16, error) {
+func freePort(ctx context.Context) (uint16, error) {
 	var last error
 	for range portTries {
 		port := uint16(firstPort + rand.IntN(lastPort-firstPort+1)) //nolint:gosec // below 30000, and no secret
-		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
 		if err != nil {
 			last = err
 			continue
@@ -177,7 +177,7 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	}
 	if err := p.answers(ctx, kubeconfig); err != nil {
 		state.Detail = stage(err)
-		return state, nil //nolint:nilerr // a state, not an error; the detail says which
+		return state, nil
 	}
 	state.Answers, state.Detail, state.Kubeconfig = true, "answers", kubeconfig
 	return state, nil

@@ -59,7 +59,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 // newPlane is ready as soon as its kubeconfig is there.
 func newPlane(eng Engine) *Plane {
 	p := New(eng, Options{ReadyTimeout: 5 * time.Second})
-	p.choosePort = func() (uint16, error) { return testPort, nil }
+	p.choosePort = func(context.Context) (uint16, error) { return testPort, nil }
 	p.ready = func(context.Context, []byte, func(error)) error { return nil }
 	p.answers = func(context.Context, []byte) error { return nil }
 	return p
@@ -159,7 +159,7 @@ func TestEnsureIsIdempotent(t *testing.T) {
 	}
 	eng.ResetJournal()
 	p := newPlane(eng)
-	p.choosePort = func() (uint16, error) { return 0, errors.New("the port is chosen once") }
+	p.choosePort = func(context.Context) (uint16, error) { return 0, errors.New("the port is chosen once") }
 	mustEnsure(t, p)
 	if diff := cmp.Diff([]string(nil), mutations(eng)); diff != "" {
 		t.Errorf("second Ensure: -want, +got:\n%s", diff)
@@ -192,7 +192,7 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	eng.ResetJournal()
 
 	p := newPlane(eng)
-	p.choosePort = func() (uint16, error) { return testPort + 1, nil }
+	p.choosePort = func(context.Context) (uint16, error) { return testPort + 1, nil }
 	mustEnsure(t, p)
 	if diff := cmp.Diff([]string{"StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
 		t.Errorf("Ensure: -want, +got:\n%s", diff)
@@ -279,7 +279,7 @@ func TestEnsureAtOnce(t *testing.T) {
 	for i := range errs {
 		wait.Go(func() {
 			p := newPlane(eng)
-			p.choosePort = func() (uint16, error) { return uint16(testPort + i), nil }
+			p.choosePort = func(context.Context) (uint16, error) { return uint16(testPort + i), nil }
 			_, errs[i] = p.Ensure(t.Context(), testImage, nil)
 		})
 	}
@@ -514,7 +514,7 @@ func TestFreePort(t *testing.T) {
 	t.Parallel()
 	var ports []uint16
 	for range 5 {
-		port, err := freePort()
+		port, err := freePort(t.Context())
 		if err != nil {
 			t.Fatalf("freePort(): %v", err)
 		}

@@ -107,21 +107,26 @@ func newTestPlane(t *testing.T) *testPlane {
 	}
 }
 
+// freePorts are listened on until the last is known: none is given twice.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
-	ports := make([]int, 0, n)
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test
-		if err != nil {
+	listeners := make([]net.Listener, n)
+	ports := make([]int, n)
+	for i := range listeners {
+		var err error
+		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			t.Fatal(err)
 		}
-		// Closed at the end, so that no port is given twice.
-		defer listener.Close() //nolint:errcheck // a test
-		address, ok := listener.Addr().(*net.TCPAddr)
+		address, ok := listeners[i].Addr().(*net.TCPAddr)
 		if !ok {
-			t.Fatalf("unexpected address %v", listener.Addr())
+			t.Fatalf("unexpected address %v", listeners[i].Addr())
 		}
-		ports = append(ports, address.Port)
+		ports[i] = address.Port
+	}
+	for _, listener := range listeners {
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return ports
 }
@@ -129,7 +134,7 @@ func freePorts(t *testing.T, n int) []int {
 func (p *testPlane) start(t *testing.T) {
 	t.Helper()
 	p.output = &bytes.Buffer{}
-	p.cmd = exec.Command(p.program, p.args...) //nolint:noctx // ended by stop, in order
+	p.cmd = exec.Command(p.program, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start plane: %v", err)
@@ -408,7 +413,7 @@ func (p *testPlane) testRenewal(t *testing.T) {
 // servedCertificate is what a server serves to a new connection; whether
 // clients trust it, watchForBreaks sees.
 func servedCertificate(address string) (*x509.Certificate, error) {
-	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec,noctx // see above
+	connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // see above
 	if err != nil {
 		return nil, err
 	}

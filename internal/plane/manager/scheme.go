@@ -41,8 +41,8 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 )
 
-// ErrUnsupportedFeature: a feature gate of Cluster API is on that only its own
-// managers can honour.
+// ErrUnsupportedFeature means that a feature gate of Cluster API is on that
+// only its own managers can honour.
 var ErrUnsupportedFeature = errors.New("feature is not available in the management plane")
 
 // newScheme knows every API served here, old versions too: conversion and

@@ -105,32 +105,40 @@ func readAll(files fs.FS) ([]*unstructured.Unstructured, error) {
 func (s Server) serve(o *unstructured.Unstructured) error {
 	switch o.GetKind() {
 	case kindCRD:
-		conversion, found, err := unstructured.NestedMap(o.Object, "spec", "conversion", "webhook")
-		if err != nil || !found {
-			return err
-		}
-		if err := s.serveOne(conversion); err != nil {
-			return err
-		}
-		return unstructured.SetNestedMap(o.Object, conversion, "spec", "conversion", "webhook")
+		return s.serveConversion(o)
 	case kindMutating, kindValidating:
-		webhooks, _, err := unstructured.NestedSlice(o.Object, "webhooks")
-		if err != nil {
-			return err
-		}
-		for _, w := range webhooks {
-			webhook, ok := w.(map[string]any)
-			if !ok {
-				return fmt.Errorf("webhook of type %T: %w", w, errUnexpected)
-			}
-			if err := s.serveOne(webhook); err != nil {
-				return err
-			}
-		}
-		return unstructured.SetNestedSlice(o.Object, webhooks, "webhooks")
+		return s.serveAdmission(o)
 	default:
 		return errUnexpected
 	}
+}
+
+func (s Server) serveConversion(crd *unstructured.Unstructured) error {
+	conversion, found, err := unstructured.NestedMap(crd.Object, "spec", "conversion", "webhook")
+	if err != nil || !found {
+		return err
+	}
+	if err := s.serveOne(conversion); err != nil {
+		return err
+	}
+	return unstructured.SetNestedMap(crd.Object, conversion, "spec", "conversion", "webhook")
+}
+
+func (s Server) serveAdmission(configuration *unstructured.Unstructured) error {
+	webhooks, _, err := unstructured.NestedSlice(configuration.Object, "webhooks")
+	if err != nil {
+		return err
+	}
+	for _, w := range webhooks {
+		webhook, ok := w.(map[string]any)
+		if !ok {
+			return fmt.Errorf("webhook of type %T: %w", w, errUnexpected)
+		}
+		if err := s.serveOne(webhook); err != nil {
+			return err
+		}
+	}
+	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
 }
 
 func (s Server) serveOne(webhook map[string]any) error {

@@ -33,8 +33,8 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// ErrUnreadable: a file holds no key or certificate. It is not replaced, since
-// everything that trusts it would stop to.
+// ErrUnreadable means that a file holds no key or certificate. It is not
+// replaced, since everything that trusts it would stop to.
 var ErrUnreadable = errors.New("holds no usable key and certificate")
 
 // Authority issues certificates.

@@ -22,7 +22,7 @@ import (
 	"os"
 )
 
-// ErrLocked: another process holds the lock.
+// ErrLocked means that another process holds the lock.
 var ErrLocked = errors.New("in use by another process")
 
 // Lock is held until Unlock or the end of the process, however it ends.

@@ -29,7 +29,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// ErrNotReady: a process did not become ready in time.
+// ErrNotReady means that a process did not become ready in time.
 var ErrNotReady = errors.New("not ready in time")
 
 // Process says what to run.

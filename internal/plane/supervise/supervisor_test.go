@@ -20,7 +20,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -248,14 +248,21 @@ func TestLineWriter(t *testing.T) {
 			now := time.Now()
 			w.filled, w.now = now, func() time.Time { return now }
 			for _, p := range tc.writes {
-				fmt.Fprint(w, p)
+				write(t, w, p)
 			}
 			now = now.Add(time.Second)
-			fmt.Fprint(w, tc.last)
+			write(t, w, tc.last)
 			w.flush()
 			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
 				t.Errorf("\n%s\noutput: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+func write(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
 	}
 }

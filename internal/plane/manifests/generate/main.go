@@ -25,6 +25,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,14 +51,14 @@ const (
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	list := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+func run(ctx context.Context) error {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
 	list.Stderr = os.Stderr
 	dir, err := list.Output()
 	if err != nil {
@@ -83,42 +84,51 @@ func generate(config, into string) error {
 	if err != nil {
 		return err
 	}
-	crds, err := readKustomization(filepath.Join(config, "crd", "kustomization.yaml"))
+	objects, err := readCRDs(filepath.Join(config, "crd"))
 	if err != nil {
 		return err
-	}
-	converted, err := convertedCRDs(filepath.Join(config, "crd"), crds)
-	if err != nil {
-		return err
-	}
-	for _, path := range crds.Resources {
-		objects, err := readObjects(filepath.Join(config, "crd", path))
-		if err != nil {
-			return err
-		}
-		for _, crd := range objects {
-			crds.label(crd)
-			everything.label(crd)
-			if slices.Contains(converted, crd.name()) {
-				crd.setConversion()
-			}
-			if err := crd.write(into, crd.name()); err != nil {
-				return err
-			}
-		}
 	}
 	webhooks, err := readObjects(filepath.Join(config, "webhook", "manifests.yaml"))
 	if err != nil {
 		return err
 	}
 	for _, webhook := range webhooks {
-		everything.label(webhook)
 		webhook.metadata()["name"] = everything.NamePrefix + webhook.name()
-		if err := webhook.write(into, webhook.name()); err != nil {
+	}
+	for _, o := range append(objects, webhooks...) {
+		everything.label(o)
+		if err := o.write(into, o.name()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readCRDs of a kustomization, with its labels and conversion webhooks.
+func readCRDs(dir string) ([]object, error) {
+	k, err := readKustomization(filepath.Join(dir, "kustomization.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	converted, err := convertedCRDs(dir, k)
+	if err != nil {
+		return nil, err
+	}
+	var crds []object
+	for _, path := range k.Resources {
+		objects, err := readObjects(filepath.Join(dir, path))
+		if err != nil {
+			return nil, err
+		}
+		for _, crd := range objects {
+			k.label(crd)
+			if slices.Contains(converted, crd.name()) {
+				crd.setConversion()
+			}
+		}
+		crds = append(crds, objects...)
+	}
+	return crds, nil
 }
 
 // kustomization is what of a kustomization.yaml matters here.
