@@ -39,7 +39,7 @@ generate: ## Write the generated files: deepcopy, CRDs, roles, manifests of the 
 ##@ Verify
 
 .PHONY: verify
-verify: verify-headers verify-versions verify-generated ## Check licence headers, versions and generated files
+verify: verify-headers verify-versions verify-modules verify-generated ## Check headers, versions, go.mod and generated files
 
 .PHONY: verify-headers
 verify-headers:

@@ -25,7 +25,7 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Targets of the Makefile, in order.
-readonly parts=(verify test-unit)
+readonly parts=(verify lint test-unit test-images engine images-load test-integration test-quickstart)
 
 summary=()
 
