@@ -106,7 +106,7 @@ func docker(name string) fake { return fake{api: "1.44", component: "Engine", na
 // serve answers on a Unix socket and returns its path.
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
-	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
+	// The path of a socket is limited to 108 bytes; t.TempDir is longer.
 	directory, err := os.MkdirTemp("", "connect")
 	if err != nil {
 		t.Fatal(err)

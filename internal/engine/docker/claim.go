@@ -83,8 +83,15 @@ func (e *Engine) claimName(ctx context.Context, name string) (*claim, error) {
 }
 
 func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	mine := &claim{engine: e, volume: name + "-claim-" + token(), made: time.Now()}
-	created, err := e.client.VolumeCreate(ctx, volume.CreateOptions{
+	// Not interrupted: Docker would go on, and might make the volume after it
+	// was removed.
+	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	created, err := e.client.VolumeCreate(making, volume.CreateOptions{
 		Name: mine.volume, Labels: map[string]string{claimLabel: name},
 	})
 	if err != nil {

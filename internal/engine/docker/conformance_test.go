@@ -17,6 +17,7 @@ limitations under the License.
 package docker_test
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
@@ -25,6 +26,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -102,8 +105,15 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		},
 		// Port 1 of this host: nobody listens there.
 		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
-		LocalRegistry:    strings.HasPrefix(endpoint, "unix://"),
-		Interrupt:        func(*testing.T) { proxy.interrupt() },
+		RemoveImage: func(t *testing.T, reference string) {
+			t.Helper()
+			_, err := raw.ImageRemove(context.WithoutCancel(t.Context()), reference, image.RemoveOptions{})
+			if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+				t.Errorf("remove image %q: %v", reference, err)
+			}
+		},
+		LocalRegistry: strings.HasPrefix(endpoint, "unix://"),
+		Interrupt:     func(*testing.T) { proxy.interrupt() },
 	}
 }
 
@@ -121,7 +131,7 @@ func newProxy(t *testing.T, endpoint string) *proxy {
 	if !ok {
 		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
 	}
-	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
+	// The path of a socket is limited to 108 bytes; t.TempDir is longer.
 	directory, err := os.MkdirTemp("", "proxy")
 	if err != nil {
 		t.Fatal(err)

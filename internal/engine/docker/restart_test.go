@@ -58,7 +58,7 @@ func startDaemon(t *testing.T) *daemon {
 			t.Skipf("an engine to restart needs root and the program %s", program)
 		}
 	}
-	//nolint:usetesting // The path of a socket is limited to 108 bytes; t.TempDir's is longer.
+	// The path of a socket is limited to 108 bytes; t.TempDir is longer.
 	directory, err := os.MkdirTemp("", "dockerd")
 	if err != nil {
 		t.Fatal(err)

@@ -79,8 +79,16 @@ func (c *fixture) registry(t *testing.T, credentials *engine.Credentials) *testR
 	if out.digest, err = img.Digest(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if c.RemoveImage != nil {
+			c.RemoveImage(t, out.reference)
+			c.RemoveImage(t, out.byDigest())
+		}
+	})
 	return out
 }
+
+func (r *testRegistry) byDigest() string { return r.host + "/pulled@" + r.digest.String() }
 
 func (r *testRegistry) handler(credentials *engine.Credentials, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -143,7 +151,7 @@ func pulls(t *testing.T, c *fixture) {
 
 func pullsByDigest(t *testing.T, c *fixture) {
 	registry := c.registry(t, nil)
-	reference := registry.host + "/pulled@" + registry.digest.String()
+	reference := registry.byDigest()
 	if err := c.PullImage(t.Context(), reference, nil, nil); err != nil {
 		t.Fatalf("pull: %v", err)
 	}

@@ -59,6 +59,9 @@ type Harness struct {
 	VolumesOf func(t *testing.T, container string) []string
 	// UnreachableImage names an image whose registry cannot be reached.
 	UnreachableImage func(t *testing.T) string
+	// RemoveImage removes a local image, if it is there; nil leaves what the
+	// suite pulls and loads behind.
+	RemoveImage func(t *testing.T, reference string)
 	// LocalRegistry: the engine reaches a registry on this host's 127.0.0.1.
 	LocalRegistry bool
 }
@@ -105,9 +108,7 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 	}
 	t.Logf("engine %s %s, API %s, at %s", info.Name, info.Version, info.APIVersion, info.Endpoint)
 	img := buildImage(t, info.Architecture)
-	if err := connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))); err != nil {
-		t.Fatalf("load the test image: %v", err)
-	}
+	load(t, connection, harness, img)
 	if harness.Prepare != nil {
 		harness.Prepare(t)
 	}
@@ -138,6 +139,26 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 				})
 			})
 		}
+	}
+}
+
+// load loads the suite's image and removes the one that an older suite left
+// under its name.
+func load(t *testing.T, connection engine.Images, harness Harness, img v1.Image) {
+	t.Helper()
+	old, err := connection.InspectImage(t.Context(), imageName)
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		t.Fatalf("look for the test image: %v", err)
+	}
+	if err := connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))); err != nil {
+		t.Fatalf("load the test image: %v", err)
+	}
+	loaded, err := connection.InspectImage(t.Context(), imageName)
+	if err != nil {
+		t.Fatalf("look for the test image: %v", err)
+	}
+	if old.ID != "" && old.ID != loaded.ID && harness.RemoveImage != nil {
+		harness.RemoveImage(t, old.ID)
 	}
 }
 
