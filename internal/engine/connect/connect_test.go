@@ -208,7 +208,9 @@ func TestSocketWithoutPermission(t *testing.T) {
 		t.Skip("playing another user needs root")
 	}
 	socket := serve(t, docker("not for strangers"))
-	for path, mode := range map[string]os.FileMode{filepath.Dir(socket): 0o755, socket: 0o600} {
+	for path, mode := range map[string]os.FileMode{
+		filepath.Dir(filepath.Dir(socket)): 0o755, filepath.Dir(socket): 0o755, socket: 0o600,
+	} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}

@@ -106,13 +106,7 @@ func docker(name string) fake { return fake{api: "1.44", component: "Engine", na
 // serve answers on a Unix socket and returns its path.
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
-	// The path of a socket is limited to 108 bytes; t.TempDir is longer.
-	directory, err := os.MkdirTemp("", "connect")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(directory) })
-	path := filepath.Join(directory, "docker.sock")
+	path := filepath.Join(t.TempDir(), "docker.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)

@@ -131,12 +131,7 @@ func newProxy(t *testing.T, endpoint string) *proxy {
 	if !ok {
 		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
 	}
-	// The path of a socket is limited to 108 bytes; t.TempDir is longer.
-	directory, err := os.MkdirTemp("", "proxy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{path: filepath.Join(directory, "docker.sock"), target: target, conns: map[net.Conn]struct{}{}}
+	p := &proxy{path: filepath.Join(t.TempDir(), "docker.sock"), target: target, conns: map[net.Conn]struct{}{}}
 	listener, err := net.Listen("unix", p.path)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +139,6 @@ func newProxy(t *testing.T, endpoint string) *proxy {
 	t.Cleanup(func() {
 		_ = listener.Close()
 		p.interrupt()
-		_ = os.RemoveAll(directory)
 	})
 	go func() {
 		for {

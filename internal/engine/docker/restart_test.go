@@ -58,20 +58,10 @@ func startDaemon(t *testing.T) *daemon {
 			t.Skipf("an engine to restart needs root and the program %s", program)
 		}
 	}
-	// The path of a socket is limited to 108 bytes; t.TempDir is longer.
-	directory, err := os.MkdirTemp("", "dockerd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &daemon{directory: directory}
+	d := &daemon{directory: t.TempDir()}
 	d.writeConfig(t)
 	d.start(t)
-	t.Cleanup(func() {
-		d.stop(t)
-		if err := os.RemoveAll(directory); err != nil {
-			t.Errorf("tidy up: %v", err)
-		}
-	})
+	t.Cleanup(func() { d.stop(t) })
 	return d
 }
 
