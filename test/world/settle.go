@@ -68,9 +68,9 @@ func (w *World) Deeds() []string {
 	return deeds
 }
 
-// versions tells whether anything is different: of every object its version,
+// Versions tells whether anything is different: of every object its version,
 // of every container its identity and what it does.
-func (w *World) versions() []string {
+func (w *World) Versions() []string {
 	w.TB.Helper()
 	var versions []string
 	for _, list := range []client.ObjectList{
@@ -123,10 +123,10 @@ func (w *World) settle(look func() Outcome) Outcome {
 	w.TB.Helper()
 	quiet := 0
 	for range maxPasses {
-		before := w.versions()
+		before := w.Versions()
 		outcome := look()
 		w.Clock.SetTime(w.Clock.Now().Add(tick))
-		if !slices.Equal(before, w.versions()) {
+		if !slices.Equal(before, w.Versions()) {
 			quiet = 0
 			continue
 		}
@@ -223,12 +223,12 @@ func check[T checked](w *World, name string, object T, c checks[T]) {
 		}
 		object.SetConditions(all)
 	})
-	deeds, versions := w.Deeds(), w.versions()
+	deeds, versions := w.Deeds(), w.Versions()
 	c.settle()
 	if diff := cmp.Diff(deeds, w.Deeds()); diff != "" && c.kind != TryingAgain && c.kind != TryingAgainWithoutLoss {
 		w.TB.Errorf("looking again changes something:\n%s", diff)
 	}
-	if diff := cmp.Diff(versions, w.versions()); diff != "" {
+	if diff := cmp.Diff(versions, w.Versions()); diff != "" {
 		w.TB.Errorf("looking again leaves something different:\n%s", diff)
 	}
 	again, _ := Get(w, name, object)
