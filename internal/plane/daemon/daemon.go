@@ -21,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -51,6 +53,9 @@ const (
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	began := time.Now()
+	if err := findPrograms(opts); err != nil {
+		return err
+	}
 	if err := ensurePrivateDir(opts.StateDir); err != nil {
 		return err
 	}
@@ -82,6 +87,21 @@ func Run(ctx context.Context, opts Options) (err error) {
 	opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
 	<-ctx.Done()
 	opts.Log.Info("Stopping management plane")
+	return nil
+}
+
+// findPrograms checks that there is something to run: a program that is not
+// there does not come by trying again.
+func findPrograms(opts Options) error {
+	programs := []string{filepath.Join(opts.Binaries, processEtcd), filepath.Join(opts.Binaries, processAPIServer)}
+	if len(opts.Manager) > 0 {
+		programs = append(programs, filepath.Join(opts.Binaries, processControllerManager), opts.Manager[0])
+	}
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("find the programs of the management plane: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -46,6 +46,10 @@ type identity struct {
 	api, etcd *pki.Authority
 	// tokens by user.
 	tokens map[string]string
+	// addresses of this host when the daemon started. Those that come and
+	// go later, with every network of the host where there is no container
+	// around the daemon, are not worth a new certificate each.
+	addresses []net.IP
 }
 
 // newIdentity makes what is missing in the state directory and renews what is
@@ -58,6 +62,9 @@ func newIdentity(opts Options) (*identity, error) {
 		}
 	}
 	var err error
+	if id.addresses, err = hostAddresses(); err != nil {
+		return nil, err
+	}
 	if id.api, err = pki.EnsureAuthority(id.files.pki(), "api-ca"); err != nil {
 		return nil, err
 	}
@@ -119,10 +126,6 @@ func (id *identity) renew(now time.Time) ([]string, error) {
 	serving := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	local := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	addresses, err := hostAddresses()
-	if err != nil {
-		return nil, err
-	}
 	var renewed []string
 	for _, leaf := range []struct {
 		authority *pki.Authority
@@ -130,7 +133,7 @@ func (id *identity) renew(now time.Time) ([]string, error) {
 	}{
 		{id.api, pki.Certificate{
 			Path: id.files.apiServer(), CommonName: "kube-apiserver", Usages: serving,
-			Names: append([]string{"localhost", "capcon-plane"}, id.opts.Names...), Addresses: addresses,
+			Names: append([]string{"localhost", "capcon-plane"}, id.opts.Names...), Addresses: id.addresses,
 		}},
 		{id.api, pki.Certificate{Path: id.files.webhook(), CommonName: "webhooks", Usages: serving, Names: []string{"localhost"}, Addresses: local}},
 		{id.api, pki.Certificate{Path: id.files.controllerManager(), CommonName: "kube-controller-manager", Usages: serving, Names: []string{"localhost"}, Addresses: local}},

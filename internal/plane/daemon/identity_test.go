@@ -17,6 +17,7 @@ limitations under the License.
 package daemon
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -145,5 +146,13 @@ func TestOnlyTheAPIIsReachable(t *testing.T) {
 				t.Errorf("%s: want it on 127.0.0.1 only", arg)
 			}
 		}
+	}
+}
+
+func TestRunWithoutPrograms(t *testing.T) {
+	t.Parallel()
+	err := Run(t.Context(), Options{StateDir: t.TempDir(), Binaries: t.TempDir()})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Run(...): want ErrNotExist at once, got %v", err)
 	}
 }

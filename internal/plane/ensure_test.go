@@ -1,0 +1,268 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+func TestEnsureIsIdempotent(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	want := []string{"CreateVolume", "CreateNetwork", "CreateContainer", "StartContainer"}
+	if diff := cmp.Diff(want, mutations(eng)); diff != "" {
+		t.Errorf("first Ensure: -want, +got:\n%s", diff)
+	}
+	eng.ResetJournal()
+	p := newPlane(eng)
+	p.choosePort = func(context.Context) (uint16, error) { return 0, errors.New("the port is chosen once") }
+	mustEnsure(t, p)
+	if diff := cmp.Diff([]string(nil), mutations(eng)); diff != "" {
+		t.Errorf("second Ensure: -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureStartsAStoppedPlane(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	if err := eng.StopContainer(t.Context(), DefaultName, 0); err != nil {
+		t.Fatal(err)
+	}
+	eng.ResetJournal()
+	mustEnsure(t, newPlane(eng))
+	if diff := cmp.Diff([]string{"StartContainer"}, mutations(eng)); diff != "" {
+		t.Errorf("Ensure: -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureReplacesAnotherImage(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	if err := eng.WriteFile(DefaultName, stateDir+"/state", []byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	eng.RemoveImage(testImage)
+	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	eng.ResetJournal()
+
+	p := newPlane(eng)
+	p.choosePort = func(context.Context) (uint16, error) { return testPort + 1, nil }
+	mustEnsure(t, p)
+	if diff := cmp.Diff([]string{"StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
+		t.Errorf("Ensure: -want, +got:\n%s", diff)
+	}
+	kept, err := eng.ReadFile(DefaultName, stateDir+"/state")
+	if err != nil || string(kept) != "kept" {
+		t.Errorf("state after the replacement: got %q, %v", kept, err)
+	}
+	spec, _ := eng.Spec(DefaultName)
+	if got := spec.Ports[0].HostPort; got != testPort {
+		t.Errorf("port after the replacement: want %d, got %d", testPort, got)
+	}
+}
+
+// TestEnsureAfterACrash cuts Ensure off before and after each call that
+// changes something, in a first Ensure and in one that replaces the container.
+func TestEnsureAfterACrash(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before", "after"} {
+		for step := range 8 {
+			t.Run(fmt.Sprintf("%s call %d", when, step), func(t *testing.T) {
+				t.Parallel()
+				eng := newEngine(t)
+				crash := errors.New("crash")
+				calls := 0
+				cut := func(call simulated.Call) error {
+					if !call.Mutating {
+						return nil
+					}
+					calls++
+					if calls == step+1 {
+						return crash
+					}
+					return nil
+				}
+				if when == "before" {
+					eng.OnCall(cut)
+				} else {
+					eng.AfterCall(cut)
+				}
+				p := newPlane(eng)
+				if _, err := p.Ensure(t.Context(), testImage, nil); err != nil && !errors.Is(err, crash) {
+					t.Fatalf("first Ensure: %v", err)
+				}
+				eng.RemoveImage(testImage)
+				eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+				if _, err := p.Ensure(t.Context(), testImage, nil); err != nil && !errors.Is(err, crash) {
+					t.Fatalf("second Ensure: %v", err)
+				}
+				eng.ResetHooks()
+				eng.OnStart(func(string) {})
+				mustEnsureOn(t, eng)
+			})
+		}
+	}
+}
+
+// mustEnsureOn ensures, and checks that exactly one plane is there, as wanted.
+func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
+	t.Helper()
+	eng.OnStart(func(name string) {
+		if err := eng.WriteFile(name, stateDir+"/"+adminKubeconfig, []byte("kubeconfig")); err != nil {
+			t.Errorf("write kubeconfig: %v", err)
+		}
+	})
+	mustEnsure(t, newPlane(eng))
+	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(containers) != 1 || containers[0].Status != engine.StatusRunning || containers[0].ImageID != "sha256:2" {
+		t.Errorf("planes: want one of the new image that runs, got %+v", containers)
+	}
+	if diff := cmp.Diff([]string{DefaultName}, eng.VolumeNames()); diff != "" {
+		t.Errorf("volumes: -want, +got:\n%s", diff)
+	}
+}
+
+func TestEnsureAtOnce(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	var wait sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		wait.Go(func() {
+			p := newPlane(eng)
+			p.choosePort = func(context.Context) (uint16, error) { return uint16(testPort + i), nil }
+			_, errs[i] = p.Ensure(t.Context(), testImage, nil)
+		})
+	}
+	wait.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Errorf("Ensure(...) at once: %v", err)
+	}
+	creates := 0
+	for _, call := range eng.MutatingCalls() {
+		if call.Method == "RemoveContainer" {
+			t.Error("one Ensure removed what another had made")
+		}
+		if call.Method == "CreateContainer" {
+			creates++
+		}
+	}
+	if creates == 0 {
+		t.Error("no container was created")
+	}
+}
+
+func TestEnsureRefuses(t *testing.T) {
+	t.Parallel()
+	foreign := engine.Spec{Name: DefaultName, Image: testImage}
+	cases := map[string]struct {
+		reason string
+		given  func(ctx context.Context, eng *simulated.Engine) error
+		change func(*Plane)
+		want   func(error) bool
+	}{
+		"NoImage": {
+			reason: "A missing image is the caller's to get.",
+			given: func(_ context.Context, eng *simulated.Engine) error {
+				eng.RemoveImage(testImage)
+				return nil
+			},
+			want: func(err error) bool { return errors.Is(err, engine.ErrNotFound) },
+		},
+		"ForeignContainer": {
+			reason: "A container of the plane's name that is not ours is not touched.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				_, err := eng.CreateContainer(ctx, foreign)
+				return err
+			},
+			want: func(err error) bool { return errors.As(err, new(*ForeignError)) },
+		},
+		"ForeignVolume": {
+			reason: "A volume of the plane's name that is not ours is not used.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				return eng.CreateVolume(ctx, DefaultName, nil)
+			},
+			want: func(err error) bool { return errors.As(err, new(*ForeignError)) },
+		},
+		"PortTaken": {
+			reason: "The port is fixed, so the error names it.",
+			given: func(_ context.Context, eng *simulated.Engine) error {
+				eng.OccupyHostPort(testPort)
+				return nil
+			},
+			want: func(err error) bool {
+				var taken *PortTakenError
+				return errors.As(err, &taken) && taken.Port == testPort
+			},
+		},
+		"Paused": {
+			reason: "What somebody paused is not stopped or started behind their back.",
+			given: func(ctx context.Context, eng *simulated.Engine) error {
+				if _, err := newPlane(eng).Ensure(ctx, testImage, nil); err != nil {
+					return err
+				}
+				return eng.Pause(DefaultName)
+			},
+			want: func(err error) bool { return errors.Is(err, ErrPaused) },
+		},
+		"NotReady": {
+			reason: "A plane that does not become ready is reported with its container's state.",
+			given:  func(context.Context, *simulated.Engine) error { return nil },
+			change: func(p *Plane) {
+				p.opts.ReadyTimeout = 10 * time.Millisecond
+				p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			},
+			want: func(err error) bool { return errors.Is(err, ErrNotReady) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			if err := tc.given(t.Context(), eng); err != nil {
+				t.Fatal(err)
+			}
+			p := newPlane(eng)
+			if tc.change != nil {
+				tc.change(p)
+			}
+			if _, err := p.Ensure(t.Context(), testImage, nil); err == nil || !tc.want(err) {
+				t.Errorf("\n%s\nEnsure(...): got error %v", tc.reason, err)
+			}
+		})
+	}
+}
