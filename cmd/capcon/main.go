@@ -53,7 +53,7 @@ func main() {
 		Client:   management.Connect,
 		Getenv:   os.Getenv,
 		LookPath: exec.LookPath,
-		Columns:  columns,
+		Size:     size,
 		Now:      time.Now,
 		After:    time.After,
 	})
@@ -61,15 +61,12 @@ func main() {
 	os.Exit(code)
 }
 
-// columns of the terminal that the output is; 0 where it is none.
-func columns() int {
+// size of the terminal that the output is; zero where it is none.
+func size() (columns, rows int) {
 	descriptor := int(os.Stdout.Fd()) //nolint:gosec // a file descriptor is small
-	if !term.IsTerminal(descriptor) {
-		return 0
-	}
-	width, _, err := term.GetSize(descriptor)
+	columns, rows, err := term.GetSize(descriptor)
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	return width
+	return columns, rows
 }

@@ -38,11 +38,11 @@ type board struct {
 // newBoard shows the steps of a command in the way that fits the output.
 func (a *app) newBoard(title string) *board {
 	b := &board{done: make(chan struct{})}
-	if a.Columns() == 0 {
+	if columns, _ := a.Size(); columns == 0 {
 		b.display = progress.NewPipe(a.Out, a.Now)
 		return b
 	}
-	b.display = progress.NewTerminal(a.Out, title, a.Columns, a.Now)
+	b.display = progress.NewTerminal(a.Out, title, a.Size, a.Now)
 	// Only a picture has a clock that has to go on while nothing changes.
 	b.gone.Go(func() {
 		for {

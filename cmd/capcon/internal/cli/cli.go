@@ -51,8 +51,8 @@ type Deps struct {
 	// Getenv and LookPath are those of os and os/exec.
 	Getenv   func(string) string
 	LookPath func(string) (string, error)
-	// Columns of the terminal that Out is; 0 = it is none.
-	Columns func() int
+	// Size of the terminal that Out is; 0 columns = it is none.
+	Size func() (columns, rows int)
 	// Now and After are those of time.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time

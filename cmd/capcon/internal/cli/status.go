@@ -269,8 +269,9 @@ func (a *app) printReport(told report, options statusOptions) error {
 	}
 	a.say("")
 	if options.name != "" {
+		columns, _ := a.Size()
 		for _, cluster := range told.Clusters {
-			if err := describe.Print(a.Out, *cluster.Tree, describe.Options{Now: a.Now(), Columns: a.Columns(), All: options.all}); err != nil {
+			if err := describe.Print(a.Out, *cluster.Tree, describe.Options{Now: a.Now(), Columns: columns, All: options.all}); err != nil {
 				return err
 			}
 			a.printTroubles(cluster.Troubles)

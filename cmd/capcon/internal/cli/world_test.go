@@ -111,7 +111,7 @@ func (w *world) deps() Deps {
 			return map[string]string{"XDG_STATE_HOME": w.state}[key]
 		},
 		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
-		Columns:  func() int { return 0 },
+		Size:     func() (int, int) { return 0, 0 },
 		Now:      w.time,
 		After: func(d time.Duration) <-chan time.Time {
 			w.controllers()

@@ -61,9 +61,7 @@ func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMa
 		summary.Detail = cmp.Or(OneLine(conditions.GetMessage(machine, clusterv1.MachineDeletingCondition)), "being deleted")
 		return summary
 	}
-	if machine.Status.NodeRef.IsDefined() &&
-		conditions.IsTrue(machine, clusterv1.MachineReadyCondition) &&
-		conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition) {
+	if machineReady(machine) {
 		return Machine{Name: machine.Name, Ready: true, Detail: "ready"}
 	}
 	if container != nil {
@@ -77,6 +75,14 @@ func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMa
 	}
 	summary.Detail = cmp.Or(summary.Detail, "created")
 	return summary
+}
+
+// machineReady: its container runs, its bootstrap is done and its Node is
+// Ready.
+func machineReady(machine *clusterv1.Machine) bool {
+	return machine.DeletionTimestamp.IsZero() && machine.Status.NodeRef.IsDefined() &&
+		conditions.IsTrue(machine, clusterv1.MachineInfrastructureReadyCondition) &&
+		conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition)
 }
 
 // fatal are the conditions that waiting does not heal, and what does.

@@ -27,7 +27,7 @@ import (
 
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
@@ -125,7 +125,6 @@ func Summarize(o Observed) Snapshot {
 			controlPlaneStage(o),
 			workersStage(o),
 			nodesStage(machines),
-			availableStage(o),
 		},
 		Machines: machines,
 		Troubles: troubles(o),
@@ -148,6 +147,9 @@ func infrastructureStage(o Observed) Stage {
 	return stage
 }
 
+// controlPlaneStage goes by the Nodes of its machines. What the control plane
+// provider says of its components follows up to 20 s later: it looks at static
+// Pods at intervals, and nobody who uses the cluster has to wait for that.
 func controlPlaneStage(o Observed) Stage {
 	stage := Stage{Name: "control plane", Detail: "not created yet"}
 	if o.ControlPlane == nil {
@@ -156,7 +158,7 @@ func controlPlaneStage(o Observed) Stage {
 	status := o.ControlPlane.Status
 	counts := replicas{
 		wanted: o.ControlPlane.Spec.Replicas, present: status.Replicas,
-		ready: status.AvailableReplicas, upToDate: status.UpToDateReplicas,
+		ready: ptr.To(readyControlPlanes(o.Machines)), upToDate: status.UpToDateReplicas,
 	}
 	observed := status.ObservedGeneration == o.ControlPlane.Generation
 	initialized := ptr.Deref(status.Initialization.ControlPlaneInitialized, false)
@@ -170,6 +172,16 @@ func controlPlaneStage(o Observed) Stage {
 		stage.Detail = counts.String()
 	}
 	return stage
+}
+
+func readyControlPlanes(machines []clusterv1.Machine) int32 {
+	ready := int32(0)
+	for i := range machines {
+		if util.IsControlPlaneMachine(&machines[i]) && machineReady(&machines[i]) {
+			ready++
+		}
+	}
+	return ready
 }
 
 func workersStage(o Observed) Stage {
@@ -201,21 +213,6 @@ func nodesStage(machines []Machine) Stage {
 		Done:   len(machines) > 0 && ready == len(machines),
 		Detail: fmt.Sprintf("%d of %d ready", ready, len(machines)),
 	}
-}
-
-func availableStage(o Observed) Stage {
-	stage := Stage{Name: "cluster", Detail: "waiting for the first report"}
-	available := conditions.Get(o.Cluster, clusterv1.ClusterAvailableCondition)
-	if available == nil {
-		return stage
-	}
-	current := o.Cluster.Status.ObservedGeneration == o.Cluster.Generation
-	stage.Done = current && available.Status == metav1.ConditionTrue
-	stage.Detail = "available"
-	if !stage.Done {
-		stage.Detail = cmp.Or(OneLine(available.Message), available.Reason)
-	}
-	return stage
 }
 
 // replicas are the counts of a scalable object. A count that nobody has

@@ -132,16 +132,16 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%4ds", int(d.Round(time.Second).Seconds()))
 }
 
-// NewTerminal draws one picture again and again. Width asks for the number of
-// columns each time, because users resize windows.
-func NewTerminal(w io.Writer, title string, width func() int, now func() time.Time) Display {
-	return &terminal{w: w, title: title, width: width, now: now, start: now()}
+// NewTerminal draws one picture again and again. Size is asked for columns and
+// rows each time, because users resize windows.
+func NewTerminal(w io.Writer, title string, size func() (columns, rows int), now func() time.Time) Display {
+	return &terminal{w: w, title: title, size: size, now: now, start: now()}
 }
 
 type terminal struct {
 	w     io.Writer
 	title string
-	width func() int
+	size  func() (columns, rows int)
 	now   func() time.Time
 	start time.Time
 	// drawn is how many lines the last picture has.
@@ -165,18 +165,34 @@ func (t *terminal) Show(steps []Step) {
 		fmt.Fprintf(&picture, cursorUp, t.drawn)
 	}
 	picture.WriteString(eraseBelow)
-	columns := t.width()
+	columns, rows := t.size()
 	picture.WriteString(cut(fmt.Sprintf("%s %s", t.title, strings.TrimSpace(elapsed(t.now().Sub(t.start)))), columns) + "\n")
 	nameWidth := widest(steps)
-	for _, step := range steps {
+	shown := fit(steps, rows)
+	for _, step := range shown {
 		picture.WriteString(draw(step, nameWidth, columns) + "\n")
 	}
-	t.drawn = len(steps) + 1
+	t.drawn = len(shown) + 1
+	if hidden := len(steps) - len(shown); hidden > 0 {
+		fmt.Fprintf(&picture, " … and %d more\n", hidden)
+		t.drawn++
+	}
 	// An error of the output has nowhere to go but the output.
 	_, _ = io.WriteString(t.w, picture.String())
 }
 
 func (t *terminal) Close() { t.drawn = 0 }
+
+// fit keeps the picture lower than the terminal: what has scrolled out cannot
+// be drawn over. Beside the steps there are the title, the line that says how
+// many are hidden, and the one the cursor is on.
+func fit(steps []Step, rows int) []Step {
+	const others = 3
+	if room := max(rows-others, 1); rows > 0 && len(steps) > room {
+		return steps[:room]
+	}
+	return steps
+}
 
 func draw(step Step, nameWidth, columns int) string {
 	sign, colour := "·", dim

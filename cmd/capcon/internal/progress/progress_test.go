@@ -94,7 +94,7 @@ func TestTerminal(t *testing.T) {
 	var out strings.Builder
 	c := &clock{now: time.Unix(0, 0)}
 	const columns = 40
-	display := NewTerminal(&out, "Making cluster demo", func() int { return columns }, c.Now)
+	display := NewTerminal(&out, "Making cluster demo", func() (int, int) { return columns, 24 }, c.Now)
 	for _, steps := range story() {
 		display.Show(steps)
 		c.pass(time.Second)
@@ -113,6 +113,18 @@ func TestTerminal(t *testing.T) {
 		if n := len([]rune(line)); n > columns {
 			t.Errorf("A line must not wrap, got %d columns: %s", n, line)
 		}
+	}
+}
+
+func TestTerminalStaysLowerThanTheScreen(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &clock{now: time.Unix(0, 0)}
+	display := NewTerminal(&out, "Making", func() (int, int) { return 80, 5 }, c.Now)
+	display.Show([]Step{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}})
+	want := []string{"Making 0s", " · a  ", " · b  ", " … and 2 more"}
+	if diff := cmp.Diff(want, screen(out.String())); diff != "" {
+		t.Errorf("What has scrolled out cannot be drawn over (-want +got):\n%s", diff)
 	}
 }
 
