@@ -53,6 +53,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(util.ClusterToInfrastructureMapFunc(
 			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{}))).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
+		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.kubeconfigToCluster)).
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
 			Container: r.containerToCluster,
@@ -68,6 +69,15 @@ func (r *Reconciler) controlPlaneToCluster(ctx context.Context, object client.Ob
 		return nil
 	}
 	return r.named(ctx, machine.Namespace, machine.Spec.ClusterName)
+}
+
+// containerMachineToCluster: the load balancer lets go of one that is deleted
+// without its Machine, and a cluster that is deleted waits for all of them.
+func (r *Reconciler) containerMachineToCluster(ctx context.Context, object client.Object) []reconcile.Request {
+	if object.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	return r.named(ctx, object.GetNamespace(), object.GetLabels()[clusterv1.ClusterNameLabel])
 }
 
 func (r *Reconciler) kubeconfigToCluster(ctx context.Context, object client.Object) []reconcile.Request {

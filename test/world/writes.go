@@ -41,8 +41,9 @@ type Write struct {
 // Calls counts what the controllers ask of the engine, as Writes does with
 // what they write to the API server. Calls of the test itself are left out.
 type Calls struct {
-	mutex         sync.Mutex
-	looking       bool
+	mutex sync.Mutex
+	// looking is how many controllers look now.
+	looking       int
 	made          []simulated.Call
 	effects       []simulated.Call
 	before, after func(simulated.Call) error
@@ -51,7 +52,7 @@ type Calls struct {
 func (c *Calls) count(eng *simulated.Engine) {
 	eng.OnCall(func(call simulated.Call) error {
 		c.mutex.Lock()
-		if !c.looking {
+		if c.looking == 0 {
 			c.mutex.Unlock()
 			return nil
 		}
@@ -66,7 +67,7 @@ func (c *Calls) count(eng *simulated.Engine) {
 	})
 	eng.AfterCall(func(call simulated.Call) error {
 		c.mutex.Lock()
-		if !c.looking {
+		if c.looking == 0 {
 			c.mutex.Unlock()
 			return nil
 		}
@@ -83,15 +84,15 @@ func (c *Calls) count(eng *simulated.Engine) {
 
 // during counts the calls that are made while f runs.
 func (c *Calls) during(f func()) {
-	c.set(true)
-	defer c.set(false)
+	c.add(1)
+	defer c.add(-1)
 	f()
 }
 
-func (c *Calls) set(looking bool) {
+func (c *Calls) add(looking int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.looking = looking
+	c.looking += looking
 }
 
 // Made returns the calls so far, those that did not succeed included.

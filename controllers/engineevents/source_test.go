@@ -1,0 +1,190 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engineevents_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+const (
+	image   = "example.test/image:1"
+	ours    = "ours"
+	foreign = "foreign"
+)
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		reason  string
+		happens func(t *testing.T, eng *simulated.Engine)
+		want    []string
+	}{
+		"Nothing": {reason: "Without an event nothing is asked for.", happens: func(*testing.T, *simulated.Engine) {}},
+		"Died": {
+			reason:  "A container that dies is looked at.",
+			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.KillContainer(ours, 137, false)) },
+			want:    []string{"m1"},
+		},
+		"Paused": {
+			reason:  "So is one that is paused.",
+			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Pause(ours)) },
+			want:    []string{"m1"},
+		},
+		"Removed": {
+			reason:  "So is one that is gone: its event still says whose it was.",
+			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.RemoveContainer(t.Context(), ours)) },
+			want:    []string{"m1"},
+		},
+		"Disconnected": {
+			reason: "An event of a network does not say whose container it is about; that is asked.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
+			},
+			want: []string{"m1"},
+		},
+		"Foreign": {
+			reason: "Other people's containers are none of ours.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
+				must(t, eng.KillContainer(foreign, 1, false))
+				must(t, eng.RemoveContainer(t.Context(), foreign))
+			},
+		},
+		"Read": {
+			reason: "Looking causes no event.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				_, err := eng.InspectContainer(t.Context(), ours)
+				must(t, err)
+				stream, err := eng.Download(t.Context(), ours, "/etc/hostname")
+				if err == nil {
+					must(t, stream.Close())
+				}
+				_, err = eng.Exec(t.Context(), ours, engine.Command{Args: []string{"true"}})
+				must(t, err)
+			},
+		},
+		"Relist": {
+			reason:  "Where events may have been missed everything is looked at.",
+			happens: func(_ *testing.T, eng *simulated.Engine) { eng.RelistEvents() },
+			want:    []string{"all"},
+		},
+		"EngineRestarted": {
+			reason:  "As after a restart of the engine.",
+			happens: func(_ *testing.T, eng *simulated.Engine) { eng.RestartEngine() },
+			want:    []string{"all"},
+		},
+		"EngineDown": {
+			reason: "What happened while the engine did not answer is found when it does.",
+			happens: func(_ *testing.T, eng *simulated.Engine) {
+				eng.Down()
+				_ = eng.KillContainer(ours, 137, false)
+				eng.Up()
+			},
+			want: []string{"all"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				eng := newEngine(t)
+				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+				ctx, cancel := context.WithCancel(t.Context())
+				defer func() {
+					cancel()
+					queue.ShutDown()
+					synctest.Wait()
+				}()
+				must(t, engineevents.Source(eng, mapping()).Start(ctx, queue))
+				synctest.Wait()
+				if diff := cmp.Diff([]string{"all"}, drain(queue)); diff != "" {
+					t.Errorf("At first everything is looked at (-want +got):\n%s", diff)
+				}
+				tc.happens(t, eng)
+				synctest.Wait()
+				if diff := cmp.Diff(tc.want, drain(queue)); diff != "" {
+					t.Errorf("%s\nrequests (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		})
+	}
+}
+
+func mapping() engineevents.Mapping {
+	request := func(name string) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
+	}
+	return engineevents.Mapping{
+		Container: func(_ context.Context, labels map[string]string) []reconcile.Request {
+			return request(labels[identity.LabelMachine])
+		},
+		All: func(context.Context) []reconcile.Request { return request("all") },
+	}
+}
+
+// newEngine has a container of ours and a foreign one on a network.
+func newEngine(t *testing.T) *simulated.Engine {
+	t.Helper()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{Tags: []string{image}}, nil)
+	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "n1"}); err != nil {
+		t.Fatal(err)
+	}
+	owner := identity.Owner{Namespace: "default", Cluster: "c1", ID: "abcdefgh"}
+	for name, labels := range map[string]map[string]string{ours: owner.ContainerLabels(identity.RoleWorker, "m1"), foreign: {"mine": "yes"}} {
+		spec := engine.Spec{Name: name, Image: image, Labels: labels, Attachment: engine.Attachment{Network: "n1"}}
+		if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+		if err := eng.StartContainer(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return eng
+}
+
+// drain returns the names of what is asked for, each once.
+func drain(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) []string {
+	var names []string
+	for queue.Len() > 0 {
+		request, _ := queue.Get()
+		queue.Done(request)
+		names = append(names, request.Name)
+	}
+	return names
+}
