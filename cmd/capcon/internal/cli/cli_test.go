@@ -43,7 +43,7 @@ func TestUpAndDown(t *testing.T) {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
 	mustContain(t, out, "engine: simulated", "management plane: answers", "images: localhost/capcon/node:v1.36.3",
-		"cluster: available", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
+		"nodes: 1 of 1 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
 		"KUBECONFIG="+filepath.Join(w.state, "capcon", "simulated", "clusters", "demo", "kubeconfig"), "capcon down demo")
 
 	if code, out, _ := w.run("kubeconfig", "demo"); code != 0 || out != "of the cluster" {

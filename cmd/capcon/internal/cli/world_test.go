@@ -158,7 +158,6 @@ func (w *world) become() {
 	}
 	infrastructure.Annotations = map[string]string{infrav1.OwnerIDAnnotation: "owner"}
 	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
-	cluster.Status.Conditions = []metav1.Condition{{Type: "Available", Status: metav1.ConditionTrue, Reason: "Available"}}
 	controlPlane.Status = controlplanev1.KubeadmControlPlaneStatus{
 		Initialization: controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
 		Replicas:       controlPlane.Spec.Replicas, AvailableReplicas: controlPlane.Spec.Replicas, UpToDateReplicas: controlPlane.Spec.Replicas,
@@ -169,12 +168,14 @@ func (w *world) become() {
 		ObservedGeneration: workers.Generation,
 	}
 	machine := &clusterv1.Machine{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-a", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
-		Spec:       clusterv1.MachineSpec{ClusterName: "demo"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-a", Labels: map[string]string{
+			clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: "",
+		}},
+		Spec: clusterv1.MachineSpec{ClusterName: "demo"},
 		Status: clusterv1.MachineStatus{
 			NodeRef: clusterv1.MachineNodeReference{Name: "demo-a"},
 			Conditions: []metav1.Condition{
-				{Type: "Ready", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
+				{Type: "InfrastructureReady", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
 			},
 		},
 	}

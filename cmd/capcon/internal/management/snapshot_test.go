@@ -38,7 +38,6 @@ func ready() Observed {
 			Status: clusterv1.ClusterStatus{
 				ObservedGeneration: 2,
 				Initialization:     clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true)},
-				Conditions:         []metav1.Condition{{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue}},
 			},
 		},
 		Infrastructure: &infrav1.ContainerCluster{
@@ -77,7 +76,7 @@ func machine(name string) clusterv1.Machine {
 		Status: clusterv1.MachineStatus{
 			NodeRef: clusterv1.MachineNodeReference{Name: name},
 			Conditions: []metav1.Condition{
-				{Type: clusterv1.MachineReadyCondition, Status: metav1.ConditionTrue},
+				{Type: clusterv1.MachineInfrastructureReadyCondition, Status: metav1.ConditionTrue},
 				{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue},
 			},
 		},
@@ -109,7 +108,6 @@ func TestSummarizeReady(t *testing.T) {
 			{"control plane", true, "1 of 1 available"},
 			{"workers", true, "1 of 1 available"},
 			{"nodes", true, "2 of 2 ready"},
-			{"cluster", true, "available"},
 		},
 		Machines: []Machine{{"demo-control-plane-a", true, "ready"}, {"demo-worker-b", true, "ready"}},
 	}
@@ -136,7 +134,7 @@ func TestSummarizeNotReady(t *testing.T) {
 			},
 			[]string{
 				"infrastructure: network and load balancer", "control plane: not created yet", "workers: not created yet",
-				"nodes: 0 of 0 ready", "cluster: waiting for the first report",
+				"nodes: 0 of 0 ready",
 			},
 		},
 		"scaled a moment ago": {
