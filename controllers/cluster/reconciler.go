@@ -75,10 +75,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
 	containerCluster := &infrav1.ContainerCluster{}
 	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
-		if apierrors.IsNotFound(err) {
-			return ctrl.Result{}, nil
-		}
-		return ctrl.Result{}, fmt.Errorf("get ContainerCluster: %w", err)
+		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerCluster")
 	}
 	if annotations.IsExternallyManaged(containerCluster) {
 		return ctrl.Result{}, nil
