@@ -116,7 +116,8 @@ func (r *Reconciler) checkContainer(ctx context.Context, s *scope) error {
 	case engine.StatusPaused:
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerPausedReason, fmt.Sprintf("container %s is paused; unpause it", s.container.Name))
 		s.notRunning = phase.Wait(0)
-	case engine.StatusExited:
+	case engine.StatusExited, engine.StatusCreated:
+		// Podman says "created" of every container after a boot of its host.
 		s.notRunning = r.startContainer(ctx, s)
 	default:
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("container %s is %s", s.container.Name, s.container.Status))
