@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package env_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/contract"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+)
+
+// checkDefinitions checks what Cluster API looks for in a provider's CRDs.
+func checkDefinitions(t *testing.T, api client.Client) {
+	t.Helper()
+	for _, kind := range []string{"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachineTemplate"} {
+		name := contract.CalculateCRDName(infrav1.GroupVersion.Group, kind)
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err := api.Get(t.Context(), client.ObjectKey{Name: name}, definition); err != nil {
+			t.Errorf("get CRD of %s: %v", kind, err)
+			continue
+		}
+		if version := definition.Labels["cluster.x-k8s.io/v1beta2"]; version != infrav1.GroupVersion.Version {
+			t.Errorf("CRD %s says that version %q keeps the contract", name, version)
+		}
+		for _, condition := range definition.Status.Conditions {
+			wrong := condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue ||
+				condition.Type == apiextensionsv1.Established && condition.Status != apiextensionsv1.ConditionTrue
+			if wrong {
+				t.Errorf("CRD %s: %s is %s: %s", name, condition.Type, condition.Status, condition.Message)
+			}
+		}
+		if definition.Spec.Scope != apiextensionsv1.NamespaceScoped {
+			t.Errorf("CRD %s is of scope %s", name, definition.Spec.Scope)
+		}
+	}
+}
+
+// checkValidation tries values that are no good.
+func checkValidation(t *testing.T, api client.Client) {
+	t.Helper()
+	object := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: builders.Namespace, Name: name}
+	}
+	for name, refused := range map[string]client.Object{
+		"relative mount": &infrav1.ContainerMachine{ObjectMeta: object("bad"), Spec: infrav1.ContainerMachineSpec{
+			ExtraMounts: []infrav1.Mount{{ContainerPath: "data", HostPath: "/data"}},
+		}},
+		"mount given twice": &infrav1.ContainerMachine{ObjectMeta: object("bad"), Spec: infrav1.ContainerMachineSpec{
+			ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/a"}, {ContainerPath: "/data", HostPath: "/b"}},
+		}},
+		"host port": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
+			LoadBalancer: infrav1.LoadBalancer{HostPort: 70000},
+		}},
+		"type of load balancer": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
+			LoadBalancer: infrav1.LoadBalancer{Type: "Magic"},
+		}},
+		"endpoint's port": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
+			ControlPlaneEndpoint: infrav1.APIEndpoint{Host: "h", Port: -1},
+		}},
+	} {
+		if err := api.Create(t.Context(), refused, client.DryRunAll); !apierrors.IsInvalid(err) {
+			t.Errorf("%s: %v, want it to be invalid", name, err)
+		}
+	}
+	// An empty spec is fine, and so is what everything was left to.
+	for _, accepted := range []client.Object{
+		&infrav1.ContainerMachine{ObjectMeta: object("good")},
+		&infrav1.ContainerCluster{ObjectMeta: object("good")},
+		&infrav1.ContainerMachineTemplate{ObjectMeta: object("good")},
+		&infrav1.ContainerClusterTemplate{ObjectMeta: object("good")},
+	} {
+		if err := api.Create(t.Context(), accepted, client.DryRunAll); err != nil {
+			t.Errorf("create %T: %v", accepted, err)
+		}
+	}
+}
+
+// checkStatus: status is a subresource, on which conditions and the rest of
+// it are kept.
+func checkStatus(t *testing.T, api client.Client) {
+	t.Helper()
+	machine := &infrav1.ContainerMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: "status"},
+		Status:     infrav1.ContainerMachineStatus{FailureDomain: "ignored"},
+	}
+	must(t, api.Create(t.Context(), machine))
+	if machine.Status.FailureDomain != "" {
+		t.Errorf("creating an object wrote its status: %+v", machine.Status)
+	}
+	want := infrav1.ContainerMachineStatus{
+		Initialization: infrav1.Initialization{Provisioned: ptr.To(true)}, FailureDomain: "zone-a",
+		Addresses:  clusterv1.MachineAddresses{{Type: clusterv1.MachineInternalIP, Address: "172.18.0.2"}},
+		Conditions: []metav1.Condition{{Type: "Ready", Status: "True", Reason: "Ready", LastTransitionTime: metav1.Now().Rfc3339Copy()}},
+	}
+	machine.Status = *want.DeepCopy()
+	machine.Spec.Image = "ignored"
+	must(t, api.Status().Update(t.Context(), machine))
+	if diff := cmp.Diff(want, machine.Status); diff != "" || machine.Spec.Image != "" {
+		t.Errorf("status (-want +got), image %q:\n%s", machine.Spec.Image, diff)
+	}
+	must(t, api.Delete(t.Context(), machine))
+}
+
+// checkColumns checks what kubectl prints.
+func checkColumns(t *testing.T, config *rest.Config, api client.Client) {
+	t.Helper()
+	for resource, want := range map[string][]string{
+		"containerclusters": {"Name", "Cluster", "Ready", "Provisioned", "Endpoint", "Host port", "Paused", "Age"},
+		"containermachines": {"Name", "Cluster", "Machine", "Ready", "Reason", "Provider ID", "Internal IP", "Failure domain", "Paused", "Age"},
+	} {
+		var names []string
+		for _, column := range table(t, config, api, resource).ColumnDefinitions {
+			names = append(names, column.Name)
+		}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("columns of %s (-want +got):\n%s", resource, diff)
+		}
+	}
+}
+
+// checkRow checks what kubectl prints of one object.
+func checkRow(t *testing.T, config *rest.Config, api client.Client, resource, name string, want map[string]string) {
+	t.Helper()
+	shown := table(t, config, api, resource)
+	for _, row := range shown.Rows {
+		if row.Cells[0] != name {
+			continue
+		}
+		got := map[string]string{}
+		for i, column := range shown.ColumnDefinitions {
+			if _, asked := want[column.Name]; asked {
+				got[column.Name] = strings.Trim(text(t, row.Cells[i]), `"`)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", resource, name, diff)
+		}
+		return
+	}
+	t.Errorf("%s %s is not listed", resource, name)
+}
+
+func text(t *testing.T, value any) string {
+	t.Helper()
+	out, err := json.Marshal(value)
+	must(t, err)
+	return string(out)
+}
+
+// table asks as kubectl does.
+func table(t *testing.T, config *rest.Config, api client.Client, resource string) metav1.Table {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.GroupVersion, config.APIPath = &infrav1.GroupVersion, "/apis"
+	config.NegotiatedSerializer = serializer.NewCodecFactory(api.Scheme()).WithoutConversion()
+	asked, err := rest.RESTClientFor(config)
+	must(t, err)
+	raw, err := asked.Get().Namespace(builders.Namespace).Resource(resource).
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(context.WithoutCancel(t.Context()))
+	must(t, err)
+	var shown metav1.Table
+	must(t, json.Unmarshal(raw, &shown))
+	slices.SortFunc(shown.Rows, func(a, b metav1.TableRow) int { return strings.Compare(text(t, a.Cells[0]), text(t, b.Cells[0])) })
+	return shown
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
