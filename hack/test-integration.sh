@@ -25,7 +25,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The plane's tests run its processes on this machine.
 readonly plane_image="localhost/capcon/plane:dev"
-readonly tests='^Test(Integration|Plane$)'
+readonly tests='^TestIntegration'
 
 main() {
   local race=() packages=("$@")
@@ -44,7 +44,7 @@ main() {
 }
 
 packages_with_tests() {
-  grep --recursive --files-with-matches --extended-regexp --include='*_test.go' '^func Test(Integration|Plane\()' controllers internal cmd |
+  grep --recursive --files-with-matches --include='*_test.go' '^func TestIntegration' controllers internal cmd |
     xargs --no-run-if-empty --max-args=1 dirname | sort --unique | sed 's|^|./|'
 }
 
