@@ -68,7 +68,7 @@ type scope struct {
 // hasLived says that there is a container that was started once. Another may
 // lack its bootstrap and is replaced.
 func (s *scope) hasLived() bool {
-	return s.container != nil && s.container.Status != engine.StatusCreated
+	return s.container != nil && (s.container.Status != engine.StatusCreated || !s.container.StartedAt.IsZero())
 }
 
 // owner of the machine's container.
