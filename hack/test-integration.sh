@@ -44,8 +44,8 @@ main() {
 }
 
 packages_with_tests() {
-  grep --recursive --files-with-matches --include='*_test.go' '^func TestIntegration' controllers internal cmd |
-    xargs --no-run-if-empty --max-args=1 dirname | sort --unique | sed 's|^|./|'
+  grep --recursive --files-with-matches --include='*_test.go' --exclude-dir=images '^func TestIntegration' . |
+    xargs --no-run-if-empty --max-args=1 dirname | sort --unique
 }
 
 # plane_binaries prints a directory with the programs of the plane's image, taken
