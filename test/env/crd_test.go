@@ -148,9 +148,10 @@ func checkColumns(t *testing.T, config *rest.Config, api client.Client) {
 	}
 }
 
-// checkRow checks what kubectl prints of one object.
-func checkRow(t *testing.T, config *rest.Config, api client.Client, resource, name string, want map[string]string) {
+// checkRow checks what kubectl prints of one object, as "resource/name".
+func checkRow(t *testing.T, config *rest.Config, api client.Client, object string, want map[string]string) {
 	t.Helper()
+	resource, name, _ := strings.Cut(object, "/")
 	shown := table(t, config, api, resource)
 	for _, row := range shown.Rows {
 		if row.Cells[0] != name {

@@ -166,7 +166,7 @@ func (s *story) machineBootstraps() {
 		return state == "True/Ready"
 	})
 	s.editStatus(machine, func() { machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine} })
-	checkRow(s.t, s.config, s.api, "containermachines", builders.Machine, map[string]string{
+	checkRow(s.t, s.config, s.api, "containermachines/"+builders.Machine, map[string]string{
 		"Cluster": builders.Cluster, "Machine": builders.Machine, "Ready": "True", "Reason": "Ready",
 		"Provider ID": identity.ProviderID(s.container()), "Failure domain": "zone-a", "Paused": "False",
 		"Internal IP": containerMachine.Status.Addresses[1].Address,
