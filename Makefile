@@ -127,6 +127,11 @@ test-integration: ## Tests on a real engine: conformance, networks, load balance
 test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
+.PHONY: e2e
+e2e: build-capcon ## Stop the engine for a minute at ten points of each bootstrap (hours; stops all that runs on it)
+	@for operation in init join-worker join-control-plane; do \
+	  hack/e2e-engine-stop.sh "$${operation}" 0 1 2 3 4 5 6 8 10 12; done
+
 ##@ Benchmark
 
 .PHONY: bench
