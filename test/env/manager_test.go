@@ -50,9 +50,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// TestManager runs the controllers against a real API server and a simulated
+// TestIntegrationAPIServer runs the controllers against a real API server and a simulated
 // engine, with Cluster API's part played by hand.
-func TestManager(t *testing.T) {
+func TestIntegrationAPIServer(t *testing.T) {
 	t.Parallel()
 	config := env.Start(t)
 	scheme := builders.Scheme(t)
