@@ -71,6 +71,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("add image pulls: %w", err)
 	}
 	host := hostfacts.NewObserver(options.Engine)
+	if err := mgr.Add(host); err != nil {
+		return fmt.Errorf("add observer of the host: %w", err)
+	}
 	if err := (&cluster.Reconciler{
 		Client:            mgr.GetClient(),
 		Engine:            options.Engine,

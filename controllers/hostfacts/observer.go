@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/rand"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -120,7 +121,7 @@ func probeLabels() map[string]string {
 const probeLifetime = time.Minute
 
 // removeLeftovers removes our own container, and those of managers that did
-// not come to it.
+// not come to it. Called with mutex held.
 func (o *Observer) removeLeftovers(ctx context.Context) error {
 	containers, err := o.engine.ListContainers(ctx, probeLabels())
 	if err != nil {
@@ -135,6 +136,30 @@ func (o *Observer) removeLeftovers(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Start removes what managers left that were killed while they probed: at
+// once what is old, and what was not when everything is. A probe that stays
+// would keep its network from being removed.
+func (o *Observer) Start(ctx context.Context) error {
+	for _, wait := range []time.Duration{0, probeLifetime + time.Second} {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+		if err := o.tidy(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Removing probe containers that were left behind")
+		}
+	}
+	return nil
+}
+
+// tidy waits for a probe of our own.
+func (o *Observer) tidy(ctx context.Context) error {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.removeLeftovers(ctx)
 }
 
 // hasKernelModules asks whether the host has the directory by creating a

@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package hostfacts_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+const (
+	image   = "example.test/node:1"
+	network = "n1"
+)
+
+func newEngine(t *testing.T, options ...simulated.Option) *simulated.Engine {
+	t.Helper()
+	eng := simulated.New(options...)
+	eng.AddImage(engine.Image{Tags: []string{image}}, nil)
+	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: network}); err != nil {
+		t.Fatal(err)
+	}
+	return eng
+}
+
+func left(t *testing.T, eng *simulated.Engine) []string {
+	t.Helper()
+	containers, err := eng.ListContainers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, container := range containers {
+		names = append(names, container.Name)
+	}
+	return names
+}
+
+// A host is looked at once, and nothing stays of that.
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		info   engine.Info
+		change func(eng *simulated.Engine)
+		want   node.Host
+	}{
+		"Modern": {
+			reason: "What the engine and the host have is passed on.", info: engine.Info{CgroupVersion: "2", StorageDriver: "overlay2"},
+			want: node.Host{CgroupVersion: "2", StorageDriver: "overlay2", KernelModules: true},
+		},
+		"Rootless": {
+			reason: "Root of a rootless engine is not root.", info: engine.Info{CgroupVersion: "2", Rootless: true},
+			want: node.Host{CgroupVersion: "2", UserNamespace: true, KernelModules: true},
+		},
+		"Remapped": {
+			reason: "Nor is one that is remapped.", info: engine.Info{CgroupVersion: "1", UserNamespaceRemap: true},
+			want: node.Host{CgroupVersion: "1", UserNamespace: true, KernelModules: true},
+		},
+		"WithoutModules": {
+			reason: "Some hosts have no directory of kernel modules.", info: engine.Info{CgroupVersion: "2"},
+			change: func(eng *simulated.Engine) { eng.RemoveHostPath("/lib/modules") },
+			want:   node.Host{CgroupVersion: "2"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t, simulated.WithInfo(tc.info))
+			if tc.change != nil {
+				tc.change(eng)
+			}
+			observer := hostfacts.NewObserver(eng)
+			if _, known := observer.Known(); known {
+				t.Error("before it looked it knows something")
+			}
+			facts, err := observer.Observe(t.Context(), image, network)
+			if diff := cmp.Diff(tc.want, facts.Node); diff != "" || err != nil {
+				t.Errorf("%s\nerror %v, facts (-want +got):\n%s", tc.reason, err, diff)
+			}
+			calls := len(eng.Journal())
+			if _, err := observer.Observe(t.Context(), image, network); err != nil || len(eng.Journal()) != calls {
+				t.Errorf("a second look takes %d calls, error %v", len(eng.Journal())-calls, err)
+			}
+			if known, ok := observer.Known(); !ok || !cmp.Equal(known.Node, facts.Node) {
+				t.Errorf("it knows %t, %+v", ok, known)
+			}
+			if names := left(t, eng); len(names) > 0 {
+				t.Errorf("left are %v", names)
+			}
+		})
+	}
+}
+
+// A privileged container that is refused is told, and tried again: a person
+// may have mended it.
+func TestObserveRefused(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	eng.FailNext("StartContainer", errors.New("operation not permitted"))
+	observer := hostfacts.NewObserver(eng)
+	facts, err := observer.Observe(t.Context(), image, network)
+	if err != nil || facts.Probed.PrivilegedError == nil {
+		t.Errorf("facts are %+v, %v", facts, err)
+	}
+	if facts, err = observer.Observe(t.Context(), image, network); err != nil || facts.Probed.PrivilegedError != nil {
+		t.Errorf("after it was mended facts are %+v, %v", facts, err)
+	}
+}
+
+// A manager that is killed anywhere on the way leaves nothing for long: the
+// next one finishes, and removes what the first left.
+func TestObserveKilled(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	if _, err := hostfacts.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
+		t.Fatal(err)
+	}
+	calls := len(eng.Journal())
+	for number := range calls {
+		t.Run(fmt.Sprintf("call-%d", number+1), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				eng := newEngine(t)
+				kill(eng, number+1, func() { _, _ = hostfacts.NewObserver(eng).Observe(t.Context(), image, network) })
+				observer := hostfacts.NewObserver(eng)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() { _ = observer.Start(ctx) }()
+				if _, err := observer.Observe(t.Context(), image, network); err != nil {
+					t.Errorf("the next manager: %v", err)
+				}
+				time.Sleep(2 * time.Minute)
+				if names := left(t, eng); len(names) > 0 {
+					t.Errorf("left are %v", names)
+				}
+			})
+		})
+	}
+}
+
+// kill ends what f does after a call, and all it would do then.
+func kill(eng *simulated.Engine, number int, f func()) {
+	dead := false
+	eng.ResetJournal()
+	eng.OnCall(func(simulated.Call) error {
+		if dead {
+			panic("killed")
+		}
+		return nil
+	})
+	eng.AfterCall(func(call simulated.Call) error {
+		if call.Number == number {
+			dead = true
+			panic("killed")
+		}
+		return nil
+	})
+	defer func() {
+		_ = recover()
+		eng.ResetHooks()
+	}()
+	f()
+}
+
+// Another manager may be probing right now.
+func TestOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	labels := map[string]string{identity.LabelRole: string(identity.RoleProbe)}
+	if _, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "another", Image: image, Labels: labels}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hostfacts.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"another"}, left(t, eng)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
