@@ -213,3 +213,32 @@ func twoControlPlanes(t *testing.T) *world.World {
 	w.SettleCluster()
 	return w
 }
+
+// What vanishes between two calls is not pinned: an endpoint is for life.
+func TestVanishedLoadBalancerIsNotPinned(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	started, vanish := false, true
+	w.Calls.Hook(func(call simulatedCall) error {
+		if call.Method != "InspectContainer" || call.Name != balancer() || !started || !vanish {
+			return nil
+		}
+		vanish = false
+		return w.Engine.RemoveContainer(t.Context(), balancer())
+	}, func(call simulatedCall) error {
+		started = started || call.Method == "StartContainer"
+		return nil
+	})
+	result, err := w.ReconcileCluster()
+	object := get(w)
+	if object.Spec.ControlPlaneEndpoint.Host != "" || object.Status.Initialization.Provisioned != nil {
+		t.Errorf("the endpoint is %+v, provisioned %v; looking ended with %v, %v", object.Spec.ControlPlaneEndpoint, object.Status, result, err)
+	}
+	if vanish || err == nil && result.RequeueAfter == 0 {
+		t.Errorf("it is not tried again: %v, %v (vanished %t)", result, err, !vanish)
+	}
+	w.SettleCluster()
+	if state, _ := world.State(get(w), infrav1.ClusterReadyCondition); state != usable {
+		t.Errorf("afterwards Ready is %s", state)
+	}
+}

@@ -84,6 +84,11 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 			fmt.Sprintf("container %s is paused; unpause it", name))
 		return phase.Wait(0)
 	}
+	if !s.loadBalancer.Running {
+		// It ended, or went, right after it was started. What it has now
+		// must not be pinned.
+		return s.loadBalancerError(fmt.Errorf("container %s: %w", name, loadbalancer.ErrNotRunning))
+	}
 	return nil
 }
 

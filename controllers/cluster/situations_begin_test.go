@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -73,6 +74,22 @@ func provisioning() map[string]situation {
 			reason:       "A pull does not hold up the reconcile.",
 			begins:       func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) },
 			loadBalancer: "False/ImagePulling", ready: "False/NotReady", message: builders.LoadBalancerImage, again: atAPull,
+		},
+		"RegistryUnreachable": {
+			reason: "An image that cannot be had is named, with what to do.",
+			begins: func(t *testing.T, w *world.World) {
+				t.Helper()
+				w.Engine.RemoveImage(builders.LoadBalancerImage)
+				w.Engine.FailNext("PullImage", engine.ErrUnavailable)
+				go func() { _ = w.Cluster.Images.Start(t.Context()) }()
+				for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+					_, _ = w.ReconcileCluster()
+					if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state == "False/ImagePullFailed" {
+						return
+					}
+				}
+			},
+			loadBalancer: "False/ImagePullFailed", ready: "False/NotReady", message: "load the image into the engine", again: atAPull, check: world.BySameManager,
 		},
 		"EngineDown": {
 			reason: "What the engine does not tell is unknown.",
