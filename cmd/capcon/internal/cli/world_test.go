@@ -198,8 +198,9 @@ func (w *world) become() {
 // vanish is the deletion as controllers and the garbage collector do it.
 func (w *world) vanish() {
 	ctx := w.t.Context()
-	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, &clusterv1.Cluster{}); err == nil {
-		return // nobody asked for it
+	cluster := &clusterv1.Cluster{}
+	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
+		return // nobody asked for it, or it is done
 	}
 	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
 		w.t.Fatal(err)
@@ -212,6 +213,10 @@ func (w *world) vanish() {
 		if err := w.client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
 			w.t.Fatal(err)
 		}
+	}
+	cluster.Finalizers = nil
+	if err := w.client.Update(ctx, cluster); err != nil {
+		w.t.Fatal(err)
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
@@ -83,12 +84,17 @@ func Connect(kubeconfig []byte) (client.Client, error) {
 }
 
 // Apply makes the objects so, the first of them the Cluster, which comes to
-// own those that Cluster API would leave behind. Applying the same again
-// changes nothing.
+// own the others. Applying the same again changes nothing.
+//
+// Cluster API would set the owners of most of them, and the Cluster's
+// finalizer, by itself. Each takes one of its reconciles, which are a second
+// apart, and the network and load balancer would wait for three of them.
 func Apply(ctx context.Context, c client.Client, rendered []client.Object) error {
 	var owner client.Object
 	for _, object := range rendered {
-		if owner != nil && ownedByCluster(object) {
+		if owner == nil {
+			controllerutil.AddFinalizer(object, clusterv1.ClusterFinalizer)
+		} else {
 			objects.OwnedByCluster(object, owner.GetName(), owner.GetUID())
 		}
 		applied, err := apply(ctx, c, object)
@@ -100,16 +106,6 @@ func Apply(ctx context.Context, c client.Client, rendered []client.Object) error
 		}
 	}
 	return nil
-}
-
-// ownedByCluster is true for what Cluster API does not make owned itself. A
-// template's owner is set by the controllers too, but only once it is used.
-func ownedByCluster(object client.Object) bool {
-	switch object.(type) {
-	case *infrav1.ContainerCluster, *controlplanev1.KubeadmControlPlane, *clusterv1.MachineDeployment:
-		return false
-	}
-	return true
 }
 
 func apply(ctx context.Context, c client.Client, object client.Object) (client.Object, error) {
