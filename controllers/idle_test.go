@@ -18,6 +18,7 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -97,6 +99,13 @@ func TestIdleClusterIsLeftAlone(t *testing.T) {
 func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	// The engine's events tell the time of the bubble, and so does the clock.
+	go func() {
+		for ctx.Err() == nil {
+			w.Clock.SetTime(time.Now())
+			time.Sleep(time.Second)
+		}
+	}()
 	var queues []workqueue.TypedRateLimitingInterface[reconcile.Request]
 	everything := [][]reconcile.Request{requests(builders.Cluster), requests(builders.Machine, secondMachine)}
 	w.Writes.Hook(nil, func(world.Write) error {
@@ -120,7 +129,11 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 			LogConstructor:     func(*reconcile.Request) logr.Logger { return logr.Discard() },
 			Reconciler: reconcile.Func(func(ctx context.Context, request reconcile.Request) (ctrl.Result, error) {
 				looks.Add(1)
-				return reconciler(ctx, request)
+				result, err := reconciler(ctx, request)
+				// As Cluster API's controllers do between two looks at one
+				// object.
+				time.Sleep(time.Second)
+				return result, err
 			}),
 		})
 		must(t, err)
@@ -137,7 +150,8 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 	}
 	return func() {
 		cancel()
-		synctest.Wait()
+		// The look that goes on ends.
+		time.Sleep(2 * time.Second)
 	}
 }
 
@@ -147,4 +161,55 @@ func requests(names ...string) []reconcile.Request {
 		all[i].NamespacedName = client.ObjectKey{Namespace: builders.Namespace, Name: name}
 	}
 	return all
+}
+
+// What was refused is tried again at leisure, though the attempt itself makes
+// events: a container that did not start is removed.
+func TestRefusedIsTriedAgainAtLeisure(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		options []builders.Option
+		refuse  func(w *world.World)
+	}{
+		"HostPortTaken": {
+			reason: "Somebody has the load balancer's port.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerCluster.Spec.LoadBalancer.HostPort = 8001
+			}},
+			refuse: func(w *world.World) { w.Engine.OccupyHostPort(8001) },
+		},
+		"NothingStarts": {
+			reason: "The engine refuses to start anything.",
+			refuse: func(w *world.World) {
+				w.Calls.Hook(func(call simulated.Call) error {
+					if call.Method == "StartContainer" {
+						return fmt.Errorf("operation not permitted: %w", engine.ErrInvalid)
+					}
+					return nil
+				}, nil)
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := world.New(t, builders.New(tc.options...))
+				w.Nodes.FirstBoot(bootstrap.Failed)
+				tc.refuse(w)
+				looks := &atomic.Int64{}
+				stop := run(t, w, looks)
+				defer stop()
+				time.Sleep(2 * time.Minute)
+				before := looks.Load()
+				time.Sleep(2 * time.Minute)
+				// Each of the two objects every fifteen seconds, and once more
+				// for what the attempt itself stirred up: of the other one too.
+				if more := looks.Load() - before; more > 64 {
+					t.Errorf("%s\nit was looked at %d times in two minutes", tc.reason, more)
+				}
+			})
+		})
+	}
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -80,6 +81,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Images:            images,
 		Host:              host,
 		Events:            mgr.GetEventRecorder("containercluster-controller"),
+		Refusals:          refusal.NewMemory(clock.RealClock{}),
 		LoadBalancerImage: options.LoadBalancerImage,
 		SelfContainer:     options.SelfContainer,
 		WatchFilterValue:  options.WatchFilterValue,
@@ -92,6 +94,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Images:           images,
 		Host:             host,
 		Events:           mgr.GetEventRecorder("containermachine-controller"),
+		Refusals:         refusal.NewMemory(clock.RealClock{}),
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},
 		WatchFilterValue: options.WatchFilterValue,

@@ -62,6 +62,10 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
+	if remaining, refused := r.Refusals.Recall(s.containerCluster); refused != nil && !before.Running {
+		_ = s.loadBalancerError(refused)
+		return phase.Wait(remaining)
+	}
 	s.loadBalancer = before
 	machines, err := r.controlPlanes(ctx, s)
 	if err != nil {
@@ -76,6 +80,9 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Config:    s.loadBalancerConfig(machines),
 	})
 	if err != nil {
+		if !errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrNotFound) {
+			r.Refusals.Keep(s.containerCluster, err, lookAgain)
+		}
 		return s.loadBalancerError(err)
 	}
 	r.recordLoadBalancer(s, before)

@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -51,6 +52,8 @@ type Reconciler struct {
 	Images *imagepull.Tracker
 	Host   *hostfacts.Observer
 	Events events.EventRecorder
+	// Refusals of load balancers that the engine would not start.
+	Refusals *refusal.Memory
 
 	// LoadBalancerImage is used where a ContainerCluster names none.
 	LoadBalancerImage string

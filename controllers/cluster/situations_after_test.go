@@ -58,7 +58,7 @@ func afterwards() map[string]situation {
 				remove(t, w)
 				w.Engine.OccupyHostPort(uint16(get(w).Spec.LoadBalancer.HostPort)) //nolint:gosec // A port.
 			},
-			loadBalancer: "False/HostPortTaken", ready: notReady, again: lookAgain, provisioned: true, check: world.TryingAgainWithoutLoss,
+			loadBalancer: "False/HostPortTaken", ready: notReady, again: atLeisure, provisioned: true, check: world.TryingAgainWithoutLoss,
 		},
 		"PortFreeAgain": {
 			reason: "When the port is free, the load balancer comes back.", begins: recordPins,
@@ -69,6 +69,7 @@ func afterwards() map[string]situation {
 				w.Engine.OccupyHostPort(port)
 				w.SettleCluster()
 				w.Engine.ReleaseHostPort(port)
+				w.Clock.SetTime(w.Clock.Now().Add(lookAgain))
 			},
 			loadBalancer: usable, ready: usable, provisioned: true, holds: samePins,
 		},

@@ -242,13 +242,13 @@ func refused() map[string]situation {
 					must(t, err)
 				}
 			},
-			loadBalancer: "False/SubnetExhausted", ready: notReady, message: "larger subnet", again: lookAgain,
+			loadBalancer: "False/SubnetExhausted", ready: notReady, message: "larger subnet", again: atLeisure,
 		},
 		"HostPortTaken": {
 			reason:       "A port that is given and taken is told; no other is chosen.",
 			options:      spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.HostPort = 8001 }),
 			begins:       func(_ *testing.T, w *world.World) { w.Engine.OccupyHostPort(8001) },
-			loadBalancer: "False/HostPortTaken", ready: notReady, message: "8001", again: lookAgain, check: world.TryingAgain,
+			loadBalancer: "False/HostPortTaken", ready: notReady, message: "8001", again: atLeisure, check: world.TryingAgain,
 			holds: noLoadBalancer,
 		},
 		"AddressTaken": {
@@ -263,7 +263,7 @@ func refused() map[string]situation {
 				}})
 				must(t, err)
 			},
-			loadBalancer: "False/AddressTaken", ready: notReady, message: "somebody", again: lookAgain, holds: noLoadBalancer,
+			loadBalancer: "False/AddressTaken", ready: notReady, message: "somebody", again: atLeisure, holds: noLoadBalancer,
 		},
 		"NotOurs": {
 			reason: "A container of our name that is not ours is left alone.",

@@ -100,6 +100,10 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 	case !s.hasLived():
 		// One that was created and never started is what a crash left: it may
 		// lack its bootstrap.
+		if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
+			_ = s.placeError(refused)
+			return phase.Wait(remaining)
+		}
 		s.attempt = max(1, s.currentAttempt())
 		return r.createContainer(ctx, s)
 	}
@@ -156,11 +160,19 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it stays stopped while annotated for maintenance")
 		return phase.Wait(0)
 	}
+	doesNotStart := func(err error) {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
+	}
+	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
+		doesNotStart(refused)
+		return phase.Wait(remaining)
+	}
 	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
 		if errors.Is(err, engine.ErrUnavailable) {
 			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
 		}
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
+		doesNotStart(err)
+		r.Refusals.Keep(s.containerMachine, err, lookAgain)
 		return fmt.Errorf("start container %q: %w", s.container.Name, err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", stopped)
@@ -211,7 +223,11 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		},
 	})
 	if err != nil {
-		return s.placeError(fmt.Errorf("create container %q: %w", spec.Name, err))
+		err = fmt.Errorf("create container %q: %w", spec.Name, err)
+		if !errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrNotFound) {
+			r.Refusals.Keep(s.containerMachine, err, lookAgain)
+		}
+		return s.placeError(err)
 	}
 	s.container = &container
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",

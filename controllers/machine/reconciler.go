@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -55,6 +56,8 @@ type Reconciler struct {
 	Images *imagepull.Tracker
 	Host   *hostfacts.Observer
 	Events events.EventRecorder
+	// Refusals of nodes that the engine would not start.
+	Refusals *refusal.Memory
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
 	// Clock tells how long a bootstrap takes.

@@ -37,6 +37,8 @@ const (
 	atARecord = time.Second
 	atAPull   = 2 * time.Second
 	atANode   = 5 * time.Second
+	// atLeisure is some time, that is what is left of a pause.
+	atLeisure = -time.Second
 )
 
 // waiting are the situations before there is a container.
@@ -155,7 +157,7 @@ func badInput() map[string]situation {
 				o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv/none", ReadOnly: ptr.To(true)}}
 			}},
 			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "/srv/none", again: lookAgain,
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "/srv/none", again: atLeisure,
 		},
 		"SubnetExhausted": {
 			reason: "A full network is named with what to do.",
@@ -163,7 +165,7 @@ func badInput() map[string]situation {
 				o.ContainerCluster.Spec.Network.Name = "small"
 			}},
 			begins:    fullNetwork,
-			container: "False/SubnetExhausted", bootstrap: "False/WaitingForContainer", message: "larger subnet", again: lookAgain,
+			container: "False/SubnetExhausted", bootstrap: "False/WaitingForContainer", message: "larger subnet", again: atLeisure,
 		},
 		"NetworkMissing": {
 			reason: "A network that somebody removed is an error of the engine's, and the cluster controller's to mend.",

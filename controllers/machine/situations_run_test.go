@@ -172,7 +172,7 @@ func disturbed() map[string]situation {
 					return nil
 				}, nil)
 			}),
-			container: "False/Stopped", bootstrap: "True/Completed", message: "does not start", fails: true, containers: 1, provisioned: true,
+			container: "False/Stopped", bootstrap: "True/Completed", message: "does not start", again: atLeisure, containers: 1, provisioned: true,
 		},
 		"StoppedForMaintenance": {
 			reason:    "Who annotates for maintenance may stop a node.",

@@ -45,6 +45,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -124,11 +125,11 @@ func (w *World) Restart() {
 	images := imagepull.NewTracker(w.Engine)
 	w.Cluster = &cluster.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		LoadBalancerImage: builders.LoadBalancerImage,
+		LoadBalancerImage: builders.LoadBalancerImage, Refusals: refusal.NewMemory(w.Clock),
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		ClusterCache: w.ClusterCache, Clock: w.Clock,
+		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: refusal.NewMemory(w.Clock),
 	}
 }
 

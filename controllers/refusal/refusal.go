@@ -1,0 +1,78 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package refusal remembers what an engine has just refused.
+//
+// A container that does not start makes events: its network was joined and
+// left, or it was removed again. These wake the controller that tried, which
+// would try again at once and for ever, faster than any back-off of its own.
+// What is remembered is lost with the manager, whose next one tries once more.
+package refusal
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Memory of refusals, by object. It is safe for concurrent use.
+type Memory struct {
+	clock clock.PassiveClock
+
+	mutex   sync.Mutex
+	entries map[client.ObjectKey]entry
+}
+
+type entry struct {
+	err error
+	// generation of the object that was refused: another may be accepted.
+	generation int64
+	until      time.Time
+}
+
+// NewMemory returns a Memory in which nothing was refused.
+func NewMemory(passive clock.PassiveClock) *Memory {
+	return &Memory{clock: passive, entries: map[client.ObjectKey]entry{}}
+}
+
+// Keep remembers an error about the object for some time.
+func (m *Memory) Keep(object client.Object, err error, duration time.Duration) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	now := m.clock.Now()
+	for key, old := range m.entries {
+		// Objects that are gone ask no more.
+		if !old.until.After(now) {
+			delete(m.entries, key)
+		}
+	}
+	m.entries[client.ObjectKeyFromObject(object)] = entry{err: err, generation: object.GetGeneration(), until: now.Add(duration)}
+}
+
+// Recall returns an error that was kept and for how long it still counts;
+// nil where there is none, or the object has changed.
+func (m *Memory) Recall(object client.Object) (time.Duration, error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	kept, found := m.entries[client.ObjectKeyFromObject(object)]
+	remaining := kept.until.Sub(m.clock.Now())
+	if !found || remaining <= 0 || kept.generation != object.GetGeneration() {
+		return 0, nil
+	}
+	return remaining, kept.err
+}
