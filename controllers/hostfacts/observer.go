@@ -142,15 +142,18 @@ func (o *Observer) removeLeftovers(ctx context.Context) error {
 // once what is old, and what was not when everything is. A probe that stays
 // would keep its network from being removed.
 func (o *Observer) Start(ctx context.Context) error {
-	for _, wait := range []time.Duration{0, probeLifetime + time.Second} {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for range 2 {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(wait):
+		case <-timer.C:
 		}
 		if err := o.tidy(ctx); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Removing probe containers that were left behind")
 		}
+		timer.Reset(probeLifetime + time.Second)
 	}
 	return nil
 }

@@ -47,6 +47,13 @@ func running() map[string]situation {
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
 			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
 		},
+		"ClusterExternallyManaged": {
+			reason: "Who manages the cluster gives it an identity, and the rest is as always.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerCluster.Annotations[clusterv1.ManagedByAnnotation] = "somebody"
+			}},
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+		},
 		"TakesTooLong": {
 			reason: "A bootstrap that hangs is reported, and nothing is stopped.",
 			options: []builders.Option{func(o *builders.Objects) {
