@@ -84,6 +84,9 @@ type armed struct {
 	// dead: a manager that is killed does nothing more, though its deferred
 	// functions run when a test kills it by a panic.
 	dead bool
+	// struck: it has happened. After a call that did not succeed it does not:
+	// that would be as after the call before.
+	struck bool
 }
 
 // arm lets the fault strike once, counted from now.
@@ -107,6 +110,7 @@ func (a *armed) strike(target target, side side, number int) error {
 	if a.target != target || a.side != side || a.number != number {
 		return nil
 	}
+	a.struck = true
 	if a.kind == killed {
 		a.dead = true
 		panic(errKilled)
@@ -152,6 +156,36 @@ func TestFaults(t *testing.T) {
 						t.Errorf("The end differs (-undisturbed +disturbed):\n%s", diff)
 					}
 				})
+			}
+		})
+	}
+}
+
+// TestDeletedHalfWay deletes a cluster that was begun and not ended, at each
+// point: whatever the manager had done before it was killed, nothing is left.
+func TestDeletedHalfWay(t *testing.T) {
+	t.Parallel()
+	s := scenario{options: []builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
+		o.ContainerCluster.Spec.Network.Name = "mine"
+		o.ContainerCluster.Annotations, o.ContainerCluster.Finalizers, o.ContainerMachine.Finalizers = nil, nil, nil
+	}}}
+	whole := s.run(t, nil)
+	for _, f := range whole.faults() {
+		if f.kind != killed {
+			continue
+		}
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New(s.options...))
+			a := f.arm(w)
+			for looks := 0; looks < 10 && !a.struck; looks++ {
+				look(a)
+			}
+			deleteAll(w)
+			s.drive(t, a)
+			want := state{Networks: snapshot(t, world.New(t, builders.New())).Networks, Objects: map[string]any{}}
+			if diff := difference(want, snapshot(t, w)); diff != "" {
+				t.Errorf("Something is left (-want +left):\n%s", diff)
 			}
 		})
 	}

@@ -86,12 +86,18 @@ func scenarios() map[string]scenario {
 		}},
 		"DeleteAll": {options: []builders.Option{network, builders.ControlPlane(builders.InitData)}, begins: func(w *world.World) {
 			settle(w)
-			world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
-			world.Delete(w, builders.Cluster, &clusterv1.Cluster{})
-			deleteMachine(w)
-			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
+			deleteAll(w)
 		}},
 	}
+}
+
+// deleteAll asks for everything to be deleted at once.
+func deleteAll(w *world.World) {
+	world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
+	world.Delete(w, builders.Cluster, &clusterv1.Cluster{})
+	world.Delete(w, builders.Machine, &clusterv1.Machine{})
+	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+	world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
 }
 
 func anotherControlPlane(o *builders.Objects) {
