@@ -53,7 +53,7 @@ main() {
 registry_answers() {
   local host port
   if [[ -z "${REGISTRY:-}" ]]; then
-    say "Building the images from source. To take them from a registry: make quickstart REGISTRY=host:port"
+    say "Images that are not there yet are built from source. To take them from a registry: make quickstart REGISTRY=host:port"
     return 1
   fi
   [[ "${REGISTRY}" =~ ^[^/:]+:[0-9]+$ ]] || die "REGISTRY is ${REGISTRY}, which is not of the form host:port." "Example: make quickstart REGISTRY=127.0.0.1:5000"
