@@ -87,6 +87,10 @@ func TestManagerIsADeploymentWithTheContainerManager(t *testing.T) {
 			if len(containers) != 1 || containers[0].Name != "manager" {
 				t.Fatalf("The Deployment has not exactly one container, named manager, but %d", len(containers))
 			}
+			// clusterctl refuses others, and nobody can override them then.
+			if host, _, _ := strings.Cut(containers[0].Image, "/"); host != "localhost" && !strings.ContainsAny(host, ".:") {
+				t.Errorf("The image %s does not begin with a host", containers[0].Image)
+			}
 			security := containers[0].SecurityContext
 			if !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation {
 				t.Error("The manager can write to its root file system or gain privileges")
