@@ -138,7 +138,11 @@ func (w *world) time() time.Time {
 
 func (w *world) run(args ...string) (code int, out, errs string) {
 	var stdout, stderr strings.Builder
-	code = Run(w.t.Context(), args, Streams{Out: &stdout, Err: &stderr}, w.deps())
+	// A wait for what never comes passes no time that others see: end it here.
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	code = Run(ctx, args, Streams{Out: &stdout, Err: &stderr}, w.deps())
 	return code, stdout.String(), stderr.String()
 }
 
