@@ -125,7 +125,10 @@ func (b *builder) make(ctx context.Context, a *artifact, dir string) error {
 			return fmt.Errorf("create directory: %w", err)
 		}
 	}
-	if err := a.build(ctx, w); err != nil {
+	b.underway.begin(a.name)
+	err = a.build(ctx, w)
+	b.underway.end(a.name)
+	if err != nil {
 		return err
 	}
 	if err := os.Rename(w.dir, dir); err != nil {

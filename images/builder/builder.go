@@ -51,6 +51,7 @@ type builder struct {
 	lock  *os.File
 	// compiling lets one Go build run at a time: each one uses all cores.
 	compiling sync.Mutex
+	underway  underway
 	prepared  prerequisites
 }
 

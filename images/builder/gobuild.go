@@ -94,8 +94,11 @@ func (p program) build(ctx context.Context, w *workspace, dir string) error {
 			return err
 		}
 	}
+	// Who waits for the turn does nothing yet.
+	w.underway.end(w.name)
 	w.compiling.Lock()
 	defer w.compiling.Unlock()
+	w.underway.begin(w.name)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

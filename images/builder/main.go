@@ -86,6 +86,9 @@ func (b *builder) buildImages(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+	reporting, stopReporting := context.WithCancel(ctx)
+	defer stopReporting()
+	go b.reportUnderway(reporting)
 	group, groupContext := errgroup.WithContext(ctx)
 	for _, name := range names {
 		group.Go(func() error { return b.publish(groupContext, name, recipes[name]) })
