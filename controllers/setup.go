@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
@@ -75,6 +76,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.Add(host); err != nil {
 		return fmt.Errorf("add observer of the host: %w", err)
 	}
+	deaths := engineevents.NewDeaths(clock.RealClock{})
 	if err := (&cluster.Reconciler{
 		Client:            mgr.GetClient(),
 		Engine:            options.Engine,
@@ -82,6 +84,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Host:              host,
 		Events:            mgr.GetEventRecorder("containercluster-controller"),
 		Refusals:          refusal.NewMemory(clock.RealClock{}),
+		Deaths:            deaths,
 		LoadBalancerImage: options.LoadBalancerImage,
 		SelfContainer:     options.SelfContainer,
 		WatchFilterValue:  options.WatchFilterValue,
@@ -95,6 +98,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Host:             host,
 		Events:           mgr.GetEventRecorder("containermachine-controller"),
 		Refusals:         refusal.NewMemory(clock.RealClock{}),
+		Deaths:           deaths,
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},
 		WatchFilterValue: options.WatchFilterValue,

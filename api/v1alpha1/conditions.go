@@ -61,6 +61,12 @@ const (
 	// LoadBalancerNotReadyReason: the engine or haproxy gave an error, which
 	// the message holds; it is tried again.
 	LoadBalancerNotReadyReason = "NotReady"
+	// LoadBalancerStoppedReason: its container was found ended, or gone, and
+	// was started or made again.
+	LoadBalancerStoppedReason = "Stopped"
+	// LoadBalancerRestartedReason: its container ended a moment ago and runs
+	// again by its restart policy.
+	LoadBalancerRestartedReason = "Restarted"
 	// LoadBalancerPausedReason: somebody paused its container.
 	LoadBalancerPausedReason = "Paused"
 	// LoadBalancerImagePullingReason: its image is being fetched.
@@ -122,6 +128,9 @@ const (
 	// whether memory ran out. It is started again unless the object is
 	// annotated for maintenance.
 	ContainerStoppedReason = "Stopped"
+	// ContainerRestartedReason: it ended a moment ago and runs again by its
+	// restart policy; the message has exit code and whether memory ran out.
+	ContainerRestartedReason = "Restarted"
 	// ContainerPausedReason: somebody paused it.
 	ContainerPausedReason = "Paused"
 	// ContainerDisconnectedReason: it is not on its network, or without its

@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -86,6 +87,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return s.loadBalancerError(err)
 	}
 	r.recordLoadBalancer(s, before)
+	s.loadBalancerFound = before
 	if s.loadBalancer.Paused {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerPausedReason,
 			fmt.Sprintf("container %s is paused; unpause it", name))
@@ -227,11 +229,36 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerConfigured", "Reload",
 			"Load balancer %s now has %d backends", s.loadBalancer.Name, len(config.Backends))
 	}
-	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerReadyReason, "")
+	r.reportLoadBalancer(s)
 	if draining(machines, config) {
 		s.reported = append(s.reported, phase.Wait(drainInterval))
 	}
 	return nil
+}
+
+// reportLoadBalancer says of a load balancer that is right now whether it was
+// so when this reconcile began. What had ended is reported once, though it is
+// mended: the next look, which its start causes, finds it ready.
+func (r *Reconciler) reportLoadBalancer(s *scope) {
+	found, name := s.loadBalancerFound, s.loadBalancer.Name
+	death, remaining := r.Deaths.Recent(s.loadBalancer.ID)
+	report := func(reason, message string, again time.Duration) {
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, reason, message)
+		s.reported = append(s.reported, phase.Wait(again))
+	}
+	switch {
+	case s.wasProvisioned && !found.Exists:
+		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s was gone; it was created again", name), time.Second)
+	case s.wasProvisioned && !found.Running:
+		how := engineevents.Death{ExitCode: found.ExitCode, OutOfMemory: found.OutOfMemory}
+		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s %s; it was started again", name, how), time.Second)
+	case remaining > 0:
+		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was started again", name, death), remaining)
+	case found.Running && found.ID != s.loadBalancer.ID:
+		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s had lost its network or address; it was created again", name), time.Second)
+	default:
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerReadyReason, "")
+	}
 }
 
 // draining reports whether a machine that is going away still gets

@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -54,6 +55,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Refusals of load balancers that the engine would not start.
 	Refusals *refusal.Memory
+	// Deaths of containers, as the engine's events told them.
+	Deaths *engineevents.Deaths
 
 	// LoadBalancerImage is used where a ContainerCluster names none.
 	LoadBalancerImage string

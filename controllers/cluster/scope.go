@@ -49,6 +49,10 @@ type scope struct {
 
 	// loadBalancer as observed by this reconcile.
 	loadBalancer loadbalancer.State
+	// loadBalancerFound is what it was when this reconcile began, and
+	// wasProvisioned whether Cluster API had been told of it by then.
+	loadBalancerFound loadbalancer.State
+	wasProvisioned    bool
 	// reported are errors that did not stop this reconcile.
 	reported []error
 	// conditions as they were before this reconcile.
@@ -56,10 +60,12 @@ type scope struct {
 }
 
 func newScope(cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) *scope {
-	return &scope{
+	s := &scope{
 		cluster: cluster, containerCluster: containerCluster,
 		conditions: slices.Clone(containerCluster.Status.Conditions),
 	}
+	s.wasProvisioned = s.provisioned()
+	return s
 }
 
 // owner of everything on the engine that belongs to the cluster.

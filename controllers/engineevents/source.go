@@ -42,12 +42,18 @@ type Mapping struct {
 	Container func(ctx context.Context, labels map[string]string) []reconcile.Request
 	// All lists every object, for when events may have been missed.
 	All func(ctx context.Context) []reconcile.Request
+	// Deaths takes note of each event before the objects are looked at; nil
+	// = nobody asks for them.
+	Deaths *Deaths
 }
 
 // Source returns a source that enqueues what the events of eng are about.
 func Source(eng Engine, mapping Mapping) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go eng.Events(ctx, func(event engine.Event) {
+			if mapping.Deaths != nil {
+				mapping.Deaths.Observe(event)
+			}
 			for _, request := range requests(ctx, eng, mapping, event) {
 				queue.Add(request)
 			}

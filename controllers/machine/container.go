@@ -117,6 +117,7 @@ func (r *Reconciler) checkContainer(ctx context.Context, s *scope) error {
 	switch s.container.Status {
 	case engine.StatusRunning:
 		s.checkAttachment()
+		s.notRunning = r.reportRestart(s)
 	case engine.StatusPaused:
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerPausedReason, fmt.Sprintf("container %s is paused; unpause it", s.container.Name))
 		s.notRunning = phase.Wait(0)
@@ -150,7 +151,7 @@ func (s *scope) checkAttachment() {
 }
 
 // startContainer starts what engine or host stopped, unless a person did so
-// on purpose. It returns nil where the container runs then.
+// on purpose.
 func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
 	stopped := fmt.Sprintf("container %s ended with exit code %d", s.container.Name, s.container.ExitCode)
 	if s.container.OOMKilled {
@@ -182,12 +183,26 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
 	}
 	s.container = &container
 	if container.Status != engine.StatusRunning {
-		// It ended again at once; its end is an event.
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+", and again when it was started")
-		return phase.Wait(time.Second)
+		stopped += ", and again when it was started"
 	}
-	s.checkAttachment()
-	return nil
+	// What ended is reported once, though it runs again: the next look, which
+	// its start causes, finds it ready.
+	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it was started again")
+	return phase.Wait(time.Second)
+}
+
+// reportRestart tells of a container that ended and that the engine itself
+// started again before anybody looked. It returns when that is over; nil where
+// there was no such end.
+func (r *Reconciler) reportRestart(s *scope) error {
+	death, remaining := r.Deaths.Recent(s.container.ID)
+	if remaining == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("container %s %s and was started again", s.container.Name, death)
+	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerRestartedReason, message)
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerRestarted", "Restart", "The %s", message)
+	return phase.Wait(remaining)
 }
 
 // createContainer creates the container with its bootstrap inside and starts

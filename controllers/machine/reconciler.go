@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -58,6 +59,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Refusals of nodes that the engine would not start.
 	Refusals *refusal.Memory
+	// Deaths of containers, as the engine's events told them.
+	Deaths *engineevents.Deaths
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
 	// Clock tells how long a bootstrap takes.

@@ -308,7 +308,10 @@ type Event struct {
 	Labels                 map[string]string
 	// Network of EventConnect and EventDisconnect.
 	Network string
-	Time    time.Time
+	// ExitCode of EventDie. Once the container runs again, only this event
+	// has told it.
+	ExitCode int
+	Time     time.Time
 }
 
 // Info is what an engine says of itself and its host.

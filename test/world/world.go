@@ -43,6 +43,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
@@ -74,6 +75,9 @@ type World struct {
 	Writes *Writes
 	// ClusterCache of the machine controller; set it before Restart.
 	ClusterCache clustercache.ClusterCache
+
+	// Deaths is what the manager was told of containers that ended.
+	Deaths *engineevents.Deaths
 
 	// Cluster and Machine are the reconcilers of the manager that lives now.
 	Cluster *cluster.Reconciler
@@ -122,14 +126,15 @@ func (w *World) Restart() {
 	w.TB.Helper()
 	counted := w.Writes.wrap(w.Client)
 	host := hostfacts.NewKnown(facts())
+	w.Deaths = engineevents.NewDeaths(w.Clock)
 	images := imagepull.NewTracker(w.Engine)
 	w.Cluster = &cluster.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		LoadBalancerImage: builders.LoadBalancerImage, Refusals: refusal.NewMemory(w.Clock),
+		LoadBalancerImage: builders.LoadBalancerImage, Refusals: refusal.NewMemory(w.Clock), Deaths: w.Deaths,
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: refusal.NewMemory(w.Clock),
+		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: refusal.NewMemory(w.Clock), Deaths: w.Deaths,
 	}
 }
 

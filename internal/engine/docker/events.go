@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/docker/docker/api/types/events"
@@ -131,6 +132,8 @@ func translate(message events.Message) (engine.Event, bool) {
 	case events.ContainerEventType:
 		event.Kind, ok = containerEvents[message.Action]
 		event.ContainerID, event.Container = message.Actor.ID, attributes["name"]
+		// Docker sends it with EventDie alone, and always as a number.
+		event.ExitCode, _ = strconv.Atoi(attributes["exitCode"])
 		event.Labels = maps.Clone(attributes)
 		for _, own := range ownAttributes {
 			delete(event.Labels, own)

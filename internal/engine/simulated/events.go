@@ -90,6 +90,9 @@ func (e *Engine) emit(c *container, kind engine.EventKind, networkName string) {
 		Kind: kind, ContainerID: c.id, Container: c.spec.Name,
 		Labels: maps.Clone(c.spec.Labels), Network: networkName, Time: e.now(),
 	}
+	if kind == engine.EventDie {
+		event.ExitCode = c.exitCode
+	}
 	if networkName != "" {
 		// As of Docker, whose network events tell neither.
 		event.Container, event.Labels = "", nil

@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// TestEndIsReported: that a load balancer ended is seen of its conditions even
+// where the same look mends it, or where the engine was quicker.
+func TestEndIsReported(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		happens func(t *testing.T, w *world.World)
+		// reported by the first look, with the text in its message.
+		reported, message string
+	}{
+		"Killed": {
+			reason:   "One that stays down is started by the look that reports it.",
+			happens:  func(t *testing.T, w *world.World) { t.Helper(); must(t, w.Engine.KillContainer(balancer(), 137, true)) },
+			reported: "False/Stopped", message: "ended with exit code 137 for want of memory; it was started again",
+		},
+		"Removed": {
+			reason: "One that is gone is made again.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveContainer(t.Context(), balancer()))
+			},
+			reported: "False/Stopped", message: "was gone; it was created again",
+		},
+		"Disconnected": {
+			reason: "One that lost its network is made again.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
+			},
+			reported: "False/Stopped", message: "had lost its network or address; it was created again",
+		},
+		"RestartedByTheEngine": {
+			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found, err := w.Engine.InspectContainer(t.Context(), balancer())
+				must(t, err)
+				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
+			},
+			reported: "False/Restarted", message: "ended with exit code 1 and was started again",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New())
+			w.SettleCluster()
+			c.happens(t, w)
+			result, err := w.ReconcileCluster()
+			if err != nil || result.RequeueAfter == 0 {
+				t.Errorf("%s\ngot %v, %v, want another look", c.reason, result, err)
+			}
+			object := get(w)
+			if state, message := world.State(object, infrav1.LoadBalancerReadyCondition); state != c.reported || !strings.Contains(message, c.message) {
+				t.Errorf("%s\nLoadBalancerReady is %s (%s), want %s (%s)", c.reason, state, message, c.reported, c.message)
+			}
+			if state, _ := world.State(object, infrav1.ClusterReadyCondition); !strings.HasPrefix(state, "False/") {
+				t.Errorf("%s\nReady is %s", c.reason, state)
+			}
+			w.Clock.SetTime(w.Clock.Now().Add(result.RequeueAfter))
+			w.SettleCluster()
+			if state, message := world.State(get(w), infrav1.ClusterReadyCondition); !strings.HasPrefix(state, "True/") {
+				t.Errorf("%s\nReady is %s (%s) in the end", c.reason, state, message)
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package engineevents_test
+
+import (
+	"testing"
+	"time"
+
+	testclock "k8s.io/utils/clock/testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func TestDeaths(t *testing.T) {
+	t.Parallel()
+	const id = "c1"
+	event := func(kind engine.EventKind, exitCode int) engine.Event {
+		return engine.Event{Kind: kind, ContainerID: id, ExitCode: exitCode}
+	}
+	cases := map[string]struct {
+		reason string
+		events []engine.Event
+		later  time.Duration
+		// want is the text, empty where no death is to be reported.
+		want string
+	}{
+		"None": {reason: "What did not end is not reported."},
+		"Died": {
+			reason: "The exit code is what the event said.",
+			events: []engine.Event{event(engine.EventDie, 137), event(engine.EventStart, 0)},
+			want:   "ended with exit code 137",
+		},
+		"DiedWithZero": {
+			reason: "A node that was powered off has ended too.",
+			events: []engine.Event{event(engine.EventDie, 0)},
+			want:   "ended with exit code 0",
+		},
+		"OutOfMemory": {
+			reason: "The kernel's reason comes before the end.",
+			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137)},
+			want:   "ended with exit code 137 for want of memory",
+		},
+		"OneProcess": {
+			reason: "A process within a container that runs on is no death of the container.",
+			events: []engine.Event{event(engine.EventOOM, 0)},
+		},
+		"LongAgo": {
+			reason: "What has run for a while is well again.",
+			events: []engine.Event{event(engine.EventDie, 137)}, later: 3 * time.Second,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := testclock.NewFakePassiveClock(time.Unix(1, 0))
+			deaths := engineevents.NewDeaths(clock)
+			for _, happened := range c.events {
+				deaths.Observe(happened)
+			}
+			clock.SetTime(clock.Now().Add(c.later))
+			death, remaining := deaths.Recent(id)
+			if reported := remaining > 0; reported != (c.want != "") || reported && death.String() != c.want {
+				t.Errorf("%s\ngot %q for another %s, want %q", c.reason, death, remaining, c.want)
+			}
+			if _, remaining := deaths.Recent("another"); remaining != 0 {
+				t.Error("a container that did not end is reported")
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package machine_test
+
+import (
+	"strings"
+	"testing"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// TestEndIsReported: that a node ended is seen of Ready even where the same
+// look mends it, or where the engine was quicker.
+func TestEndIsReported(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		happens func(t *testing.T, w *world.World)
+		// reported by the first look, with the text in its message.
+		reported, message string
+	}{
+		"Killed": {
+			reason: "One that stays down is started by the look that reports it.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.KillContainer(container(), 137, false))
+			},
+			reported: "False/Stopped", message: "ended with exit code 137; it was started again",
+		},
+		"OutOfMemory": {
+			reason: "What the kernel did is told.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.KillContainer(container(), 137, true))
+			},
+			reported: "False/Stopped", message: "for want of memory",
+		},
+		"RestartedByTheEngine": {
+			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found, err := w.Engine.InspectContainer(t.Context(), container())
+				must(t, err)
+				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
+			},
+			reported: "False/Restarted", message: "ended with exit code 143 and was started again",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New())
+			w.SettleMachine(builders.Machine)
+			all(record("done"), becomesNode)(t, w)
+			w.SettleMachine(builders.Machine)
+			c.happens(t, w)
+			result, err := w.ReconcileMachine(builders.Machine)
+			if err != nil || result.RequeueAfter == 0 {
+				t.Errorf("%s\ngot %v, %v, want another look", c.reason, result, err)
+			}
+			object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+			if state, message := world.State(object, infrav1.MachineReadyCondition); state != c.reported || !strings.Contains(message, c.message) {
+				t.Errorf("%s\nReady is %s (%s), want %s (%s)", c.reason, state, message, c.reported, c.message)
+			}
+			w.Clock.SetTime(w.Clock.Now().Add(result.RequeueAfter))
+			w.SettleMachine(builders.Machine)
+			object, _ = world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+			if state, message := world.State(object, infrav1.MachineReadyCondition); !strings.HasPrefix(state, "True/") {
+				t.Errorf("%s\nReady is %s (%s) in the end", c.reason, state, message)
+			}
+		})
+	}
+}
