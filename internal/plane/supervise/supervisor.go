@@ -146,9 +146,9 @@ func (s *Supervisor) await(ctx context.Context, c *child, condition func(context
 	defer cancel()
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
-	last := errors.New("never started")
 	for {
-		if c.State().PID != 0 {
+		last := missing(c.State())
+		if last == nil {
 			if last = probe(ctx, condition); last == nil {
 				return nil
 			}
@@ -160,6 +160,14 @@ func (s *Supervisor) await(ctx context.Context, c *child, condition func(context
 		case <-ticker.C:
 		}
 	}
+}
+
+// missing tells of a process that does not run; nil where it does.
+func missing(state State) error {
+	if state.PID != 0 {
+		return nil
+	}
+	return fmt.Errorf("it does not run, and was started again %d times", state.Restarts)
 }
 
 func probe(ctx context.Context, condition func(context.Context) error) error {

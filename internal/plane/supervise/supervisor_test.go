@@ -100,18 +100,39 @@ func TestStartWaitsUntilReady(t *testing.T) {
 
 func TestStartTellsWhyAProcessIsNotReady(t *testing.T) {
 	t.Parallel()
-	s := New(Options{Log: logr.Discard(), ReadyTimeout: 300 * time.Millisecond, FirstDelay: time.Millisecond, LongestDelay: 10 * time.Millisecond})
-	t.Cleanup(s.Stop)
-	p := shell("a", "echo the disk is full >&2; exit 3")
-	p.Ready = func(context.Context) error { return errors.New("nobody answers") }
-	err := s.Start(t.Context(), p)
-	if !errors.Is(err, ErrNotReady) {
-		t.Fatalf("Start(...): want ErrNotReady, got %v", err)
+	cases := map[string]struct {
+		reason, script string
+		want           []string
+	}{
+		"Silent": {
+			reason: "One that runs and is not ready says what was asked of it.",
+			script: "echo the disk is full >&2; exec sleep 60",
+			want:   []string{"nobody answers", "the disk is full"},
+		},
+		"Ends": {
+			reason: "One that ends again and again is not said to be silent.",
+			script: "echo the disk is full >&2; exit 3",
+			want:   []string{"does not run", "the disk is full"},
+		},
 	}
-	for _, want := range []string{"nobody answers", "the disk is full"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("Start(...): error lacks %q: %v", want, err)
-		}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// With this delay a process that ends does not run again in time.
+			s := New(Options{Log: logr.Discard(), ReadyTimeout: time.Second, FirstDelay: time.Minute, LongestDelay: time.Minute})
+			t.Cleanup(s.Stop)
+			p := shell("a", c.script)
+			p.Ready = func(context.Context) error { return errors.New("nobody answers") }
+			err := s.Start(t.Context(), p)
+			if !errors.Is(err, ErrNotReady) {
+				t.Fatalf("%s Start(...): want ErrNotReady, got %v", c.reason, err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s Start(...): error lacks %q: %v", c.reason, want, err)
+				}
+			}
+		})
 	}
 }
 
