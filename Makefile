@@ -20,10 +20,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# Of every build, test and lint run; hack/lib.sh says why. A plain "go build
-# ./..." works without it, with no Podman engine.
-GO_TAGS := remote
-
 ##@ Help
 
 .PHONY: help
@@ -59,11 +55,11 @@ verify-generated:
 
 .PHONY: lint
 lint: ## Check style and architecture with golangci-lint
-	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --build-tags=$(GO_TAGS)
+	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run
 
 .PHONY: lint-fix
 lint-fix: ## Mend what golangci-lint can mend by itself
-	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --build-tags=$(GO_TAGS) --fix
+	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --fix
 
 ##@ Build
 
@@ -72,11 +68,11 @@ build: build-capcon build-manager ## Build bin/capcon and bin/manager
 
 .PHONY: build-capcon
 build-capcon:
-	@CGO_ENABLED=0 go build -tags=$(GO_TAGS) -trimpath -o bin/capcon ./cmd/capcon
+	@CGO_ENABLED=0 go build -trimpath -o bin/capcon ./cmd/capcon
 
 .PHONY: build-manager
 build-manager:
-	@CGO_ENABLED=0 go build -tags=$(GO_TAGS) -trimpath -o bin/manager .
+	@CGO_ENABLED=0 go build -trimpath -o bin/manager .
 
 ##@ Images
 
@@ -128,9 +124,16 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: build-capcon ## Stop the engine for a minute at ten points of each bootstrap (hours; stops all that runs on it)
-	@for operation in init join-worker join-control-plane; do \
-	  hack/e2e-engine-stop.sh "$${operation}" 0 1 2 3 4 5 6 8 10 12; done
+e2e: e2e-restart e2e-interrupt ## Interrupt engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+
+.PHONY: e2e-restart
+e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3
+	@RESTARTS=all hack/test-quickstart.sh Restart
+	@RESTARTS=all CONTROL_PLANES=3 WORKERS=3 hack/test-quickstart.sh Restart
+
+.PHONY: e2e-interrupt
+e2e-interrupt: ## Stop the engine for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
+	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12}" hack/test-quickstart.sh EngineStopsDuringBootstrap
 
 ##@ Benchmark
 

@@ -17,6 +17,9 @@
 # its reports in _artifacts.
 #
 #   hack/test-go.sh NAME [ARGUMENTS OF GO TEST]...
+#
+# Environment:
+#   FORMAT  of what gotestsum prints; default pkgname, a line per package
 
 set -o errexit -o nounset -o pipefail
 
@@ -33,9 +36,9 @@ main() {
   runner="$(tool gotestsum)"
   cd "${root}"
   mkdir -p _artifacts
-  "${runner}" --format=pkgname --format-hide-empty-pkg "${summary[@]}" \
+  "${runner}" --format="${FORMAT:-pkgname}" --format-hide-empty-pkg "${summary[@]}" \
     --junitfile="_artifacts/${name}.xml" --jsonfile="_artifacts/${name}.json" \
-    -- -tags="${go_tags}" "$@" 2>&1 | tee "_artifacts/${name}.log"
+    -- "$@" 2>&1 | tee "_artifacts/${name}.log"
 }
 
 main "$@"

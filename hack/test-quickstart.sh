@@ -13,16 +13,26 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Takes a cluster through its life with capcon, on a real engine: made, scaled,
-# used, deleted, with nothing left.
+# Takes clusters through their life with capcon, on a real engine: made, scaled,
+# used, interrupted, deleted, with nothing left. Each test is described where it
+# is, with the variables that it takes from the environment.
 #
-#   hack/test-quickstart.sh
+#   hack/test-quickstart.sh [TEST]...     default: Quickstart Restart
 
 set -o errexit -o nounset -o pipefail
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-cd "${root}"
-# Never from Go's cache: what it proves is not in the sources only.
-hack/test-go.sh quickstart -count=1 -timeout=40m -v ./test/quickstart
+main() {
+  local tests=("$@")
+  if ((${#tests[@]} == 0)); then
+    tests=(Quickstart Restart)
+  fi
+  cd "${root}"
+  # Never from Go's cache: what it proves is not in the sources only.
+  FORMAT=standard-verbose hack/test-go.sh quickstart -count=1 -timeout=5h -v \
+    -run "^Test($(IFS='|'; echo "${tests[*]}"))\$" ./test/quickstart
+}
+
+main "$@"

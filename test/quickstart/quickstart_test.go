@@ -55,17 +55,19 @@ func engineName() string {
 type capcon struct {
 	t    *testing.T
 	path string
+	// cluster that the test is about.
+	cluster string
 }
 
 // build makes the program as the Makefile does.
-func build(t *testing.T) *capcon {
+func build(t *testing.T, cluster string) *capcon {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "capcon")
 	command := exec.CommandContext(t.Context(), "go", "build", "-tags=remote", "-o", path, "../../cmd/capcon")
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build capcon: %v\n%s", err, output)
 	}
-	return &capcon{t: t, path: path}
+	return &capcon{t: t, path: path, cluster: cluster}
 }
 
 // run runs a command and returns what it prints to standard output; its
@@ -93,16 +95,22 @@ func (c *capcon) mustRun(args ...string) string {
 	return output
 }
 
+// kubeconfig is what the program prints for these arguments.
+func (c *capcon) kubeconfig(args ...string) []byte {
+	c.t.Helper()
+	args = append([]string{"kubeconfig", "--engine", engineName()}, args...)
+	kubeconfig, err := exec.CommandContext(c.t.Context(), c.path, args...).Output()
+	if err != nil {
+		c.t.Fatalf("get kubeconfig: %v", err)
+	}
+	return kubeconfig
+}
+
 // connectCluster returns a client made of the kubeconfig that the program
 // prints for people.
 func (c *capcon) connectCluster() kubernetes.Interface {
 	c.t.Helper()
-	command := exec.CommandContext(c.t.Context(), c.path, "kubeconfig", clusterName, "--engine", engineName())
-	kubeconfig, err := command.Output()
-	if err != nil {
-		c.t.Fatalf("get kubeconfig: %v", err)
-	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	config, err := clientcmd.RESTConfigFromKubeConfig(c.kubeconfig(c.cluster))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -113,12 +121,9 @@ func (c *capcon) connectCluster() kubernetes.Interface {
 	return client
 }
 
-// TestQuickstart goes through the life of a cluster in the order in which a
-// person would. Each step needs those before it.
-func TestQuickstart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
+// reachEngine connects to the engine as the program does.
+func reachEngine(t *testing.T) engine.Engine {
+	t.Helper()
 	eng, err := connect.Connect(t.Context(), connect.Options{Engine: engineName()})
 	if err != nil {
 		t.Fatalf("a container engine is needed; \"make engine\" starts one: %v", err)
@@ -128,7 +133,17 @@ func TestQuickstart(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	program := build(t)
+	return eng
+}
+
+// TestQuickstart goes through the life of a cluster in the order in which a
+// person would. Each step needs those before it.
+func TestQuickstart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
+	eng := reachEngine(t)
+	program := build(t, clusterName)
 	before := ours(t, eng)
 	program.mustRun("down", clusterName)
 	t.Cleanup(func() {
@@ -146,7 +161,7 @@ func TestQuickstart(t *testing.T) {
 			program.at(t).mustRun("up", clusterName, "--control-planes", "1", "--workers", "1")
 		}},
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
-		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t).connectCluster()) }},
+		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"workers 1 to 2", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "2") }},
 		{"three nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 3) }},
@@ -172,7 +187,7 @@ func TestQuickstart(t *testing.T) {
 }
 
 // at returns the program logging to a sub-test.
-func (c *capcon) at(t *testing.T) *capcon { return &capcon{t: t, path: c.path} }
+func (c *capcon) at(t *testing.T) *capcon { return &capcon{t: t, path: c.path, cluster: c.cluster} }
 
 // nodesReady waits for exactly so many Nodes, all Ready, each with the
 // provider ID of a machine.
@@ -203,13 +218,15 @@ func nodesReady(t *testing.T, cluster kubernetes.Interface, want int) {
 
 // podsTalk runs a server on each node and asks all of them from each node, by
 // address and by the name of their Service.
-func podsTalk(t *testing.T, eng engine.Engine, cluster kubernetes.Interface) {
+func podsTalk(t *testing.T, eng engine.Engine, program *capcon) {
+	cluster := program.connectCluster()
 	archive := webtoolArchive(t)
-	for _, container := range nodeContainers(t, eng) {
+	nodes := nodeContainers(t, eng, program.cluster)
+	for _, container := range nodes {
 		putImage(t, eng, container.Name, archive)
 	}
 	deployWeb(t, cluster)
-	servers := webPods(t, cluster, 2)
+	servers := webPods(t, cluster, len(nodes))
 	for node := range servers {
 		askFrom(t, cluster, node, servers)
 	}
@@ -217,17 +234,17 @@ func podsTalk(t *testing.T, eng engine.Engine, cluster kubernetes.Interface) {
 
 // upAgain: a second run finds everything there.
 func upAgain(t *testing.T, eng engine.Engine, program *capcon) {
-	before := nodeContainers(t, eng)
+	before := nodeContainers(t, eng, program.cluster)
 	program.mustRun("up", clusterName)
-	if diff := cmp.Diff(ids(before), ids(nodeContainers(t, eng))); diff != "" {
+	if diff := cmp.Diff(ids(before), ids(nodeContainers(t, eng, program.cluster))); diff != "" {
 		t.Errorf("containers of the cluster (-before, +after):\n%s", diff)
 	}
 }
 
-func nodeContainers(t *testing.T, eng engine.ContainerReader) []engine.Container {
+func nodeContainers(t *testing.T, eng engine.ContainerReader, cluster string) []engine.Container {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), map[string]string{
-		identity.LabelCluster: clusterName, identity.LabelMachine: "",
+		identity.LabelCluster: cluster, identity.LabelMachine: "",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -126,9 +126,8 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 	for _, address := range servers {
 		args = append(args, "http://"+net.JoinHostPort(address, "8080"))
 	}
-	name := "ask-from-" + node
-	_, err := cluster.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
+	asked, err := cluster.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "ask-from-" + node + "-"},
 		Spec: batchv1.JobSpec{
 			BackoffLimit: ptr.To[int32](0),
 			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
@@ -143,19 +142,19 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 		t.Fatal(err)
 	}
 	eventually(t, "answers on node "+node, func(ctx context.Context) (string, error) {
-		job, err := cluster.BatchV1().Jobs("default").Get(ctx, name, metav1.GetOptions{})
+		job, err := cluster.BatchV1().Jobs("default").Get(ctx, asked.Name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
 		if job.Status.Failed > 0 {
-			t.Fatalf("client on node %s failed:\n%s", node, podLog(ctx, cluster, "job-name="+name))
+			t.Fatalf("client on node %s failed:\n%s", node, podLog(ctx, cluster, "job-name="+asked.Name))
 		}
 		if job.Status.Succeeded == 0 {
 			return "client still asks", nil
 		}
 		return "", nil
 	})
-	lines := strings.Count(podLog(t.Context(), cluster, "job-name="+name), "\n")
+	lines := strings.Count(podLog(t.Context(), cluster, "job-name="+asked.Name), "\n")
 	if diff := cmp.Diff(len(args)-1, lines); diff != "" {
 		t.Errorf("answers on node %s (-want, +got):\n%s", node, diff)
 	}

@@ -1,0 +1,189 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	interruptCluster = "interrupt-test"
+	// standstill is how long the engine stays down.
+	standstill = time.Minute
+	// remediateAfter is when a control plane whose join was interrupted is
+	// replaced: after the standstill and twice what a join takes.
+	remediateAfter = standstill + time.Minute
+)
+
+// operation is a bootstrap to interrupt: the command that begins it, and the
+// one that goes back to where it can be begun again.
+type operation struct {
+	begin, back []string
+	// nodes there are before, and when it has ended.
+	before, after int
+}
+
+func operations() map[string]operation {
+	up := func(arguments ...string) []string { return append([]string{"up", interruptCluster}, arguments...) }
+	return map[string]operation{
+		"init": {
+			begin: up("--control-planes", "1", "--workers", "0"), after: 1,
+			back: []string{"down", interruptCluster, "--keep-plane"},
+		},
+		"join-worker": {
+			begin: up("--workers", "1"), before: 1, after: 2,
+			back: up("--control-planes", "1", "--workers", "0"),
+		},
+		"join-control-plane": {
+			begin: up("--control-planes", "3"), before: 1, after: 3,
+			back: up("--control-planes", "1", "--workers", "0"),
+		},
+	}
+}
+
+// TestEngineStopsDuringBootstrap stops the engine for a minute at points of a
+// bootstrap. The cluster comes to be all the same, with the help of nothing
+// but a MachineHealthCheck, and of the command that was interrupted.
+//
+// Environment:
+//
+//	OPERATIONS  init, join-worker, join-control-plane; default all
+//	POINTS      seconds after the machine's container appeared; default 3
+func TestEngineStopsDuringBootstrap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
+	eng := reachEngine(t)
+	if _, can := interruptions(t, eng)[likeReboot]; !can {
+		t.Skip("this engine is not one to stop")
+	}
+	program := build(t, interruptCluster)
+	program.mustRun("down", interruptCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", interruptCluster)
+		}
+	})
+	for _, name := range words("OPERATIONS", "init join-worker join-control-plane") {
+		what, known := operations()[name]
+		if !known {
+			t.Fatalf("OPERATIONS: %q is not known", name)
+		}
+		for _, point := range words("POINTS", "3") {
+			seconds, err := strconv.ParseFloat(point, 64)
+			if err != nil {
+				t.Fatalf("POINTS: %v", err)
+			}
+			t.Run(name+" at "+point+"s", func(t *testing.T) {
+				what.interrupt(t, eng, program.at(t), time.Duration(seconds*float64(time.Second)))
+			})
+		}
+	}
+}
+
+func words(variable, otherwise string) []string {
+	if text := os.Getenv(variable); text != "" {
+		otherwise = text
+	}
+	return strings.Fields(otherwise)
+}
+
+// interrupt begins the operation, stops the engine at the point, and sees the
+// cluster to its end.
+func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, point time.Duration) {
+	t.Helper()
+	program.mustRun(o.back...)
+	if o.before > 0 {
+		checkHealth(t, program)
+	}
+	ended := make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(ended)
+		// It may give up while the engine is down; the next one goes on.
+		_, _ = program.run(t.Context(), o.begin...)
+	}()
+	awaitContainers(t, eng, o.before+1)
+	select {
+	case <-time.After(point):
+	case <-t.Context().Done():
+	}
+	runMake(t, "engine-stop", "ENGINE=docker")
+	stopped := time.Now()
+	select {
+	case <-time.After(standstill):
+	case <-t.Context().Done():
+	}
+	runMake(t, "engine", "ENGINE=docker")
+	<-ended
+	program.mustRun(o.begin...)
+	nodesReady(t, program.connectCluster(), o.after)
+	if found := nodeContainers(t, eng, interruptCluster); len(found) != o.after {
+		t.Errorf("%d containers of machines, want %d", len(found), o.after)
+	}
+	t.Logf("ready %.0fs after it was begun, %.0fs after the engine stopped", time.Since(began).Seconds(), time.Since(stopped).Seconds())
+}
+
+// awaitContainers waits until the cluster has so many machines on the engine.
+func awaitContainers(t *testing.T, eng engine.Engine, count int) {
+	t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(patience)
+	for len(nodeContainers(t, eng, interruptCluster)) < count {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("no container of machine %d appeared within %s", count, patience)
+		}
+	}
+}
+
+// checkHealth lets Cluster API replace what cannot come back.
+func checkHealth(t *testing.T, program *capcon) {
+	t.Helper()
+	check := &clusterv1.MachineHealthCheck{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: interruptCluster},
+		Spec: clusterv1.MachineHealthCheckSpec{
+			ClusterName: interruptCluster,
+			Selector:    metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: interruptCluster}},
+			Checks: clusterv1.MachineHealthCheckChecks{
+				UnhealthyMachineConditions: []clusterv1.UnhealthyMachineCondition{{
+					Type:   clusterv1.MachineInfrastructureReadyCondition,
+					Status: metav1.ConditionFalse, TimeoutSeconds: ptr.To(int32(remediateAfter.Seconds())),
+				}},
+			},
+		},
+	}
+	if err := management(t, program).Create(t.Context(), check); client.IgnoreAlreadyExists(err) != nil {
+		t.Fatal(fmt.Errorf("create MachineHealthCheck: %w", err))
+	}
+}

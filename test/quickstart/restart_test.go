@@ -1,0 +1,344 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+const (
+	restartCluster = "restart-test"
+	// likeReboot is the interruption that a host's shutdown begins with.
+	likeReboot = "engine-SIGTERM"
+)
+
+// TestRestart: a cluster whose load balancer was reloaded before is still
+// there after its engine, or all containers, stopped and started: same
+// addresses, host port, kubeconfig and Machines, workload running.
+//
+// Environment:
+//
+//	RESTARTS        which of the interruptions, separated by blanks, or "all"
+//	                that can be done to this engine; default the one of them
+//	                that is most like a reboot
+//	CONTROL_PLANES  default 1
+//	WORKERS         default 1
+func TestRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
+	eng := reachEngine(t)
+	program := build(t, restartCluster)
+	controlPlanes, workers := number(t, "CONTROL_PLANES"), number(t, "WORKERS")
+	program.mustRun("down", restartCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", restartCluster)
+		}
+	})
+	program.mustRun("up", restartCluster, "--control-planes", strconv.Itoa(controlPlanes), "--workers", strconv.Itoa(workers))
+	podsTalk(t, eng, program)
+	for range 2 {
+		reloadLoadBalancer(t, eng)
+	}
+	before := observe(t, eng, program)
+	possible := interruptions(t, eng)
+	for _, name := range wantedRestarts(slices.Sorted(maps.Keys(possible))) {
+		passed := t.Run(name, func(t *testing.T) {
+			program := program.at(t)
+			interrupt, known := possible[name]
+			if !known {
+				t.Fatalf("this engine cannot be interrupted that way: it can by %q", slices.Sorted(maps.Keys(possible)))
+			}
+			began := time.Now()
+			interrupt(t)
+			t.Logf("interrupted for %.1fs", time.Since(began).Seconds())
+			back := time.Now()
+			nodesLive(t, before.kubeconfig, controlPlanes+workers, back)
+			t.Logf("all Nodes Ready %.1fs later", time.Since(back).Seconds())
+			workloadRuns(t, program, controlPlanes+workers)
+			machinesReady(t, program)
+			if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
+				t.Errorf("what must not change (-before, +after):\n%s", diff)
+			}
+		})
+		if !passed {
+			return
+		}
+	}
+}
+
+func wantedRestarts(possible []string) []string {
+	switch asked := os.Getenv("RESTARTS"); {
+	case asked == "all":
+		return possible
+	case asked != "":
+		return strings.Fields(asked)
+	case slices.Contains(possible, likeReboot):
+		return []string{likeReboot}
+	default:
+		return possible[:1]
+	}
+}
+
+func number(t *testing.T, variable string) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return 1
+	}
+	value, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return value
+}
+
+// reloadLoadBalancer as the controller does it: an engine that was asked to
+// send the signal would not start the container again.
+func reloadLoadBalancer(t *testing.T, eng engine.Engine) {
+	t.Helper()
+	balancers, err := eng.ListContainers(t.Context(), map[string]string{
+		identity.LabelCluster: restartCluster, identity.LabelRole: string(identity.RoleLoadBalancer),
+	})
+	if err != nil || len(balancers) != 1 {
+		t.Fatalf("list load balancers: %d, %v", len(balancers), err)
+	}
+	if _, err := eng.Exec(t.Context(), balancers[0].Name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// standing is what a restart must not change.
+type standing struct {
+	kubeconfig []byte
+	// facts by what they are about: IDs and addresses of containers, UIDs of
+	// Machines, kubeconfig.
+	facts map[string]string
+}
+
+func observe(t *testing.T, eng engine.Engine, program *capcon) standing {
+	t.Helper()
+	kubeconfig := program.kubeconfig(program.cluster)
+	facts := map[string]string{"kubeconfig": string(kubeconfig)}
+	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelCluster: program.cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, container := range containers {
+		found, err := eng.InspectContainer(t.Context(), container.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts["container "+found.Name] = fmt.Sprintf("%s %v %v", found.ID, found.Networks, found.Ports)
+	}
+	for _, machine := range machines(t, program) {
+		facts["Machine "+machine.Name] = string(machine.UID)
+	}
+	return standing{kubeconfig: kubeconfig, facts: facts}
+}
+
+// management connects to the management plane.
+func management(t *testing.T, program *capcon) client.Client {
+	t.Helper()
+	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig("--management"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	if err := clusterv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// machines of the cluster, from the management plane.
+func machines(t *testing.T, program *capcon) []clusterv1.Machine {
+	t.Helper()
+	found := &clusterv1.MachineList{}
+	if err := management(t, program).List(t.Context(), found, client.MatchingLabels{clusterv1.ClusterNameLabel: program.cluster}); err != nil {
+		t.Fatal(err)
+	}
+	return found.Items
+}
+
+// nodesLive waits until the kubelets of so many Nodes have reported since a
+// time, through a kubeconfig of before.
+func nodesLive(t *testing.T, kubeconfig []byte, want int, since time.Time) {
+	t.Helper()
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Timeout = 5 * time.Second
+	cluster, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "kubelets report again", func(ctx context.Context) (string, error) {
+		leases, err := cluster.CoordinationV1().Leases("kube-node-lease").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", err
+		}
+		live := 0
+		for _, lease := range leases.Items {
+			if lease.Spec.RenewTime != nil && lease.Spec.RenewTime.After(since) {
+				live++
+			}
+		}
+		if live == want {
+			return "", nil
+		}
+		return fmt.Sprintf("%d of %d do", live, want), nil
+	})
+	nodesReady(t, cluster, want)
+}
+
+// workloadRuns: what ran before answers again, from each node.
+func workloadRuns(t *testing.T, program *capcon, nodes int) {
+	t.Helper()
+	cluster := program.connectCluster()
+	servers := webPods(t, cluster, nodes)
+	for node := range servers {
+		askFrom(t, cluster, node, servers)
+	}
+}
+
+// machinesReady waits until the management plane finds every Machine's
+// infrastructure ready: it has seen what happened, and that it is over.
+func machinesReady(t *testing.T, program *capcon) {
+	t.Helper()
+	eventually(t, "infrastructure of all Machines ready", func(context.Context) (string, error) {
+		for _, machine := range machines(t, program) {
+			for _, condition := range machine.Status.Conditions {
+				if condition.Type == clusterv1.MachineInfrastructureReadyCondition && condition.Status != metav1.ConditionTrue {
+					return fmt.Sprintf("%s: %s: %s", machine.Name, condition.Reason, condition.Message), nil
+				}
+			}
+		}
+		return "", nil
+	})
+}
+
+// interruptions are what can be done to this engine. One that "make engine"
+// did not start by hand is never stopped: others may need it.
+func interruptions(t *testing.T, eng engine.Engine) map[string]func(*testing.T) {
+	t.Helper()
+	possible := map[string]func(*testing.T){
+		"containers-in-random-order": func(t *testing.T) { restartContainers(t, eng) },
+	}
+	info, err := eng.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := enginePID(t, info.Name)
+	if pid == 0 {
+		t.Logf("%q is not started by hand here, so it is not stopped", info.Name)
+		return possible
+	}
+	start := func(t *testing.T) {
+		t.Helper()
+		runMake(t, "engine", "ENGINE="+info.Name)
+	}
+	possible[likeReboot] = func(t *testing.T) {
+		runMake(t, "engine-stop", "ENGINE="+info.Name)
+		start(t)
+	}
+	possible["engine-SIGKILL"] = func(t *testing.T) {
+		if err := syscall.Kill(enginePID(t, info.Name), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		start(t)
+	}
+	return possible
+}
+
+// enginePID is the process that "make engine" started by hand, 0 where it did
+// not.
+func enginePID(t *testing.T, name string) int {
+	t.Helper()
+	program := map[string]string{"docker": "dockerd", "podman": "podman"}[name]
+	text, err := os.ReadFile("/run/cluster-api-provider-container-" + program + ".pid")
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || strings.TrimSpace(string(comm)) != program {
+		return 0
+	}
+	return pid
+}
+
+func runMake(t *testing.T, arguments ...string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "make", append([]string{"-C", "../..", "--no-print-directory"}, arguments...)...)
+	output, err := command.CombinedOutput()
+	t.Logf("make %s\n%s", strings.Join(arguments, " "), output)
+	if err != nil {
+		t.Fatalf("make %s: %v", strings.Join(arguments, " "), err)
+	}
+}
+
+// restartContainers stops and starts every container of this project, the
+// management plane's too, one after the other.
+func restartContainers(t *testing.T, eng engine.Engine) {
+	t.Helper()
+	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rand.Shuffle(len(containers), func(i, j int) { containers[i], containers[j] = containers[j], containers[i] })
+	for _, container := range containers {
+		if err := eng.StopContainer(t.Context(), container.Name, 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if err := eng.StartContainer(t.Context(), container.Name); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("restarted %s", container.Name)
+	}
+}
