@@ -54,6 +54,9 @@ func Start(tb testing.TB) *rest.Config {
 			APIServer: &envtest.APIServer{Path: apiServer},
 		},
 	}
+	// Without it the API server looks for the address of the default route,
+	// and a host that is offline has none.
+	environment.ControlPlane.APIServer.Configure().Set("advertise-address", "127.0.0.1")
 	config, err := environment.Start()
 	if err != nil {
 		tb.Fatalf("start the API server: %v", err)
