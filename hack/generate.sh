@@ -32,7 +32,7 @@ main() {
   rm -f config/crd/bases/*.yaml
   "${generator}" crd paths=./api/... output:crd:dir=config/crd/bases
   "${generator}" rbac:roleName=manager-role "paths=.;./controllers/..." output:rbac:dir=config/rbac
-  go generate -tags="${go_tags}" ./...
+  go generate ./...
 }
 
 main "$@"

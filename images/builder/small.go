@@ -146,7 +146,7 @@ func (b *builder) planeImage(ctx context.Context, c *components, static *artifac
 
 // planeProgram is built in the repository's own module.
 func (b *builder) planeProgram(ctx context.Context) (*artifact, error) {
-	build := program{name: "..", packages: []string{planePackage}, tags: []string{"remote"}}
+	build := program{name: "..", packages: []string{planePackage}}
 	files, err := b.planeFiles(ctx, build)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (b *builder) planeFiles(ctx context.Context, build program) ([]string, erro
 	list := command{
 		dir: b.root, env: build.environment(),
 		args: []string{
-			"go", "list", "-deps", "-tags", strings.Join(build.tags, ","),
+			"go", "list", "-deps",
 			"-json=Dir,Standard,Module,GoFiles,EmbedFiles", planePackage,
 		},
 		hint: "The plane's image is built from " + planePackage + " of this repository.",

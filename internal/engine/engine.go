@@ -100,9 +100,10 @@ type Archiver interface {
 	Upload(ctx context.Context, name string, archive io.Reader) error
 
 	// Download returns a tar of the file or directory at an absolute path,
-	// its entries named relative to the parent of path. The path may lie in
-	// the container's own file system or below one of its volumes, not
-	// below a tmpfs; the container may run, or not, or never have run.
+	// its entries named relative to the parent of path, with content and
+	// mode; the owner may be lost. The path may lie in the container's own
+	// file system, whether it runs, or not, or never ran, or below one of its
+	// volumes once it ran; not below a tmpfs.
 	// Container or path absent: ErrNotFound. The caller closes the stream.
 	Download(ctx context.Context, name, path string) (io.ReadCloser, error)
 }

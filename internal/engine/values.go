@@ -76,8 +76,8 @@ type Attachment struct {
 type PortBinding struct {
 	// HostAddress to listen on; the zero value means all addresses.
 	HostAddress netip.Addr
-	// HostPort to listen on; 0 = the engine chooses a free one at each
-	// start.
+	// HostPort to listen on; 0 = the engine chooses a free one: Docker at
+	// each start, Podman when it creates the container.
 	HostPort uint16
 	// ContainerPort to forward to.
 	ContainerPort uint16
@@ -181,6 +181,7 @@ type Container struct {
 	// OOMKilled says that the kernel ended the last run for want of memory.
 	OOMKilled bool
 	// Error is the engine's text for why the last start did not succeed.
+	// Podman before 5.0 forgets it.
 	Error string
 	// CreatedAt, StartedAt and FinishedAt are zero where it has not come to
 	// that. CreatedAt is listed.
@@ -306,7 +307,8 @@ type Event struct {
 	// engine tells them: Docker's network events carry neither.
 	ContainerID, Container string
 	Labels                 map[string]string
-	// Network of EventConnect and EventDisconnect.
+	// Network of EventConnect and EventDisconnect; Podman before 5.0 does not
+	// tell it.
 	Network string
 	// ExitCode of EventDie. Once the container runs again, only this event
 	// has told it.

@@ -18,12 +18,8 @@ package docker_test
 
 import (
 	"context"
-	"io"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/containerd/errdefs"
@@ -66,29 +62,22 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 	if _, err := raw.Ping(t.Context()); err != nil {
 		t.Fatalf("no Docker engine answers at %s (%v); start one with hack/engine/docker.sh, or leave such tests out with -short", endpoint, err)
 	}
-	proxy := newProxy(t, endpoint)
+	proxy := enginetest.NewProxy(t, endpoint)
 	return enginetest.Harness{
 		Processes: true,
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
-			eng, err := docker.New("", client.WithHost("unix://"+proxy.path))
+			eng, err := docker.New("", client.WithHost("unix://"+proxy.Path))
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = eng.Close() })
 			return eng
 		},
-		FreePort:   enginetest.FreeLocalPort,
-		OccupyPort: enginetest.OccupyLocalPort,
-		HostDirectory: func(t *testing.T, file, content string) string {
-			t.Helper()
-			directory := t.TempDir()
-			if err := os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			return directory
-		},
-		MissingHostPath: func(t *testing.T) string { return filepath.Join(t.TempDir(), "missing") },
+		FreePort:        enginetest.FreeLocalPort,
+		OccupyPort:      enginetest.OccupyLocalPort,
+		HostDirectory:   enginetest.LocalDirectory,
+		MissingHostPath: enginetest.MissingLocalPath,
 		VolumesOf: func(t *testing.T, container string) []string {
 			t.Helper()
 			found, err := raw.ContainerInspect(t.Context(), container)
@@ -113,78 +102,6 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 			}
 		},
 		LocalRegistry: strings.HasPrefix(endpoint, "unix://"),
-		Interrupt:     func(*testing.T) { proxy.interrupt() },
-	}
-}
-
-// proxy forwards a socket of its own to the engine's.
-type proxy struct {
-	path, target string
-
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-}
-
-func newProxy(t *testing.T, endpoint string) *proxy {
-	t.Helper()
-	target, ok := strings.CutPrefix(endpoint, "unix://")
-	if !ok {
-		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
-	}
-	p := &proxy{path: filepath.Join(t.TempDir(), "docker.sock"), target: target, conns: map[net.Conn]struct{}{}}
-	listener, err := net.Listen("unix", p.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = listener.Close()
-		p.interrupt()
-	})
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go p.forward(conn)
-		}
-	}()
-	return p
-}
-
-func (p *proxy) forward(conn net.Conn) {
-	engineConn, err := net.Dial("unix", p.target)
-	if err != nil {
-		_ = conn.Close()
-		return
-	}
-	p.mu.Lock()
-	p.conns[conn], p.conns[engineConn] = struct{}{}, struct{}{}
-	p.mu.Unlock()
-	var group sync.WaitGroup
-	group.Go(func() { copyHalf(engineConn, conn) })
-	group.Go(func() { copyHalf(conn, engineConn) })
-	group.Wait()
-	_ = conn.Close()
-	_ = engineConn.Close()
-	p.mu.Lock()
-	delete(p.conns, conn)
-	delete(p.conns, engineConn)
-	p.mu.Unlock()
-}
-
-// copyHalf hands the end of one direction on and leaves the other open.
-func copyHalf(to, from net.Conn) {
-	_, _ = io.Copy(to, from)
-	if half, ok := to.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
-	}
-}
-
-func (p *proxy) interrupt() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.conns {
-		_ = conn.Close()
+		Interrupt:     func(*testing.T) { proxy.Interrupt() },
 	}
 }

@@ -125,10 +125,7 @@ func refusesTakenAddress(t *testing.T, c *fixture) {
 	err := c.StartContainer(t.Context(), c.named("second"))
 	wantTaken(t, "start with a taken address", err, engine.ResourceAddress, static.String())
 	t.Logf("the error: %v", err)
-	found := c.inspect(t, c.named("second"))
-	if found.Status == engine.StatusRunning || found.Error == "" {
-		t.Errorf("%s, want not running, with an error", describe(found))
-	}
+	c.wantNotStarted(t, c.named("second"))
 	c.stop(t, c.named("holder"))
 	c.start(t, c.named("second"))
 	c.wantAddresses(t, "second", static)

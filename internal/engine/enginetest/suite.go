@@ -62,6 +62,8 @@ type Harness struct {
 	// RemoveImage removes a local image, if it is there; nil leaves what the
 	// suite pulls and loads behind.
 	RemoveImage func(t *testing.T, reference string)
+	// ForgetsStartErrors: the engine does not keep why a container did not start.
+	ForgetsStartErrors bool
 	// LocalRegistry: the engine reaches a registry on this host's 127.0.0.1.
 	LocalRegistry bool
 }
@@ -313,6 +315,15 @@ func (c *fixture) wantStatus(t *testing.T, what, name string, want engine.Status
 		t.Errorf("%s: status %q, want %q", what, found.Status, want)
 	}
 	return found
+}
+
+// wantNotStarted fails unless the container does not run, and says why.
+func (c *fixture) wantNotStarted(t *testing.T, name string) {
+	t.Helper()
+	found := c.inspect(t, name)
+	if found.Status == engine.StatusRunning || found.Error == "" && !c.ForgetsStartErrors {
+		t.Errorf("%s, want not running, with an error", describe(found))
+	}
 }
 
 const (

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Proxy forwards a socket of its own to an engine's, and can break what goes
+// through it.
+type Proxy struct {
+	// Path of the socket.
+	Path   string
+	target string
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+// NewProxy forwards to an endpoint that begins with unix:// until the test ends.
+func NewProxy(t *testing.T, endpoint string) *Proxy {
+	t.Helper()
+	target, ok := strings.CutPrefix(endpoint, "unix://")
+	if !ok {
+		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
+	}
+	p := &Proxy{Path: filepath.Join(t.TempDir(), "engine.sock"), target: target, conns: map[net.Conn]struct{}{}}
+	listener, err := net.Listen("unix", p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		p.Interrupt()
+	})
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.forward(conn)
+		}
+	}()
+	return p
+}
+
+func (p *Proxy) forward(conn net.Conn) {
+	engineConn, err := net.Dial("unix", p.target)
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	p.mu.Lock()
+	p.conns[conn], p.conns[engineConn] = struct{}{}, struct{}{}
+	p.mu.Unlock()
+	var group sync.WaitGroup
+	group.Go(func() { copyHalf(engineConn, conn) })
+	group.Go(func() { copyHalf(conn, engineConn) })
+	group.Wait()
+	_ = conn.Close()
+	_ = engineConn.Close()
+	p.mu.Lock()
+	delete(p.conns, conn)
+	delete(p.conns, engineConn)
+	p.mu.Unlock()
+}
+
+// copyHalf hands the end of one direction on and leaves the other open.
+func copyHalf(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// Interrupt breaks all connections.
+func (p *Proxy) Interrupt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		_ = conn.Close()
+	}
+}
+
+// LocalDirectory makes a directory of this host with a file in it.
+func LocalDirectory(t *testing.T, file, content string) string {
+	t.Helper()
+	directory := t.TempDir()
+	if err := os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return directory
+}
+
+// MissingLocalPath is a path that this host does not have.
+func MissingLocalPath(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "missing")
+}

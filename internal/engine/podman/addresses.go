@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/containers/podman/v5/libpod/define"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// addressAnnotation remembers which addresses a container was created with:
+// Podman keeps them to itself until it runs. It is fixed at creation; an address
+// given by ConnectNetwork is checked there.
+const addressAnnotation = "container.infrastructure.cluster.x-k8s.io/static-addresses"
+
+func joined(wanted []netip.Addr) string {
+	texts := make([]string, 0, len(wanted))
+	for _, address := range wanted {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, ",")
+}
+
+func remembered(raw define.InspectContainerData) []netip.Addr {
+	if raw.Config == nil || raw.Config.Annotations[addressAnnotation] == "" {
+		return nil
+	}
+	return addresses(strings.Split(raw.Config.Annotations[addressAnnotation], ",")...)
+}
+
+func (e *Engine) checkAttachment(ctx context.Context, attachment engine.Attachment) error {
+	if attachment.Network == "" {
+		return nil
+	}
+	found, err := e.network(ctx, attachment.Network)
+	if err != nil {
+		return err
+	}
+	return permits(found.subnets(), attachment.Addresses)
+}
+
+// permits reports whether the addresses lie in the network's subnets. Podman
+// says so only when the container starts.
+func permits(subnets []engine.Subnet, wanted []netip.Addr) error {
+	for _, address := range wanted {
+		if !slices.ContainsFunc(subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
+			return fmt.Errorf("address %s is in no subnet of the network: %w", address, engine.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// checkReserved keeps a container from starting with an address that its network
+// keeps for itself. Podman would let it, and the network would be broken.
+func (e *Engine) checkReserved(ctx context.Context, raw define.InspectContainerData) error {
+	wanted := remembered(raw)
+	if len(wanted) == 0 || raw.NetworkSettings == nil {
+		return nil
+	}
+	for name := range raw.NetworkSettings.Networks {
+		found, err := e.network(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := reserved(found.subnets(), wanted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserved is a conflict where one of the addresses is the gateway's, the first
+// or, of IPv4, the last of a subnet.
+func reserved(subnets []engine.Subnet, wanted []netip.Addr) error {
+	for _, address := range wanted {
+		for _, subnet := range subnets {
+			isLast := address.Is4() && subnet.Prefix.Contains(address) && !subnet.Prefix.Contains(address.Next())
+			if address == subnet.Gateway || address == subnet.Prefix.Addr() || isLast {
+				return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String()}
+			}
+		}
+	}
+	return nil
+}
+
+// takenAddress says which static address of a container that did not start is
+// taken, or nil. Podman answers 500 for every start that did not succeed: who
+// has the address is observed.
+func (e *Engine) takenAddress(ctx context.Context, raw define.InspectContainerData, cause error) (error, error) {
+	wanted := remembered(raw)
+	if raw.NetworkSettings == nil {
+		return nil, nil
+	}
+	for name := range raw.NetworkSettings.Networks {
+		conflict, err := e.held(ctx, name, claim{wanted: wanted, by: raw.ID})
+		if err != nil {
+			return nil, fmt.Errorf("look for the holder of an address: %w", err)
+		}
+		if conflict != nil {
+			conflict.Err = fmt.Errorf("%w: %w", conflict.Err, cause)
+			return conflict, nil
+		}
+	}
+	if address, ok := saysAddressTaken(cause); ok {
+		return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Err: cause}, nil
+	}
+	return nil, nil
+}
+
+// saysAddressTaken reads Podman's words. They tell what cannot be observed: that
+// the holder is just starting, or which address it is that was given to a
+// container by connecting it. They are those of its own allocator, the same from
+// 4.3 to 5.8. Should they change, the start still fails with the cause, mostly
+// with the type as well; the conformance suite would notice.
+func saysAddressTaken(cause error) (netip.Addr, bool) {
+	_, rest, found := strings.Cut(cause.Error(), "requested ip address ")
+	text, rest, _ := strings.Cut(rest, " ")
+	address, err := netip.ParseAddr(text)
+	if !found || err != nil || !strings.HasPrefix(rest, "is already allocated") {
+		return netip.Addr{}, false
+	}
+	return address, true
+}
+
+// claim is which addresses are wanted, and by which container (its ID).
+type claim struct {
+	wanted []netip.Addr
+	by     string
+}
+
+// held says which of the wanted addresses another container has on the network,
+// or nil.
+func (e *Engine) held(ctx context.Context, network string, c claim) (*engine.ConflictError, error) {
+	if len(c.wanted) == 0 {
+		return nil, nil
+	}
+	attached, err := e.attachedTo(ctx, network)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range attached {
+		if other.ID == c.by {
+			continue
+		}
+		for _, address := range other.Networks[network].Addresses {
+			if slices.Contains(c.wanted, address) {
+				return &engine.ConflictError{
+					Resource: engine.ResourceAddress, Value: address.String(),
+					Err: fmt.Errorf("container %q has it", other.Name),
+				}, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// attachedTo returns the running containers of a network.
+func (e *Engine) attachedTo(ctx context.Context, network string) ([]engine.Container, error) {
+	found, err := e.list(ctx, map[string][]string{"network": {network}})
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, one := range found {
+		if holdsPorts(status(one.State)) {
+			ids = append(ids, one.ID)
+		}
+	}
+	inspected, err := e.inspectAll(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var out []engine.Container
+	for _, raw := range inspected {
+		container := observed(raw)
+		if _, ok := container.Networks[network]; ok {
+			out = append(out, container)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func put(path string) request { return request{method: http.MethodPut, path: path} }
+
+// Upload implements engine.Archiver. copyUIDGID is false: otherwise Podman gives
+// every file to the container's user.
+func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
+	fail := func(err error) error { return fmt.Errorf("upload to container %q: %w", name, err) }
+	// Found first, because an answer that comes before the archive is read may
+	// be lost in the broken connection.
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	source := &sourceReader{reader: archive}
+	request := put(containerPath(raw.ID)+"/archive").with("path", "/").with("copyUIDGID", "false")
+	request.body = source
+	if err := source.or(e.call(ctx, request, nil)); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// sourceReader remembers an error of what it reads from, which the client would
+// report as a broken connection.
+type sourceReader struct {
+	reader io.Reader
+	err    error
+}
+
+// Read implements io.Reader.
+func (r *sourceReader) Read(p []byte) (int, error) {
+	n, err := r.reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
+}
+
+// or returns the reader's own error, or else the other.
+func (r *sourceReader) or(err error) error {
+	if r.err != nil {
+		return r.err
+	}
+	return err
+}
+
+// Download implements engine.Archiver.
+func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadCloser, error) {
+	fail := func(err error) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("download %q from container %q: %w", target, name, err)
+	}
+	if !path.IsAbs(target) {
+		return fail(fmt.Errorf("path is not absolute: %w", engine.ErrInvalid))
+	}
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := e.stream(ctx, get(containerPath(id)+"/archive").with("path", target))
+	if err != nil {
+		return fail(err)
+	}
+	return stream, nil
+}

@@ -1,0 +1,323 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/containers/podman/v5/libpod/define"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func containerPath(name string) string { return "/containers/" + url.PathEscape(name) }
+
+// InspectContainer implements engine.ContainerReader.
+func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return engine.Container{}, err
+	}
+	return observed(raw), nil
+}
+
+// inspect finds a container by its exact name or ID.
+func (e *Engine) inspect(ctx context.Context, name string) (define.InspectContainerData, error) {
+	fail := func(err error) (define.InspectContainerData, error) {
+		return define.InspectContainerData{}, fmt.Errorf("inspect container %q: %w", name, err)
+	}
+	if name == "" {
+		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
+	}
+	var raw define.InspectContainerData
+	err := e.call(ctx, get(containerPath(name)+"/json"), &raw)
+	if isCause(err, define.ErrCtrExists) {
+		// The beginning of several IDs.
+		return fail(engine.ErrNotFound)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if raw.ID != name && raw.Name != name {
+		// Podman took the name for the beginning of an ID.
+		return fail(engine.ErrNotFound)
+	}
+	return raw, nil
+}
+
+// container returns what to call a container by in a request. Podman takes a
+// name that no container has for the beginning of an ID, so a call could reach
+// another container: a name that could be one is looked up first.
+func (e *Engine) container(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		return "", fmt.Errorf("container without a name: %w", engine.ErrInvalid)
+	}
+	if !couldBeID(name) {
+		return name, nil
+	}
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return raw.ID, nil
+}
+
+// couldBeID reports whether name could be the beginning of an ID.
+func couldBeID(name string) bool { return strings.Trim(name, "0123456789abcdef") == "" }
+
+func observed(raw define.InspectContainerData) engine.Container {
+	out := engine.Container{
+		ID: raw.ID, Name: raw.Name, Image: raw.ImageName, ImageID: imageID(raw.Image),
+		CreatedAt: raw.Created, Networks: map[string]engine.Endpoint{}, Restart: engine.RestartNever,
+	}
+	if raw.Config != nil {
+		out.Labels = raw.Config.Labels
+	}
+	if raw.HostConfig != nil && raw.HostConfig.RestartPolicy != nil {
+		out.Restart = cmp.Or(engine.RestartPolicy(raw.HostConfig.RestartPolicy.Name), engine.RestartNever)
+	}
+	if raw.State != nil {
+		out.Status = status(raw.State.Status)
+		out.OOMKilled, out.Error = raw.State.OOMKilled, raw.State.Error
+		out.StartedAt, out.FinishedAt = when(raw.State.StartedAt), when(raw.State.FinishedAt)
+		if out.Status == engine.StatusExited {
+			out.ExitCode = int(raw.State.ExitCode)
+		}
+	}
+	if raw.NetworkSettings != nil {
+		for name, at := range raw.NetworkSettings.Networks {
+			out.Networks[name] = endpoint(at)
+		}
+		// Podman tells what would be published also of a container that does
+		// not run.
+		if holdsPorts(out.Status) {
+			out.Ports = publishedPorts(raw.NetworkSettings.Ports)
+		}
+	}
+	return out
+}
+
+func holdsPorts(now engine.Status) bool {
+	return now == engine.StatusRunning || now == engine.StatusPaused
+}
+
+// imageID adds what Podman leaves out.
+func imageID(id string) string {
+	if id == "" || strings.Contains(id, ":") {
+		return id
+	}
+	return "sha256:" + id
+}
+
+// status maps Podman's names. An initialized container has its namespaces and
+// its address, and no process yet.
+func status(state string) engine.Status {
+	switch state {
+	case "created", "configured", "initialized":
+		return engine.StatusCreated
+	case "running", "stopping":
+		return engine.StatusRunning
+	case "paused":
+		return engine.StatusPaused
+	case "restarting":
+		return engine.StatusRestarting
+	case "removing":
+		return engine.StatusRemoving
+	default:
+		return engine.StatusExited
+	}
+}
+
+// when returns the zero time for the times before 1970 that stand for none.
+func when(at time.Time) time.Time {
+	if at.Unix() <= 0 {
+		return time.Time{}
+	}
+	return at
+}
+
+func endpoint(at *define.InspectAdditionalNetwork) engine.Endpoint {
+	if at == nil {
+		return engine.Endpoint{}
+	}
+	return engine.Endpoint{Addresses: addresses(at.IPAddress, at.GlobalIPv6Address)}
+}
+
+// addresses parses those of the texts that are addresses.
+func addresses(texts ...string) []netip.Addr {
+	var out []netip.Addr
+	for _, text := range texts {
+		if address, err := netip.ParseAddr(text); err == nil {
+			out = append(out, address)
+		}
+	}
+	return out
+}
+
+func publishedPorts(ports map[string][]define.InspectHostPort) []engine.PortBinding {
+	var out []engine.PortBinding
+	for name, bindings := range ports {
+		number, protocol, _ := strings.Cut(name, "/")
+		containerPort, err := strconv.ParseUint(number, 10, 16)
+		if err != nil || protocol != "tcp" {
+			continue
+		}
+		for _, at := range bindings {
+			hostPort, err := strconv.ParseUint(at.HostPort, 10, 16)
+			if err != nil {
+				continue
+			}
+			binding := engine.PortBinding{HostPort: uint16(hostPort), ContainerPort: uint16(containerPort)}
+			if address, err := netip.ParseAddr(at.HostIP); err == nil && !address.IsUnspecified() {
+				binding.HostAddress = address
+			}
+			out = append(out, binding)
+		}
+	}
+	slices.SortFunc(out, func(a, b engine.PortBinding) int {
+		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.HostPort, b.HostPort),
+			a.HostAddress.Compare(b.HostAddress))
+	})
+	return slices.Compact(out)
+}
+
+// summary is an element of Podman's list.
+type summary struct {
+	ID      string `json:"Id"`
+	Names   []string
+	Labels  map[string]string
+	Image   string
+	ImageID string
+	State   string
+	Created time.Time
+}
+
+// ListContainers implements engine.ContainerReader. Podman's list says neither
+// addresses nor ports as the contract wants them, so each running container is
+// inspected; one that is gone by then is left out.
+func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
+	found, err := e.list(ctx, labelFilter(selector))
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(s summary) bool { return !carries(s.Labels, selector) })
+	out := make([]engine.Container, 0, len(found))
+	var running []string
+	for _, one := range found {
+		if holdsPorts(status(one.State)) {
+			running = append(running, one.ID)
+			continue
+		}
+		out = append(out, listed(one))
+	}
+	inspected, err := e.inspectAll(ctx, running)
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	for _, raw := range inspected {
+		out = append(out, observed(raw))
+	}
+	slices.SortFunc(out, func(a, b engine.Container) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (e *Engine) list(ctx context.Context, filters map[string][]string) ([]summary, error) {
+	list, err := get("/containers/json").with("all", "true").filtered(filters)
+	if err != nil {
+		return nil, err
+	}
+	var found []summary
+	if err := e.call(ctx, list, &found); err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	return found, nil
+}
+
+func labelFilter(selector map[string]string) map[string][]string {
+	if len(selector) == 0 {
+		return nil
+	}
+	var wanted []string
+	for key, value := range selector {
+		if value != "" {
+			key += "=" + value
+		}
+		wanted = append(wanted, key)
+	}
+	return map[string][]string{"label": wanted}
+}
+
+// carries holds what Podman found against the selector: its filter takes an
+// asterisk for a pattern.
+func carries(labels, selector map[string]string) bool {
+	for key, value := range selector {
+		got, ok := labels[key]
+		if !ok || value != "" && got != value {
+			return false
+		}
+	}
+	return true
+}
+
+func listed(one summary) engine.Container {
+	out := engine.Container{
+		ID: one.ID, Labels: one.Labels, Image: one.Image, ImageID: imageID(one.ImageID),
+		Status: status(one.State), CreatedAt: one.Created, Networks: map[string]engine.Endpoint{},
+	}
+	if len(one.Names) > 0 {
+		out.Name = one.Names[0]
+	}
+	return out
+}
+
+// inspectors is how many containers are inspected at once: Podman locks each for
+// a few milliseconds, and more only wait for its processors.
+const inspectors = 8
+
+// inspectAll returns those of the containers that are still there.
+func (e *Engine) inspectAll(ctx context.Context, ids []string) ([]define.InspectContainerData, error) {
+	found, errs := make([]define.InspectContainerData, len(ids)), make([]error, len(ids))
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(inspectors, len(ids)) {
+		group.Go(func() {
+			for i := range next {
+				found[i], errs[i] = e.inspect(ctx, ids[i])
+				errs[i] = engine.IgnoreNotFound(errs[i])
+			}
+		})
+	}
+	for i := range ids {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(raw define.InspectContainerData) bool { return raw.ID == "" }), nil
+}

@@ -1,0 +1,237 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/blang/semver/v4"
+	"github.com/containers/podman/v5/pkg/bindings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// MinimumVersion is the oldest Podman that this package speaks to: the one in
+// Debian 12. Older ones are not tested.
+const MinimumVersion = "4.3.0"
+
+// connectTimeout bounds making a connection: the bindings cannot be interrupted
+// while they speak ssh, and allow 40 seconds for its first step.
+const connectTimeout = 45 * time.Second
+
+// Options say where Podman's service is and how to get there.
+type Options struct {
+	// URI is unix:///path, tcp://host:port or ssh://user@host[:port]/path.
+	URI string
+	// Identity is a file with an ssh key; empty = the agent's keys, or those of
+	// the ssh configuration.
+	Identity string
+	// Machine: the service is in a virtual machine that podman machine made,
+	// whose host key nobody knows.
+	Machine bool
+	// TLSCertFile, TLSKeyFile and TLSCAFile turn TLS on for tcp.
+	TLSCertFile, TLSKeyFile, TLSCAFile string
+}
+
+// Engine is a connection to a Podman service.
+type Engine struct {
+	options Options
+
+	mu      sync.Mutex
+	closed  bool
+	link    *link
+	attempt *attempt
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// link is a connection that has answered.
+type link struct {
+	*bindings.Connection
+	// base is what the paths of requests are below.
+	base string
+	// version of the API that the service answered with.
+	version semver.Version
+}
+
+// attempt is a connection being made, for all who wait for it.
+type attempt struct {
+	done chan struct{}
+	link *link
+	err  error
+}
+
+// New returns an engine. It does not connect: Info does, and tells what is
+// wrong.
+func New(options Options) (*Engine, error) {
+	parsed, err := url.Parse(options.URI)
+	if err != nil {
+		return nil, fmt.Errorf("read the Podman endpoint: not a URL: %w", engine.ErrInvalid)
+	}
+	switch parsed.Scheme {
+	case "unix", "tcp", "ssh":
+	default:
+		return nil, fmt.Errorf("read the Podman endpoint %s: want unix://, tcp:// or ssh://: %w", parsed.Redacted(), engine.ErrInvalid)
+	}
+	return &Engine{options: options}, nil
+}
+
+// Close implements engine.Host.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	if e.link != nil {
+		e.link.Client.CloseIdleConnections()
+	}
+	return nil
+}
+
+func (e *Engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// open returns the connection, which is made with the first call. It is made
+// once for all who ask meanwhile, and goes on when the one who asked first
+// gives up.
+func (e *Engine) open(ctx context.Context) (*link, error) {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, fmt.Errorf("connection to %s is closed: %w", e.safeEndpoint(), engine.ErrUnavailable)
+	}
+	if e.link != nil {
+		defer e.mu.Unlock()
+		return e.link, nil
+	}
+	making := e.attempt
+	if making == nil {
+		making = &attempt{done: make(chan struct{})}
+		e.attempt = making
+		go e.connect(context.WithoutCancel(ctx), making)
+	}
+	e.mu.Unlock()
+
+	select {
+	case <-making.done:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("reach the Podman engine at %s: %w", e.safeEndpoint(), ctx.Err())
+	}
+	if making.err != nil {
+		return nil, fmt.Errorf("reach the Podman engine at %s: %w", e.safeEndpoint(), making.err)
+	}
+	return making.link, nil
+}
+
+func (e *Engine) connect(ctx context.Context, making *attempt) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	making.link, making.err = e.dial(ctx)
+	e.mu.Lock()
+	e.link, e.attempt = making.link, nil
+	e.mu.Unlock()
+	close(making.done)
+}
+
+func (e *Engine) dial(ctx context.Context) (*link, error) {
+	if path, ok := strings.CutPrefix(e.options.URI, "unix://"); ok {
+		// The bindings try a socket three times before they say what is wrong.
+		connection, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+		if err != nil {
+			return nil, explainConnection(err)
+		}
+		connection.Close()
+	}
+	connected, err := bindings.NewConnectionWithOptions(ctx, bindings.Options{
+		URI: e.options.URI, Identity: e.options.Identity, Machine: e.options.Machine,
+		TLSCertFile: e.options.TLSCertFile, TLSKeyFile: e.options.TLSKeyFile, TLSCAFile: e.options.TLSCAFile,
+	})
+	if err != nil {
+		return nil, explainConnection(err)
+	}
+	connection, err := bindings.GetClient(connected)
+	if err != nil {
+		return nil, err
+	}
+	found := bindings.ServiceVersion(connected)
+	if found.LT(semver.MustParse(MinimumVersion)) {
+		return nil, fmt.Errorf("it is too old: Podman %s or newer is needed, found %s; upgrade it: %w",
+			MinimumVersion, found, engine.ErrUnavailable)
+	}
+	return &link{Connection: connection, base: e.base(connection.URI), version: *found}, nil
+}
+
+// base of requests: the host is a made-up one but for tcp.
+func (e *Engine) base(uri *url.URL) string {
+	switch {
+	case uri.Scheme != "tcp":
+		return "http://d"
+	case e.options.TLSCAFile != "" || e.options.TLSCertFile != "" || e.options.TLSKeyFile != "":
+		return "https://" + uri.Host + uri.Path
+	default:
+		return "http://" + uri.Host + uri.Path
+	}
+}
+
+// forget gives a connection up that goes through ssh: once that has ended, the
+// bindings do not make it again. The others are made for each request.
+func (e *Engine) forget(broken *link) {
+	if broken.URI.Scheme != "ssh" {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.link == broken {
+		e.link = nil
+	}
+}
+
+// safeEndpoint is the endpoint without the password it may carry.
+func (e *Engine) safeEndpoint() string {
+	parsed, err := url.Parse(e.options.URI)
+	if err != nil {
+		return "an endpoint that is not a URL"
+	}
+	return parsed.Redacted()
+}
+
+// explainConnection adds the remedy.
+func explainConnection(err error) error {
+	const another = "or name another with CONTAINER_HOST or podman system connection"
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w; use sudo, or the rootless service of your user (systemctl --user start podman.socket), %s: %w",
+			err, another, engine.ErrUnauthorized)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("%w; start it (systemctl start podman.socket, with --user where it is rootless), %s: %w",
+			err, another, engine.ErrUnavailable)
+	default:
+		return fmt.Errorf("%w: %w", err, cmp.Or(kindOf(err), engine.ErrUnavailable))
+	}
+}

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 10 * time.Second
+
+	containerType = "container"
+	networkType   = "network"
+)
+
+// containerEvents are Podman's names of what happens to containers. The service
+// filters by them: what our own reading causes, such as exec, does not even cross
+// the connection. It has none for a process killed for want of memory: that shows
+// in the container that died.
+var containerEvents = map[string]engine.EventKind{
+	"start":   engine.EventStart,
+	"died":    engine.EventDie,
+	"pause":   engine.EventPause,
+	"unpause": engine.EventUnpause,
+	"remove":  engine.EventDestroy,
+	"rename":  engine.EventRename,
+}
+
+var networkEvents = map[string]engine.EventKind{
+	"connect":    engine.EventConnect,
+	"disconnect": engine.EventDisconnect,
+}
+
+// ownAttributes are those that Podman mixes with the container's labels.
+var ownAttributes = []string{"name", "image", "containerExitCode", "podId", "network", "error"}
+
+// message is an event as Podman tells it. The actor is the container, of network
+// events too.
+type message struct {
+	Type, Action string
+	Actor        struct {
+		ID         string
+		Attributes map[string]string
+	}
+	TimeNano int64 `json:"timeNano"`
+}
+
+// Events implements engine.EventSource.
+func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
+	for backoff := firstBackoff; ctx.Err() == nil && !e.isClosed(); backoff = min(2*backoff, lastBackoff) {
+		if e.follow(ctx, handle) {
+			backoff = firstBackoff
+		}
+		// Jittered, so that several watchers do not return as one.
+		if wait(ctx, backoff/2+rand.N(backoff/2)) != nil {
+			return
+		}
+	}
+}
+
+// follow reads one stream to its end and reports whether it came about. It
+// begins at the service's time before the connection, in full seconds: Podman
+// answers before it listens for events, and what falls between would be lost.
+func (e *Engine) follow(ctx context.Context, handle func(engine.Event)) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	since, err := e.engineTime(ctx)
+	if err != nil {
+		return false
+	}
+	request, err := get("/events").with("stream", "true").with("since", strconv.FormatInt(since.Unix(), 10)).filtered(eventFilter())
+	if err != nil {
+		return false
+	}
+	stream, err := e.stream(ctx, request)
+	if err != nil {
+		return false
+	}
+	defer stream.Close()
+	handle(engine.Event{Kind: engine.EventRelist})
+	for decoder := json.NewDecoder(stream); ; {
+		var next message
+		if decoder.Decode(&next) != nil {
+			return true
+		}
+		if event, ok := translate(next); ok && ctx.Err() == nil {
+			handle(event)
+		}
+	}
+}
+
+// engineTime is the service's clock, which every answer carries.
+func (e *Engine) engineTime(ctx context.Context) (time.Time, error) {
+	response, err := e.send(ctx, get("/_ping"))
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return time.Time{}, err
+	}
+	return http.ParseTime(response.Header.Get("Date"))
+}
+
+func eventFilter() map[string][]string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(containerEvents)), maps.Keys(networkEvents))
+	return map[string][]string{"type": {containerType, networkType}, "event": names}
+}
+
+// translate reports false for what is not in the list: the filter for "remove"
+// lets the removal of networks pass too.
+func translate(from message) (engine.Event, bool) {
+	attributes := from.Actor.Attributes
+	event := engine.Event{
+		Time: time.Unix(0, from.TimeNano), ContainerID: from.Actor.ID, Container: attributes["name"],
+	}
+	var ok bool
+	switch from.Type {
+	case containerType:
+		event.Kind, ok = containerEvents[from.Action]
+		if event.Kind == engine.EventDie {
+			// Always a number.
+			event.ExitCode, _ = strconv.Atoi(attributes["containerExitCode"])
+		}
+		event.Labels = maps.Clone(attributes)
+		for _, own := range ownAttributes {
+			delete(event.Labels, own)
+		}
+	case networkType:
+		event.Kind, ok = networkEvents[from.Action]
+		event.Network = attributes["network"]
+	}
+	return event, ok
+}

@@ -1,0 +1,222 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/containers/podman/v5/libpod/define"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// execPoll is how often a command whose output has ended is asked for its exit
+// code; it is nearly always there the first time.
+const execPoll = 10 * time.Millisecond
+
+// exitKilled is the exit code of what SIGKILL ended, as a shell has it.
+const exitKilled = 137
+
+// brokenPatience bounds waiting for the end of a command whose connection broke.
+const brokenPatience = 2 * time.Second
+
+// attachError begins what Podman says of such a command on its standard error.
+const attachError = "Error: write unixpacket "
+
+type execBody struct {
+	Command      []string `json:"Cmd"`
+	User         string   `json:"User,omitempty"`
+	AttachStdin  bool     `json:"AttachStdin"`
+	AttachStdout bool     `json:"AttachStdout"`
+	AttachStderr bool     `json:"AttachStderr"`
+}
+
+type execStartBody struct {
+	Detach   bool `json:"Detach"`
+	Terminal bool `json:"Tty"`
+}
+
+type execAnswer struct {
+	Running  bool
+	ExitCode int
+}
+
+// Exec implements engine.Executor.
+func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
+	fail := func(err error) error { return fmt.Errorf("run command in container %q: %w", name, err) }
+	if len(command.Args) == 0 {
+		return engine.Output{}, fail(fmt.Errorf("no command: %w", engine.ErrInvalid))
+	}
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return engine.Output{}, err
+	}
+	create := post(containerPath(id) + "/exec")
+	create.json = execBody{
+		Command: command.Args, User: command.User,
+		AttachStdin: command.Stdin != nil, AttachStdout: true, AttachStderr: true,
+	}
+	var created createdAnswer
+	if err := e.call(ctx, create, &created); err != nil {
+		return engine.Output{}, fail(err)
+	}
+	path := "/exec/" + url.PathEscape(created.ID)
+	stream, err := e.attach(ctx, path)
+	if err != nil {
+		return engine.Output{}, fail(err)
+	}
+	output, broken := communicate(ctx, stream, command.Stdin)
+	if broken != nil && (ctx.Err() != nil || len(command.Stdin) == 0) {
+		return output, fail(broken)
+	}
+	code, err := e.exitCode(ctx, path, broken)
+	if err != nil {
+		return output, fail(err)
+	}
+	if code != 0 {
+		return output, fail(&engine.ExitError{Code: code})
+	}
+	return output, nil
+}
+
+// duplex is a connection whose writing side can be closed alone.
+type duplex interface {
+	io.ReadWriteCloser
+	CloseWrite() error
+}
+
+// attach starts the command and takes the connection over.
+func (e *Engine) attach(ctx context.Context, path string) (duplex, error) {
+	start := post(path + "/start")
+	start.json = execStartBody{}
+	start.header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"tcp"}}
+	response, err := e.send(ctx, start)
+	if err != nil {
+		return nil, err
+	}
+	if stream, ok := response.Body.(duplex); ok && response.StatusCode == http.StatusSwitchingProtocols {
+		return stream, nil
+	}
+	defer response.Body.Close()
+	if err := response.Process(nil); err != nil {
+		return nil, typed(err)
+	}
+	return nil, fmt.Errorf("attach to the command: unexpected status %s", response.Status)
+}
+
+// communicate writes the input and reads the output, both to their ends, and
+// returns when both are done or ctx has ended.
+func communicate(ctx context.Context, stream duplex, stdin []byte) (engine.Output, error) {
+	defer stream.Close()
+	// Closing the connection is what ends reads and writes under way.
+	stopWatching := context.AfterFunc(ctx, func() { stream.Close() })
+	defer stopWatching()
+
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if stdin == nil {
+			return
+		}
+		// A command that does not read its input to the end is no error: its
+		// exit code says how it went.
+		_, _ = stream.Write(stdin)
+		_ = stream.CloseWrite()
+	}()
+
+	output, err := demultiplex(stream)
+	stream.Close()
+	<-written
+	if ctx.Err() != nil {
+		return output, ctx.Err()
+	}
+	if err != nil {
+		return output, fmt.Errorf("read output: %w", typed(err))
+	}
+	return output, nil
+}
+
+// The header before each piece of output: which stream, three zeros, and the
+// length, the most significant byte first.
+const (
+	frameHeader = 8
+	frameStdout = 1
+	frameStderr = 2
+)
+
+func demultiplex(stream io.Reader) (engine.Output, error) {
+	var out engine.Output
+	var header [frameHeader]byte
+	for {
+		if _, err := io.ReadFull(stream, header[:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				return out, nil
+			}
+			return out, err
+		}
+		piece := make([]byte, binary.BigEndian.Uint32(header[4:]))
+		if _, err := io.ReadFull(stream, piece); err != nil {
+			return out, err
+		}
+		switch header[0] {
+		case frameStdout:
+			out.Stdout = append(out.Stdout, piece...)
+		case frameStderr:
+			if !bytes.HasPrefix(piece, []byte(attachError)) {
+				out.Stderr = append(out.Stderr, piece...)
+			}
+		default:
+			return out, fmt.Errorf("output of a stream numbered %d", header[0])
+		}
+	}
+}
+
+// exitCode waits for the exit code of a command whose output has ended.
+//
+// A command that ends before it has read its input breaks the connection:
+// Podman, which cannot hand the rest on, gives up. The command has ended then or
+// is about to; where it has not, the connection broke for another reason.
+func (e *Engine) exitCode(ctx context.Context, path string, broken error) (int, error) {
+	for began := time.Now(); ; {
+		var state execAnswer
+		err := e.call(ctx, get(path+"/json"), &state)
+		if isCause(err, define.ErrNoSuchExecSession) {
+			// The container ended and took the command along.
+			return exitKilled, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read exit code: %w", err)
+		}
+		if !state.Running {
+			return state.ExitCode, nil
+		}
+		if broken != nil && time.Since(began) > brokenPatience {
+			return 0, broken
+		}
+		if err := wait(ctx, execPoll); err != nil {
+			return 0, fmt.Errorf("wait for exit code: %w", err)
+		}
+	}
+}

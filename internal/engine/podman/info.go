@@ -1,0 +1,57 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/containers/podman/v5/libpod/define"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Info implements engine.Host.
+func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
+	var raw define.Info
+	if err := e.call(ctx, get("/info"), &raw); err != nil {
+		return engine.Info{}, fmt.Errorf("ask the Podman engine at %s: %w", e.safeEndpoint(), err)
+	}
+	out := engine.Info{
+		Name: "podman", Version: raw.Version.Version, APIVersion: raw.Version.APIVersion, Endpoint: e.safeEndpoint(),
+	}
+	if raw.Host != nil {
+		describeHost(&out, raw.Host)
+	}
+	if raw.Store != nil {
+		out.StorageDriver = raw.Store.GraphDriverName
+	}
+	return out, nil
+}
+
+func describeHost(out *engine.Info, host *define.HostInfo) {
+	out.CgroupVersion, out.CgroupDriver = strings.TrimPrefix(host.CgroupsVersion, "v"), host.CgroupManager
+	out.Rootless = host.Security.Rootless
+	out.Architecture, out.Kernel = host.Arch, host.Kernel
+	out.OperatingSystem = strings.TrimSpace(host.Distribution.Distribution + " " + host.Distribution.Version)
+	out.CPUs, out.MemoryBytes = host.CPUs, host.MemTotal
+	if host.EventLogger == "none" {
+		out.Warnings = append(out.Warnings,
+			`events are turned off (events_logger = "none" in containers.conf): what happens to containers is noticed late`)
+	}
+}

@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/containers/podman/v5/libpod/define"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+type createdAnswer struct {
+	ID string `json:"Id"`
+}
+
+// CreateContainer implements engine.ContainerWriter. The network is looked at
+// first: Podman would notice only at start that it has no such address.
+func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
+	fail := func(err error) (string, error) { return "", fmt.Errorf("create container %q: %w", spec.Name, err) }
+	if spec.Name == "" {
+		// Podman would make up a name.
+		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
+	}
+	if err := e.checkAttachment(ctx, spec.Attachment); err != nil {
+		return fail(err)
+	}
+	body, err := containerOf(spec)
+	if err != nil {
+		return fail(err)
+	}
+	create := post("/containers/create")
+	create.json = body
+	var created createdAnswer
+	err = e.call(ctx, create, &created)
+	switch {
+	case err == nil:
+		return created.ID, nil
+	case isCause(err, define.ErrCtrExists, errNameInUse):
+		return fail(&engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err})
+	case isCause(err, syscall.ENOENT):
+		// The source of a bind mount.
+		return fail(&typedError{kind: engine.ErrInvalid, err: err})
+	default:
+		return fail(err)
+	}
+}
+
+// StartContainer implements engine.ContainerWriter.
+func (e *Engine) StartContainer(ctx context.Context, name string) error {
+	fail := func(err error) error { return fmt.Errorf("start container %q: %w", name, err) }
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return fail(err)
+	}
+	if observed(raw).Status == engine.StatusRunning {
+		return nil
+	}
+	if err := e.checkReserved(ctx, raw); err != nil {
+		return fail(err)
+	}
+	if err := e.call(ctx, post(containerPath(raw.ID)+"/start"), nil); err != nil {
+		return e.explainStart(ctx, name, err)
+	}
+	return nil
+}
+
+// explainStart finds out why a container did not start.
+func (e *Engine) explainStart(ctx context.Context, name string, cause error) error {
+	fail := func(err error) error { return fmt.Errorf("start container %q: %w", name, err) }
+	if errors.Is(cause, engine.ErrUnavailable) || ctx.Err() != nil {
+		return fail(cause)
+	}
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return fail(errors.Join(err, cause))
+	}
+	if observed(raw).Status == engine.StatusRunning {
+		return nil
+	}
+	if errors.Is(cause, engine.ErrInvalid) {
+		return fail(cause)
+	}
+	conflict, err := e.takenAddress(ctx, raw, cause)
+	if conflict == nil && err == nil {
+		conflict, err = e.takenPort(ctx, raw, cause)
+	}
+	switch {
+	case err != nil:
+		return fail(errors.Join(cause, err))
+	case conflict != nil:
+		return fail(conflict)
+	case errors.Is(cause, engine.ErrNotFound):
+		// The container is there: what is absent is its network, and callers
+		// must not take it for the container.
+		return fail(&typedError{kind: engine.ErrConflict, err: errors.New(cause.Error())})
+	}
+	return fail(cause)
+}
+
+// StopContainer implements engine.ContainerWriter. Podman counts the grace
+// period in seconds: it is rounded up.
+func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Duration) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return err
+	}
+	seconds := strconv.Itoa(int(math.Ceil(max(grace, 0).Seconds())))
+	if err := e.call(ctx, post(containerPath(id)+"/stop").with("timeout", seconds), nil); err != nil {
+		return fmt.Errorf("stop container %q: %w", name, err)
+	}
+	return nil
+}
+
+const (
+	// removalPoll is how often a removal that someone else began is looked at.
+	removalPoll = 50 * time.Millisecond
+	// removalPatience bounds how long its end is waited for in one call.
+	removalPatience = 20 * time.Second
+)
+
+// RemoveContainer implements engine.ContainerWriter. Podman answers with
+// different errors while someone else removes the container: whether it is still
+// there decides, and it is tried again.
+func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return engine.IgnoreNotFound(err)
+	}
+	// Without a timeout of 0 Podman would stop it gently first, for ten seconds.
+	request := remove(containerPath(id)).with("force", "true").with("volumes", "true").with("timeout", "0")
+	for began := time.Now(); ; {
+		err := e.call(ctx, request, nil)
+		if err == nil || errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		fail := func(err error) error { return fmt.Errorf("remove container %q: %w", name, err) }
+		if errors.Is(err, engine.ErrUnavailable) || ctx.Err() != nil || time.Since(began) > removalPatience {
+			return fail(err)
+		}
+		if _, err := e.inspect(ctx, name); errors.Is(err, engine.ErrNotFound) {
+			return nil
+		}
+		if err := wait(ctx, removalPoll); err != nil {
+			return fail(err)
+		}
+	}
+}
+
+// wait sleeps unless ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,223 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/containers/podman/v5/libpod/define"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	// creatingLabel marks a network that exists only until its subnet is known;
+	// its value is the name of the network that is being created.
+	creatingLabel = "container.infrastructure.cluster.x-k8s.io/creating-network"
+	// creatingLifetime is after how long such a network counts as left behind by
+	// one who was interrupted: far longer than creating takes.
+	creatingLifetime = 15 * time.Second
+	// cleanupTimeout bounds what is tidied up after ctx has ended.
+	cleanupTimeout = 10 * time.Second
+
+	// subnetTries bounds how often a subnet is chosen anew because another
+	// network took it between choosing and using.
+	subnetTries = 8
+	subnetPause = 100 * time.Millisecond
+)
+
+// CreateNetwork implements engine.Networks.
+//
+// Podman confines dynamic addresses only in a subnet that the creator named, and
+// only Podman knows which subnets are free. So it is let choose one for a network
+// under another name, which is removed, and the network is created with that
+// subnet. It appears with its final shape in one call: whoever is interrupted
+// before leaves nothing under the network's name. Of two who create one name
+// Podman lets one win.
+func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
+	if err := e.createNetwork(ctx, spec); err != nil {
+		return engine.Network{}, fmt.Errorf("create network %q: %w", spec.Name, err)
+	}
+	return e.InspectNetwork(ctx, spec.Name)
+}
+
+func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) error {
+	if spec.Name == "" {
+		return fmt.Errorf("no name: %w", engine.ErrInvalid)
+	}
+	for _, prefix := range spec.Subnets {
+		if !prefix.IsValid() || prefix != prefix.Masked() {
+			return fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid)
+		}
+	}
+	if err := e.nameFree(ctx, spec.Name); err != nil {
+		return err
+	}
+	if err := e.sweep(ctx, spec.Name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(spec.Subnets, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
+		return e.createWith(ctx, spec, spec.Subnets)
+	}
+	return e.createChosen(ctx, spec)
+}
+
+// createChosen creates a network with a subnet that Podman chooses.
+func (e *Engine) createChosen(ctx context.Context, spec engine.NetworkSpec) error {
+	for try := 1; ; try++ {
+		chosen, err := e.chooseSubnet(ctx, spec.Name)
+		if err != nil {
+			return err
+		}
+		err = e.createWith(ctx, spec, append([]netip.Prefix{chosen}, spec.Subnets...))
+		if err == nil || try == subnetTries || !engine.IsTaken(err, engine.ResourceSubnet) {
+			return err
+		}
+		// Jittered, so that two who got the same subnet do not do so again.
+		if err := wait(ctx, mathrand.N(subnetPause)); err != nil {
+			return err
+		}
+	}
+}
+
+func (e *Engine) nameFree(ctx context.Context, name string) error {
+	_, err := e.network(ctx, name)
+	if err == nil {
+		return &engine.ConflictError{Resource: engine.ResourceName, Value: name}
+	}
+	return engine.IgnoreNotFound(err)
+}
+
+// chooseSubnet lets Podman choose, for a network that is removed at once.
+func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, error) {
+	temporary := networkBody{
+		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{creatingLabel: name},
+	}
+	create := post("/networks/create")
+	create.json = temporary
+	var created networkBody
+	err := e.call(ctx, create, &created)
+	// Removed also when the creation seems not to have succeeded: the answer may
+	// have been lost.
+	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if removeErr := e.removeNetwork(tidy, temporary.Name); removeErr != nil {
+		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary.Name, removeErr))
+	}
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
+	}
+	for _, subnet := range created.subnets() {
+		if subnet.Prefix.Addr().Is4() {
+			return subnet.Prefix, nil
+		}
+	}
+	return netip.Prefix{}, errors.New("the engine chose no IPv4 subnet")
+}
+
+// createWith creates the network with these subnets, gateway and lease range
+// spelled out.
+func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefixes []netip.Prefix) error {
+	body := networkBody{
+		Name: spec.Name, Driver: "bridge", Labels: maps.Clone(spec.Labels), DNS: true,
+		IPv6: slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Addr().Is6() }),
+	}
+	for _, prefix := range prefixes {
+		body.Subnets = append(body.Subnets, subnetBody{
+			Subnet: prefix.String(), Gateway: prefix.Addr().Next().String(), Lease: leaseOf(engine.DynamicSlice(prefix)),
+		})
+	}
+	create := post("/networks/create")
+	create.json = body
+	err := e.call(ctx, create, nil)
+	switch {
+	case err == nil:
+		return nil
+	case isCause(err, define.ErrNetworkExists), errors.Is(err, engine.ErrConflict):
+		return &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err}
+	case errors.Is(err, engine.ErrUnavailable), ctx.Err() != nil:
+		return err
+	default:
+		return e.explainCreate(ctx, prefixes, err)
+	}
+}
+
+// explainCreate finds out whether a network was not created because its subnet
+// is another's, which Podman answers 500 for: of a network, which is observed, or
+// of the host's own, which only words tell.
+func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
+	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
+	var others []networkBody
+	if err := e.call(ctx, get("/networks/json"), &others); err != nil {
+		return errors.Join(cause, fmt.Errorf("look for the holder of the subnet: %w", err))
+	}
+	for _, other := range others {
+		for _, subnet := range other.subnets() {
+			if slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps) {
+				return conflict
+			}
+		}
+	}
+	// The words of Podman's network library, the same from 4.3 to 5.8. Should
+	// they change, the creation still fails with the cause, only without the
+	// type.
+	if strings.Contains(cause.Error(), "is already used on the host or by another config") {
+		return conflict
+	}
+	return cause
+}
+
+// sweep removes the temporary networks that interrupted creations of the name
+// left behind.
+func (e *Engine) sweep(ctx context.Context, name string) error {
+	list, err := get("/networks/json").filtered(map[string][]string{"label": {creatingLabel + "=" + name}})
+	if err != nil {
+		return err
+	}
+	response, err := e.send(ctx, list)
+	if err != nil {
+		return fmt.Errorf("list temporary networks: %w", err)
+	}
+	defer response.Body.Close()
+	var found []networkBody
+	if err := response.Process(&found); err != nil {
+		return fmt.Errorf("list temporary networks: %w", typed(err))
+	}
+	now, err := http.ParseTime(response.Header.Get("Date"))
+	if err != nil {
+		return fmt.Errorf("read the engine's clock: %w", err)
+	}
+	for _, network := range found {
+		if network.Labels[creatingLabel] != name || now.Sub(network.Created) < creatingLifetime {
+			continue
+		}
+		if err := e.removeNetwork(ctx, network.Name); err != nil {
+			return fmt.Errorf("remove temporary network %q: %w", network.Name, err)
+		}
+	}
+	return nil
+}

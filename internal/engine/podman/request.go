@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/containers/podman/v5/pkg/bindings"
+	"github.com/containers/podman/v5/version"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// request to Podman's API. Elements of the path that are names are escaped with
+// url.PathEscape by whoever makes it.
+type request struct {
+	method, path string
+	query        url.Values
+	// json is sent as such, or else the body as a tar.
+	json   any
+	body   io.Reader
+	header http.Header
+}
+
+func get(path string) request    { return request{method: http.MethodGet, path: path} }
+func remove(path string) request { return request{method: http.MethodDelete, path: path} }
+func post(path string) request   { return request{method: http.MethodPost, path: path} }
+func (r request) with(key, value string) request {
+	query := url.Values{}
+	for k, v := range r.query {
+		query[k] = v
+	}
+	query.Set(key, value)
+	r.query = query
+	return r
+}
+
+// filtered adds the filters that lists and events have.
+func (r request) filtered(filters map[string][]string) (request, error) {
+	if len(filters) == 0 {
+		return r, nil
+	}
+	encoded, err := json.Marshal(filters)
+	if err != nil {
+		return r, fmt.Errorf("encode filters: %w", err)
+	}
+	return r.with("filters", string(encoded)), nil
+}
+
+// call sends a request and decodes the answer into a value (nil = none), or
+// returns Podman's error with its kind.
+func (e *Engine) call(ctx context.Context, r request, into any) error {
+	response, err := e.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	return typed(response.Process(into))
+}
+
+// stream sends a request whose answer is read by the caller, who closes it.
+func (e *Engine) stream(ctx context.Context, r request) (io.ReadCloser, error) {
+	response, err := e.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if response.IsSuccess() || response.IsInformational() {
+		return response.Body, nil
+	}
+	defer response.Body.Close()
+	return nil, typed(response.Process(nil))
+}
+
+// send returns the answer, whatever its status.
+func (e *Engine) send(ctx context.Context, r request) (*bindings.APIResponse, error) {
+	connection, err := e.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := r.make(ctx, connection.base)
+	if err != nil {
+		return nil, err
+	}
+	response, err := connection.Client.Do(made) //nolint:bodyclose // the caller closes it
+	if err != nil {
+		err = typed(err)
+		if errors.Is(err, engine.ErrUnavailable) {
+			e.forget(connection)
+		}
+		return nil, err
+	}
+	return &bindings.APIResponse{Response: response, Request: made}, nil
+}
+
+// make builds the request for the version of the API that the bindings are of:
+// older services answer it too.
+func (r request) make(ctx context.Context, base string) (*http.Request, error) {
+	body, contentType := r.body, "application/x-tar"
+	if r.json != nil {
+		encoded, err := json.Marshal(r.json)
+		if err != nil {
+			return nil, fmt.Errorf("encode request: %w", err)
+		}
+		body, contentType = bytes.NewReader(encoded), "application/json"
+	}
+	api := version.APIVersion[version.Libpod][version.CurrentAPI]
+	made, err := http.NewRequestWithContext(ctx, r.method, base+"/v"+api.String()+"/libpod"+r.path, body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	made.URL.RawQuery = r.query.Encode()
+	for key, values := range r.header {
+		made.Header[key] = values
+	}
+	if body != nil {
+		made.Header.Set("Content-Type", contentType)
+	}
+	return made, nil
+}

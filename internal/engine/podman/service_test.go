@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const defaultSocket = "/run/podman/podman.sock"
+
+// serviceUnderTest is the endpoint of CONTAINER_HOST, of the default socket, or of
+// a service with storage of its own that ends with the test.
+func serviceUnderTest(t *testing.T) string {
+	t.Helper()
+	if endpoint := os.Getenv("CONTAINER_HOST"); endpoint != "" {
+		return endpoint
+	}
+	if _, err := os.Stat(defaultSocket); !errors.Is(err, fs.ErrNotExist) {
+		return "unix://" + defaultSocket
+	}
+	return startService(t).endpoint()
+}
+
+// service is "podman system service" with a directory of its own for everything.
+type service struct {
+	directory string
+	process   *exec.Cmd
+	ended     chan struct{}
+}
+
+func startService(t *testing.T) *service {
+	t.Helper()
+	if _, err := exec.LookPath("podman"); err != nil || os.Getuid() != 0 {
+		t.Skip("no Podman: CONTAINER_HOST names no service, there is none at " + defaultSocket +
+			", and to start one takes root and the program podman")
+	}
+	directory, err := os.MkdirTemp("", "podman") //nolint:usetesting // a run root may have fifty characters
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{directory: directory}
+	s.configure(t)
+	t.Cleanup(func() { s.removeAll(t) })
+	s.start(t)
+	t.Cleanup(func() { s.stop(t) })
+	return s
+}
+
+func (s *service) path(name string) string { return filepath.Join(s.directory, name) }
+
+func (s *service) endpoint() string { return "unix://" + s.path("podman.sock") }
+
+// configure asks for what a host without systemd, with the old cgroups or with
+// low limits can give.
+func (s *service) configure(t *testing.T) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	runtime := ""
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
+		// crun refuses the hybrid of both versions.
+		runtime = "runtime = \"runc\"\n"
+	}
+	const processes = 32768
+	content := fmt.Sprintf("[containers]\ndefault_ulimits = [\"nofile=%[1]d:%[1]d\", \"nproc=%[2]d:%[2]d\"]\n"+
+		"[engine]\n%[3]scgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n", limit.Max, processes, runtime)
+	if err := os.WriteFile(s.path("containers.conf"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *service) command(args ...string) *exec.Cmd {
+	command := exec.Command("podman", append([]string{
+		"--root", s.path("root"), "--runroot", s.path("run"), "--tmpdir", s.path("tmp"),
+		"--network-config-dir", s.path("networks"),
+	}, args...)...)
+	command.Env = append(os.Environ(), "CONTAINERS_CONF="+s.path("containers.conf"))
+	return command
+}
+
+func (s *service) start(t *testing.T) {
+	t.Helper()
+	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	s.process = s.command("system", "service", "--time=0", s.endpoint())
+	s.process.Stdout, s.process.Stderr = log, log
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended = make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		_ = s.process.Wait()
+	}()
+	s.await(t)
+}
+
+func (s *service) await(t *testing.T) {
+	t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		conn, err := net.Dial("unix", s.path("podman.sock"))
+		if err == nil {
+			_ = conn.Close()
+			return
+		}
+		select {
+		case <-ticker.C:
+			continue
+		case <-s.ended:
+		case <-deadline:
+		}
+		log, _ := os.ReadFile(s.path("log"))
+		t.Fatalf("podman system service does not answer: %v\n%s", err, log)
+	}
+}
+
+// stop ends the process that start began, and no other.
+func (s *service) stop(t *testing.T) {
+	t.Helper()
+	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("stop podman system service: %v", err)
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(time.Minute):
+		t.Error("podman system service did not stop within a minute")
+		_ = s.process.Process.Kill()
+		<-s.ended
+	}
+}
+
+// removeAll removes what tests that failed left, with the bridges of their
+// networks, and then the directory.
+func (s *service) removeAll(t *testing.T) {
+	t.Helper()
+	for _, args := range [][]string{
+		{"rm", "--all", "--force", "--time=0", "--volumes"},
+		{"network", "prune", "--force"},
+	} {
+		if output, err := s.command(args...).CombinedOutput(); err != nil {
+			t.Errorf("podman %v: %v, %s", args, err, output)
+		}
+	}
+	// The storage's own mount.
+	_ = syscall.Unmount(s.path("root/overlay"), syscall.MNT_DETACH)
+	if err := os.RemoveAll(s.directory); err != nil {
+		t.Errorf("remove the service's directory: %v", err)
+	}
+}

@@ -1,0 +1,274 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// containerBody is what Podman's API creates a container from: the part of its
+// SpecGenerator that a Spec needs.
+type containerBody struct {
+	Name        string            `json:"name"`
+	Image       string            `json:"image"`
+	Hostname    string            `json:"hostname,omitempty"`
+	Entrypoint  []string          `json:"entrypoint,omitempty"`
+	Command     []string          `json:"command,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+	User        string            `json:"user,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Terminal    bool              `json:"terminal"`
+	StopSignal  int               `json:"stop_signal,omitempty"`
+	Restart     string            `json:"restart_policy,omitempty"`
+
+	// Systemd is a text: "true", "false", "always". Podman's default looks at
+	// the command, and prepares mounts for systemd where it sees one.
+	Systemd string `json:"systemd"`
+	Init    bool   `json:"init"`
+	// HTTPProxy: Podman's default gives the service's own variables to every
+	// container.
+	HTTPProxy bool `json:"httpproxy"`
+
+	NetNS    *namespace                `json:"netns,omitempty"`
+	Networks map[string]perNetworkBody `json:"networks,omitempty"`
+	Ports    []portBody                `json:"portmappings,omitempty"`
+	Mounts   []mountBody               `json:"mounts,omitempty"`
+	Volumes  []volumeMount             `json:"volumes,omitempty"`
+
+	Privileged      bool       `json:"privileged"`
+	CapAdd          []string   `json:"cap_add,omitempty"`
+	CapDrop         []string   `json:"cap_drop,omitempty"`
+	Seccomp         string     `json:"seccomp_profile_path,omitempty"`
+	AppArmor        string     `json:"apparmor_profile,omitempty"`
+	SELinux         []string   `json:"selinux_opts,omitempty"`
+	NoNewPrivileges bool       `json:"no_new_privileges"`
+	CgroupNS        *namespace `json:"cgroupns,omitempty"`
+
+	Resources *resourcesBody `json:"resource_limits,omitempty"`
+	Rlimits   []rlimitBody   `json:"r_limits,omitempty"`
+}
+
+type namespace struct {
+	Mode string `json:"nsmode"`
+}
+
+type perNetworkBody struct {
+	StaticIPs []netip.Addr `json:"static_ips,omitempty"`
+	Aliases   []string     `json:"aliases,omitempty"`
+}
+
+type portBody struct {
+	HostIP        string `json:"host_ip,omitempty"`
+	HostPort      uint16 `json:"host_port,omitempty"`
+	ContainerPort uint16 `json:"container_port"`
+	Protocol      string `json:"protocol"`
+}
+
+type mountBody struct {
+	Type        string   `json:"type"`
+	Source      string   `json:"source,omitempty"`
+	Destination string   `json:"destination"`
+	Options     []string `json:"options,omitempty"`
+}
+
+// volumeMount without a name is an anonymous volume.
+type volumeMount struct {
+	Name    string   `json:"Name"`
+	Dest    string   `json:"Dest"`
+	Options []string `json:"Options,omitempty"`
+}
+
+type resourcesBody struct {
+	Memory *memoryBody `json:"memory,omitempty"`
+	Pids   *pidsBody   `json:"pids,omitempty"`
+}
+
+type memoryBody struct {
+	Limit int64 `json:"limit"`
+	Swap  int64 `json:"swap"`
+}
+
+type pidsBody struct {
+	Limit int64 `json:"limit"`
+}
+
+type rlimitBody struct {
+	Type string `json:"type"`
+	Soft uint64 `json:"soft"`
+	Hard uint64 `json:"hard"`
+}
+
+// someProcesses is RLIMIT_NPROC of a container whose open files are bounded.
+// Given one limit, Podman 4 sets its own default for the other, which is more
+// than a host without CAP_SYS_RESOURCE permits. It counts the processes of one
+// user in all containers, so it is far above what a load balancer has; root on
+// the host is not bound by it.
+const someProcesses = 4096
+
+// unboundedPids is how Podman is told not to set its default, 2048.
+const unboundedPids = -1
+
+// containerOf translates a spec.
+func containerOf(spec engine.Spec) (containerBody, error) {
+	signal, err := stopSignal(spec.StopSignal)
+	if err != nil {
+		return containerBody{}, err
+	}
+	body := containerBody{
+		Name: spec.Name, Image: spec.Image, Hostname: spec.Hostname,
+		Entrypoint: spec.Entrypoint, Command: spec.Command, Env: spec.Environment, User: spec.User,
+		Labels: spec.Labels, Terminal: spec.TTY, StopSignal: signal,
+		Restart: string(cmp.Or(spec.Restart, engine.RestartNever)), Systemd: "false",
+	}
+	attach(&body, spec.Attachment)
+	for _, port := range spec.Ports {
+		body.Ports = append(body.Ports, publish(port))
+	}
+	for _, m := range spec.Mounts {
+		if m.Type == engine.MountVolume {
+			body.Volumes = append(body.Volumes, volumeMount{Name: m.Source, Dest: m.Target, Options: mountOptions(m)})
+			continue
+		}
+		mount := mountBody{Type: string(m.Type), Source: m.Source, Destination: m.Target, Options: mountOptions(m)}
+		if m.Type == engine.MountTmpfs {
+			mount.Source = "tmpfs"
+		}
+		body.Mounts = append(body.Mounts, mount)
+	}
+	secure(&body, spec.Security)
+	bound(&body, spec.Resources)
+	return body, nil
+}
+
+// attach leaves a container without a network to Podman's default one.
+func attach(body *containerBody, attachment engine.Attachment) {
+	if attachment.Network == "" {
+		return
+	}
+	body.NetNS = &namespace{Mode: "bridge"}
+	body.Networks = map[string]perNetworkBody{
+		attachment.Network: {StaticIPs: attachment.Addresses, Aliases: attachment.Aliases},
+	}
+	if len(attachment.Addresses) > 0 {
+		body.Annotations = map[string]string{addressAnnotation: joined(attachment.Addresses)}
+	}
+}
+
+func publish(port engine.PortBinding) portBody {
+	out := portBody{HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: "tcp"}
+	if port.HostAddress.IsValid() {
+		out.HostIP = port.HostAddress.String()
+	}
+	return out
+}
+
+// mountOptions undo what Podman adds: volumes without set-uid, devices and
+// programs (containers of a node live in its volumes), and a tmpfs that begins
+// with what the image has at its place.
+func mountOptions(m engine.Mount) []string {
+	access := "rw"
+	if m.ReadOnly {
+		access = "ro"
+	}
+	switch m.Type {
+	case engine.MountVolume:
+		return []string{access, "suid", "dev", "exec"}
+	case engine.MountTmpfs:
+		return []string{access, "exec", "notmpcopyup"}
+	default:
+		return []string{access, "rbind"}
+	}
+}
+
+func secure(body *containerBody, security engine.Security) {
+	body.Privileged = security.Privileged
+	body.CapAdd = security.AddCapabilities
+	if security.DropAllCapabilities {
+		body.CapDrop = []string{"ALL"}
+	}
+	if security.Unconfined {
+		body.Seccomp, body.AppArmor, body.SELinux = "unconfined", "unconfined", []string{"disable"}
+	}
+	body.NoNewPrivileges = security.NoNewPrivileges
+	if security.PrivateCgroupNamespace {
+		body.CgroupNS = &namespace{Mode: "private"}
+	}
+}
+
+func bound(body *containerBody, bounds engine.Resources) {
+	pids := bounds.Pids
+	if pids == 0 {
+		pids = unboundedPids
+	}
+	body.Resources = &resourcesBody{Pids: &pidsBody{Limit: pids}}
+	if bounds.MemoryBytes != 0 {
+		body.Resources.Memory = &memoryBody{Limit: bounds.MemoryBytes, Swap: bounds.MemoryBytes}
+	}
+	if bounds.OpenFiles != 0 {
+		limit := uint64(max(bounds.OpenFiles, 0))
+		body.Rlimits = []rlimitBody{
+			{Type: "nofile", Soft: limit, Hard: limit},
+			{Type: "nproc", Soft: someProcesses, Hard: someProcesses},
+		}
+	}
+}
+
+const (
+	// realtimeMin is SIGRTMIN where the C library of containers keeps two
+	// signals for itself, as everywhere on Linux.
+	realtimeMin = 34
+	realtimeMax = 64
+)
+
+// signals are Linux' numbers, whatever this program runs on.
+var signals = map[string]int{
+	"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGABRT": 6, "SIGKILL": 9, "SIGUSR1": 10, "SIGUSR2": 12,
+	"SIGALRM": 14, "SIGTERM": 15, "SIGCONT": 18, "SIGSTOP": 19, "SIGWINCH": 28, "SIGPWR": 30,
+}
+
+// stopSignal is the number of a signal, which is what Podman's API takes; 0 is
+// none.
+func stopSignal(name string) (int, error) {
+	if name == "" {
+		return 0, nil
+	}
+	if number, err := strconv.Atoi(name); err == nil && number > 0 && number <= realtimeMax {
+		return number, nil
+	}
+	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
+	if known, ok := signals[full]; ok {
+		return known, nil
+	}
+	for base, first := range map[string]int{"SIGRTMIN": realtimeMin, "SIGRTMAX": realtimeMax} {
+		offset, ok := strings.CutPrefix(full, base)
+		if !ok {
+			continue
+		}
+		distance, err := strconv.Atoi(cmp.Or(offset, "0"))
+		if number := first + distance; err == nil && number >= realtimeMin && number <= realtimeMax {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("stop signal %q: %w", name, engine.ErrInvalid)
+}
