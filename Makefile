@@ -80,8 +80,7 @@ build-manager:
 
 .PHONY: image-manager
 image-manager: build-manager ## Build the image of the manager for a management cluster, and load it
-	@tar --directory bin --create --owner=0 --group=0 manager | \
-		docker import --change 'ENTRYPOINT ["/manager"]' --change 'USER 65532:65532' - localhost/capcon/manager:dev
+	@hack/image-manager.sh
 
 ##@ Engine
 

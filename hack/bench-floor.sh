@@ -21,12 +21,16 @@
 #     --keep   leave the containers and the network
 #     --check  also try Pods, a Service and DNS across the two nodes
 #
-# DOCKER names the engine's command (default docker), IMAGE the node image,
-# SUBNET_PREFIX the first three parts of the network's addresses.
+# Environment:
+#   ENGINE         docker, podman or auto (default)
+#   IMAGE          the node image
+#   SUBNET_PREFIX  the first three parts of the network's addresses
 
 set -o errexit -o nounset -o pipefail
 
-engine="${DOCKER:-docker}"
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
 image="${IMAGE:-localhost/capcon/node:v1.36.3}"
 prefix="${SUBNET_PREFIX:-172.30.177}"
 network=capcon-floor
@@ -51,9 +55,9 @@ work="$(mktemp -d)"
 clean_up() {
   local name
   for name in "${control_plane}" "${worker}"; do
-    "${engine}" rm --force --volumes "${name}" >/dev/null 2>&1 || true
+    engine rm --force --volumes "${name}" >/dev/null 2>&1 || true
   done
-  "${engine}" network rm "${network}" >/dev/null 2>&1 || true
+  engine network rm "${network}" >/dev/null 2>&1 || true
 }
 
 finish() {
@@ -84,20 +88,20 @@ report() { awk -v name="$1" -v from="$2" -v to="$3" 'BEGIN { printf "%7.2f s  %s
 
 # create makes a node; $1 its name, $2 its address.
 create() {
-  "${engine}" create --name "$1" --hostname "$1" --privileged \
+  engine create --name "$1" --hostname "$1" --privileged \
     --security-opt seccomp=unconfined --cgroupns=private \
     --tmpfs /run:exec --tmpfs /tmp:exec --volume /var \
     --network "${network}" --ip "$2" "${image}"
   # Same as the nodes of the provider: adapted before the first start.
-  "${engine}" cp "${work}/files/." "$1:/"
+  engine cp "${work}/files/." "$1:/"
 }
 
-start() { "${engine}" start "$1"; }
+start() { engine start "$1"; }
 
 # booted waits until systemd has started the container runtime.
-booted() { until "${engine}" exec "$1" test -S /run/containerd/containerd.sock; do sleep 0.05; done; }
+booted() { until engine exec "$1" test -S /run/containerd/containerd.sock; do sleep 0.05; done; }
 
-in_node() { "${engine}" exec "$@"; }
+in_node() { engine exec "$@"; }
 
 kubectl() { in_node "${control_plane}" kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
@@ -111,7 +115,7 @@ registered() { until kubectl get node "$1"; do sleep 0.1; done; }
 write_files() {
   local bounding
   mkdir -p "${work}/files/etc/containerd/conf.d" "${work}/files/etc/capcon-floor"
-  bounding="$("${engine}" run --rm --privileged --network none --entrypoint sed "${image}" --quiet 's/^CapBnd:\t//p' /proc/self/status)"
+  bounding="$(engine run --rm --privileged --network none --entrypoint sed "${image}" --quiet 's/^CapBnd:\t//p' /proc/self/status)"
   in_user_namespace=false
   if (((16#${bounding} >> 24 & 1) == 0)); then # CAP_SYS_RESOURCE
     in_user_namespace=true
@@ -174,7 +178,7 @@ joinable() { until kubectl --namespace kube-public get configmap cluster-info --
 
 install_network() {
   in_node "${control_plane}" sed "s|{{ .PodSubnet }}|${pod_subnet}|" /kind/manifests/default-cni.yaml |
-    "${engine}" exec --interactive "${control_plane}" kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -
+    engine exec --interactive "${control_plane}" kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -
 }
 
 # check_pods tries what users do: a Pod on the one node reaches one on the
@@ -183,7 +187,7 @@ check_pods() {
   local coredns pause pod
   coredns="$(kubectl --namespace kube-system get deployment coredns --output jsonpath='{.spec.template.spec.containers[0].image}')"
   pause="$(in_node "${control_plane}" kubeadm config images list --kubernetes-version "${image##*:}" | grep /pause:)"
-  "${engine}" exec --interactive "${control_plane}" kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename - <<EOF
+  engine exec --interactive "${control_plane}" kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename - <<EOF
 apiVersion: v1
 kind: Pod
 metadata: {name: server, labels: {app: server}}
@@ -245,10 +249,11 @@ from_client() {
       curl --silent --show-error --fail --max-time 10 --retry 5 --retry-all-errors $1"' from_client "$1"
 }
 
+use_engine
 clean_up
 write_files
-echo "bench-floor: $("${engine}" version --format '{{.Server.Version}}') ${image}"
-"${engine}" network create --subnet "${prefix}.0/24" "${network}" >/dev/null
+echo "bench-floor: ${ENGINE} $(engine version --format '{{.Server.Version}}') ${image}"
+engine network create --subnet "${prefix}.0/24" "${network}" >/dev/null
 begin="$(now)"
 step "create the control plane's container" create "${control_plane}" "${prefix}.10"
 step "start it" start "${control_plane}"

@@ -22,7 +22,7 @@
 #
 # Environment:
 #   ROUNDS  how many of each (default 3)
-#   ENGINE  auto (default) or the name of an engine
+#   ENGINE  docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -30,7 +30,6 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly rounds="${ROUNDS:-3}"
-readonly engine="${ENGINE:-auto}"
 readonly cluster=bench
 readonly anchor=bench-anchor
 
@@ -39,11 +38,12 @@ ups=()
 
 main() {
   cd "${root}"
+  use_engine
   trap clean_up EXIT
   # The anchor keeps the plane running between the rounds and warms it up.
   say "Starting the plane with a first cluster, which is not measured."
-  bin/capcon up "${anchor}" --engine "${engine}" --control-planes 1 --workers 0 >/dev/null
-  bin/capcon down "${anchor}" --engine "${engine}" --keep-plane >/dev/null
+  bin/capcon up "${anchor}" --engine "${ENGINE}" --control-planes 1 --workers 0 >/dev/null
+  bin/capcon down "${anchor}" --engine "${ENGINE}" --keep-plane >/dev/null
   local round
   for ((round = 1; round <= rounds; round++)); do
     measure_floor
@@ -63,14 +63,14 @@ measure_floor() {
 measure_up() {
   local began
   began="$(date +%s%N)"
-  bin/capcon up "${cluster}" --engine "${engine}" --control-planes 1 --workers 1 >_artifacts/bench-up.log 2>&1
+  bin/capcon up "${cluster}" --engine "${ENGINE}" --control-planes 1 --workers 1 >_artifacts/bench-up.log 2>&1
   ups+=("$(awk -v from="${began}" -v to="$(date +%s%N)" 'BEGIN { printf "%.2f", (to - from) / 1e9 }')")
-  bin/capcon down "${cluster}" --engine "${engine}" --keep-plane >/dev/null 2>&1
+  bin/capcon down "${cluster}" --engine "${ENGINE}" --keep-plane >/dev/null 2>&1
 }
 
 median() { printf '%s\n' "$@" | sort --general-numeric-sort | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
 
-clean_up() { bin/capcon down "${cluster}" --engine "${engine}" >/dev/null 2>&1 || true; }
+clean_up() { bin/capcon down "${cluster}" --engine "${ENGINE}" >/dev/null 2>&1 || true; }
 
 mkdir -p "${root}/_artifacts"
 main "$@"

@@ -14,16 +14,21 @@
 
 # Included by the root Makefile.
 
-##@ Engine
+# Of all targets that use an engine: docker, podman or auto, which is the first that
+# answers, Docker before Podman.
+ENGINE ?= auto
+export ENGINE
+
+##@ Engine (ENGINE=docker or podman chooses one, also below)
 
 .PHONY: engine
 engine: ## Make sure that a container engine runs: found, or installed and started
-	@hack/engine/docker.sh
+	@hack/engine/engine.sh start
 
 .PHONY: engine-verify
 engine-verify: ## Prove that the engine can run nodes, without pulling an image
-	@hack/engine/docker-verify.sh
+	@hack/engine/engine.sh verify
 
 .PHONY: engine-stop
 engine-stop: ## Stop the engine that "make engine" started by hand
-	@hack/engine/docker-stop.sh
+	@hack/engine/engine.sh stop

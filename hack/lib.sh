@@ -18,25 +18,37 @@
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly root
 
-# The Podman bindings need this tag; without it they want C headers of gpgme and
-# btrfs. Everything but a plain "go build ./..." is built with it.
-# shellcheck disable=SC2034 # read by the scripts that source this file
-readonly go_tags="remote"
-
 # Shared by all clones of one user, so that a second clone builds nothing twice.
 # shellcheck disable=SC2034 # read by the scripts that source this file
 readonly cache="${XDG_CACHE_HOME:-${HOME}/.cache}/cluster-api-provider-container"
 
-say() { echo "${0##*/}: $*"; }
+# speaker is who a script's messages are from; default: the script.
+say() { echo "${speaker:-${0##*/}}: $*"; }
 
 # die prints what is wrong and, line by line, what to do about it.
 die() {
   local line
-  echo "${0##*/}: $1" >&2
+  echo "${speaker:-${0##*/}}: $1" >&2
   for line in "${@:2}"; do
     echo "  ${line}" >&2
   done
   exit 1
+}
+
+# use_engine settles which engine ENGINE means, for this script and all it runs:
+# docker or podman, and never auto.
+use_engine() {
+  ENGINE="$("${root}/hack/engine/engine.sh" name)"
+  export ENGINE
+}
+
+# engine runs the command of that engine. Podman's asks the service, as capcon
+# does, which need not be this machine's.
+engine() {
+  case "${ENGINE}" in
+  docker) docker "$@" ;;
+  podman) podman --remote "$@" ;;
+  esac
 }
 
 # tool prints the path of a pinned tool and builds it first where it is missing.

@@ -17,6 +17,9 @@
 # says what stays.
 #
 #   hack/quickstart-down.sh
+#
+# Environment:
+#   ENGINE  docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -25,15 +28,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
   cd "${root}"
+  use_engine
   make build-capcon
-  bin/capcon down quickstart --engine "${ENGINE:-auto}"
+  bin/capcon down quickstart --engine "${ENGINE}"
   cat <<TEXT
 
 What stays, and how to remove it:
-  images in the engine    docker image rm \$(docker image ls --quiet 'localhost/capcon/*')
+  images in the engine    ${ENGINE} image rm \$(${ENGINE} image ls --quiet 'localhost/capcon/*')
   builds and tools        rm -rf ${cache}
   the engine, where "make engine" started it
-                          make engine-stop
+                          make engine-stop ENGINE=${ENGINE}
 TEXT
 }
 

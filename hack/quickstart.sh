@@ -22,7 +22,7 @@
 # Environment:
 #   REGISTRY  host:port of a registry that has the public images; without it, or
 #             where it does not answer, all images are built from source
-#   ENGINE    auto (default) or the name of an engine
+#   ENGINE    docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -30,12 +30,12 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly name="quickstart"
-readonly engine="${ENGINE:-auto}"
 
 main() {
   local from=()
   cd "${root}"
-  hack/engine/docker.sh
+  hack/engine/engine.sh start
+  use_engine
   say "Building bin/capcon."
   make build-capcon
   if registry_answers; then
@@ -43,10 +43,10 @@ main() {
     from=(--registry "${REGISTRY}")
   else
     make images
-    bin/capcon images load --engine "${engine}" \
+    bin/capcon images load --engine "${ENGINE}" \
       "${cache}/images/node.tar" "${cache}/images/haproxy.tar" "${cache}/images/plane.tar"
   fi
-  bin/capcon up "${name}" --engine "${engine}" --control-planes 1 --workers 1 "${from[@]}"
+  bin/capcon up "${name}" --engine "${ENGINE}" --control-planes 1 --workers 1 "${from[@]}"
 }
 
 # An open port is enough: what the registry lacks, capcon names.

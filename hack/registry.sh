@@ -19,6 +19,9 @@
 #
 #   hack/registry.sh start   start it on 127.0.0.1:5000 and fill it
 #   hack/registry.sh stop    remove it with what it holds
+#
+# Environment:
+#   ENGINE  docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -36,28 +39,37 @@ readonly -A public=(
 )
 
 main() {
+  use_engine
   case "${1:-}" in
   start) start ;;
-  stop) docker rm --force --volumes "${container}" >/dev/null ;;
+  stop) engine rm --force --volumes "${container}" >/dev/null ;;
   *) die "What to do is missing or unknown: ${1:-nothing}." "hack/registry.sh start | stop" ;;
   esac
 }
 
 start() {
-  if [[ "$(docker inspect --format '{{.State.Running}}' "${container}" 2>/dev/null)" != true ]]; then
-    docker rm --force --volumes "${container}" >/dev/null 2>&1 || true
-    docker run --detach --name "${container}" --publish "${address}:5000" localhost/capcon/registry:3.0.0 >/dev/null
+  if [[ "$(engine inspect --format '{{.State.Running}}' "${container}" 2>/dev/null)" != true ]]; then
+    engine rm --force --volumes "${container}" >/dev/null 2>&1 || true
+    engine run --detach --name "${container}" --publish "${address}:5000" localhost/capcon/registry:3.0.0 >/dev/null
   fi
   wait_for_it
   local image
   for image in "${!public[@]}"; do
     say "Pushing ${image} as ${address}/${public[${image}]}."
-    docker tag "${image}" "${address}/${public[${image}]}"
-    docker push --quiet "${address}/${public[${image}]}" >/dev/null
+    engine tag "${image}" "${address}/${public[${image}]}"
+    push "${address}/${public[${image}]}"
     # The tag alone: whoever pulls must not find it there already.
-    docker rmi "${address}/${public[${image}]}" >/dev/null
+    engine rmi "${address}/${public[${image}]}" >/dev/null
   done
   say "The registry ${address} has the images: make quickstart REGISTRY=${address}"
+}
+
+push() {
+  case "${ENGINE}" in
+  docker) engine push --quiet "$1" >/dev/null ;;
+  # Docker takes a registry on 127.0.0.1 for safe without TLS, Podman must be told.
+  podman) engine push --quiet --tls-verify=false "$1" >/dev/null ;;
+  esac
 }
 
 wait_for_it() {
@@ -68,7 +80,7 @@ wait_for_it() {
     fi
     sleep 1
   done
-  docker logs --tail 20 "${container}" >&2
+  engine logs --tail 20 "${container}" >&2
   die "The registry does not answer on ${address} after 30 s." "Look at its log above; is the port taken?"
 }
 

@@ -17,6 +17,9 @@
 # networks, load balancers, and the processes of the management plane.
 #
 #   hack/test-integration.sh [PACKAGE]...     default: all that have such tests
+#
+# Environment:
+#   ENGINE  docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -30,6 +33,7 @@ readonly tests='^TestIntegration'
 main() {
   local race=() packages=("$@")
   cd "${root}"
+  use_engine
   if ((${#packages[@]} == 0)); then
     mapfile -t packages < <(packages_with_tests)
   fi
@@ -40,7 +44,7 @@ main() {
   export CAPCON_PLANE_BINARIES
   export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
   # Two packages at a time: these tests wait more than they compute.
-  hack/test-go.sh integration -count=1 -run "${tests}" "${race[@]}" -p=2 -timeout=20m "${packages[@]}"
+  hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" "${race[@]}" -p=2 -timeout=20m "${packages[@]}"
 }
 
 packages_with_tests() {
@@ -52,14 +56,14 @@ packages_with_tests() {
 # out of it once for each image.
 plane_binaries() {
   local id directory container
-  id="$(docker image inspect --format '{{.Id}}' "${plane_image}" 2>/dev/null)" ||
-    die "The engine does not have ${plane_image}." "Run: make images-load"
+  id="$(engine image inspect --format '{{.Id}}' "${plane_image}" 2>/dev/null)" ||
+    die "The engine does not have ${plane_image}." "Run: make images-load ENGINE=${ENGINE}"
   directory="${cache}/plane-programs/${id#sha256:}"
   if [[ ! -d "${directory}" ]]; then
     mkdir -p "${directory}.new"
-    container="$(docker create "${plane_image}")"
-    docker cp "${container}:/usr/local/bin/." "${directory}.new" >/dev/null
-    docker rm "${container}" >/dev/null
+    container="$(engine create "${plane_image}")"
+    engine cp "${container}:/usr/local/bin/." "${directory}.new" >/dev/null
+    engine rm "${container}" >/dev/null
     mv "${directory}.new" "${directory}"
   fi
   echo "${directory}"

@@ -18,6 +18,9 @@
 # is, with the variables that it takes from the environment.
 #
 #   hack/test-quickstart.sh [TEST]...     default: Quickstart Restart
+#
+# Environment:
+#   ENGINE  docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -30,8 +33,9 @@ main() {
     tests=(Quickstart Restart)
   fi
   cd "${root}"
+  use_engine
   # Never from Go's cache: what it proves is not in the sources only.
-  FORMAT=standard-verbose hack/test-go.sh quickstart -count=1 -timeout=5h -v \
+  FORMAT=standard-verbose hack/test-go.sh "quickstart-${ENGINE}" -count=1 -timeout=5h -v \
     -run "^Test($(IFS='|'; echo "${tests[*]}"))\$" ./test/quickstart
 }
 

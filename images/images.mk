@@ -41,7 +41,7 @@ image-registry: ## Build the image of the tests' registry
 
 .PHONY: images-load
 images-load: ## Build all images and load those the engine does not have
-	@$(IMAGE_BUILDER) -load
+	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}"
 
 ##@ Test
 

@@ -23,31 +23,11 @@
 
 set -o errexit -o nounset -o pipefail
 
-here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck disable=SC2034 # read by the shared scripts
+readonly engine="docker" program="dockerd"
 # shellcheck source=hack/engine/lib.sh
-source "${here}/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=hack/engine/process.sh
+source "${here}/process.sh"
 
-readonly timeout="${ENGINE_TIMEOUT:-60}"
-
-main() {
-  local pid waited
-  if ! is_ours_running; then
-    rm --force "${pid_file}"
-    say "No dockerd that docker.sh started runs here. Nothing is stopped."
-    return
-  fi
-  pid="$(cat "${pid_file}")"
-  say "Stopping dockerd (process ${pid}) and its containers."
-  kill -s TERM "${pid}" || die "The process ${pid} cannot be signalled." "Run: sudo ${here}/docker-stop.sh"
-  for ((waited = 0; waited < timeout; waited++)); do
-    if ! is_ours_running; then
-      rm --force "${pid_file}"
-      say "Stopped."
-      return
-    fi
-    sleep 1
-  done
-  die "dockerd still runs after ${timeout} s." "Read ${log_file}; wait longer with ENGINE_TIMEOUT=300."
-}
-
-main "$@"
+stop_ours " and its containers"

@@ -27,94 +27,26 @@
 
 set -o errexit -o nounset -o pipefail
 
-here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-# shellcheck source=hack/engine/lib.sh
-source "${here}/lib.sh"
-
-readonly timeout="${ENGINE_TIMEOUT:-60}"
 readonly config="/etc/docker/daemon.json"
 readonly wrapper="/usr/local/libexec/cluster-api-provider-container/runtime-wrapper"
-
-# Each node runs systemd, kubelet and containerd, of which each holds inotify
-# instances; the kernel's 128 per user are used up by a few nodes. The figures
-# are above what kind recommends for several nodes (512 and 524288), as one user
-# runs several clusters here.
-readonly inotify_instances=1024
-readonly inotify_watches=524288
-
-main() {
-  if answers; then
-    say "An engine answers at $(endpoint): $(server_version). Nothing is changed."
-    advise_inotify
-    return
-  fi
-  say "No engine answers at $(endpoint)."
-
-  require_local_endpoint
-  require_root
-  if ! command -v dockerd >/dev/null; then
-    install_engine
-  fi
-  if ! answers; then
-    start_engine
-  fi
-  wait_until_it_answers
-  raise_inotify
-  report_forwarding
-  say "The engine is ready: $(server_version)."
-}
-
-# A remote engine cannot be installed from here.
-require_local_endpoint() {
-  if [[ "$(endpoint)" != "${default_endpoint}" && "$(endpoint)" != "unix:///run/docker.sock" ]]; then
-    die "DOCKER_HOST names $(endpoint), which is not this machine's default socket." \
-      "Start that engine, or unset DOCKER_HOST to use a local one."
-  fi
-}
-
-require_root() {
-  if [[ "${EUID}" -eq 0 ]]; then
-    return
-  fi
-  if command -v dockerd >/dev/null || is_debian; then
-    die "Installing or starting an engine needs root." \
-      "Run: sudo ${here}/docker.sh" \
-      "If an engine runs but you may not use its socket: sudo usermod --append --groups docker ${USER:-you}, then log in again."
-  fi
-  die_not_debian
-}
-
-is_debian() {
-  local ids
-  ids=" $(. /etc/os-release 2>/dev/null && echo "${ID:-} ${ID_LIKE:-}") "
-  [[ "${ids}" == *" debian "* || "${ids}" == *" ubuntu "* ]]
-}
-
-die_not_debian() {
-  die "This machine is neither Debian nor Ubuntu: the engine is not installed for you." \
-    "Follow https://docs.docker.com/engine/install/, start the engine and run this again."
-}
+# shellcheck disable=SC2034 # read by the shared scripts
+readonly engine="docker" program="dockerd" \
+  endpoint_setting="DOCKER_HOST" \
+  instructions="https://docs.docker.com/engine/install/" \
+  without_root="If an engine runs but you may not use its socket: sudo usermod --append --groups docker ${USER:-you}, then log in again." \
+  frequent_causes="Frequent causes: another dockerd's /var/run/docker.pid, no iptables in the kernel, a mistake in ${config}."
+# shellcheck source=hack/engine/ensure.sh
+source "$(dirname "${BASH_SOURCE[0]}")/ensure.sh"
 
 # The configuration is written before the package: where the package starts the
 # engine itself, its first start has what the host needs.
 install_engine() {
-  is_debian || die_not_debian
   if is_restricted; then
     configure_restricted
   fi
   say "Installing the package docker.io, because no dockerd was found."
-  if [[ -z "$(apt-cache policy docker.io 2>/dev/null | awk '/Candidate:/ && $2 != "(none)" {print $2}')" ]]; then
-    say "Updating the package lists, because docker.io is not in them."
-    apt-get update --quiet=2 || die "The package lists cannot be updated." "Check the network and /etc/apt, and run this again."
-  fi
-  apt_install || {
-    say "Updating the package lists and trying again, because the installation did not succeed."
-    apt-get update --quiet=2 && apt_install
-  } || die "docker.io cannot be installed." "Read the messages above; or follow https://docs.docker.com/engine/install/."
-}
-
-apt_install() {
-  DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends docker.io >/dev/null
+  apt_install docker.io ||
+    die "docker.io cannot be installed." "Read the messages above; or follow ${instructions}."
 }
 
 # is_restricted tells by the kernel's bounding set (bit 24) whether
@@ -162,88 +94,14 @@ start_engine() {
   if [[ -e "${config}" ]] && grep --quiet --fixed-strings "${wrapper}" "${config}" && [[ ! -x "${wrapper}" ]]; then
     build_wrapper
   fi
-  if [[ "$(cat /proc/1/comm)" == "systemd" ]]; then
+  if systemd_runs; then
     say "Starting the service docker."
     systemctl start docker || die "The service docker does not start." "Read: journalctl --unit docker --lines 50"
     return
   fi
-  if is_ours_running; then
-    say "The dockerd started earlier (process $(cat "${pid_file}")) runs; waiting for it."
-    return
-  fi
-  say "Starting dockerd by hand, because systemd does not run this machine. Log: ${log_file}; to stop it: ${here}/docker-stop.sh"
-  # A session of its own: the engine outlives this script, its terminal and the
-  # signals that reach its process group.
-  setsid dockerd >>"${log_file}" 2>&1 </dev/null &
-  echo "$!" >"${pid_file}"
+  start_by_hand dockerd
 }
 
-wait_until_it_answers() {
-  local waited
-  for ((waited = 0; waited < timeout; waited++)); do
-    if answers; then
-      return
-    fi
-    if [[ -e "${pid_file}" ]] && ! is_ours_running; then
-      break
-    fi
-    if ((waited % 5 == 4)); then
-      say "Still waiting for the engine ($((waited + 1)) s of ${timeout} s)."
-    fi
-    sleep 1
-  done
-  explain_silence
-}
+report_host() { report_forwarding; }
 
-explain_silence() {
-  if [[ ! -e "${pid_file}" ]]; then
-    die "The engine does not answer after ${timeout} s." "Read: journalctl --unit docker --lines 50"
-  fi
-  echo "The last lines of ${log_file}:" >&2
-  tail --lines 20 "${log_file}" | sed 's/^/    /' >&2
-  if is_ours_running; then
-    die "dockerd runs, but does not answer after ${timeout} s." "Wait longer with ENGINE_TIMEOUT=300, or stop it with ${here}/docker-stop.sh."
-  fi
-  rm --force "${pid_file}"
-  die "dockerd ended." \
-    "Mend what the lines above name and run this again. Frequent causes: another dockerd's /var/run/docker.pid, no iptables in the kernel, a mistake in ${config}."
-}
-
-raise_inotify() {
-  raise fs.inotify.max_user_instances "${inotify_instances}"
-  raise fs.inotify.max_user_watches "${inotify_watches}"
-}
-
-# raise never lowers, and where the host forbids the change it says so and goes
-# on: a small cluster works without.
-raise() {
-  local key="$1" wanted="$2" current
-  current="$(sysctl --values "${key}")"
-  if ((current >= wanted)); then
-    return
-  fi
-  if sysctl --quiet --write "${key}=${wanted}" 2>/dev/null; then
-    say "Raised ${key} from ${current} to ${wanted} until the next boot, because each node needs some. To keep it: a line \"${key} = ${wanted}\" in /etc/sysctl.d."
-  else
-    say "${key} is ${current} and this host does not let it be raised to ${wanted}: clusters of many nodes may fail with \"too many open files\"."
-  fi
-}
-
-# An engine that ran before is not ours, nor are its host's settings.
-advise_inotify() {
-  local instances watches
-  instances="$(sysctl --values fs.inotify.max_user_instances 2>/dev/null || echo "${inotify_instances}")"
-  watches="$(sysctl --values fs.inotify.max_user_watches 2>/dev/null || echo "${inotify_watches}")"
-  if ((instances < inotify_instances || watches < inotify_watches)); then
-    say "For clusters of several nodes, raise: sudo sysctl -w fs.inotify.max_user_instances=${inotify_instances} fs.inotify.max_user_watches=${inotify_watches}"
-  fi
-}
-
-# dockerd turns forwarding on itself; without it nodes cannot leave their network.
-report_forwarding() {
-  if [[ "$(sysctl --values net.ipv4.ip_forward)" != "1" ]]; then
-    say "net.ipv4.ip_forward is 0: containers will not reach other networks. Set: sysctl -w net.ipv4.ip_forward=1"
-  fi
-}
-
-main "$@"
+ensure

@@ -13,43 +13,59 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# What the scripts of this directory share. Sourced, not run.
+# What the scripts of this directory share: the engines there are, where they are
+# looked for, and whether one answers. Sourced, not run.
 
-# The process id and the log of a dockerd that docker.sh started by hand. The
-# engine's own /var/run/docker.pid does not tell who started it.
-readonly pid_file="/run/cluster-api-provider-container-dockerd.pid"
+# shellcheck disable=SC2034 # read by say and die
+readonly speaker="engine"
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+readonly here
+
+# In the order in which they are preferred.
 # shellcheck disable=SC2034 # read by the scripts that source this file
-readonly log_file="/var/log/cluster-api-provider-container-dockerd.log"
-readonly default_endpoint="unix:///var/run/docker.sock"
+readonly engines=(docker podman)
 
-say() { echo "engine: $*"; }
-
-# die prints what is wrong and, line by line, what to do about it.
-die() {
-  local line
-  echo "engine: $1" >&2
-  for line in "${@:2}"; do
-    echo "  ${line}" >&2
-  done
-  exit 1
+# default_endpoint is where the engine $1 listens if it is this machine's own.
+default_endpoint() {
+  case "$1" in
+  docker) echo "unix:///var/run/docker.sock" ;;
+  podman)
+    if [[ "${EUID}" -eq 0 ]]; then
+      echo "unix:///run/podman/podman.sock"
+    else
+      echo "unix://${XDG_RUNTIME_DIR:-/run/user/${EUID}}/podman/podman.sock"
+    fi
+    ;;
+  esac
 }
 
-endpoint() { echo "${DOCKER_HOST:-${default_endpoint}}"; }
+# endpoint is what the engine's command would use: Docker's variable, or
+# Podman's, or the connection that its user has made the default.
+endpoint() {
+  local found=""
+  case "$1" in
+  docker) found="${DOCKER_HOST:-}" ;;
+  podman) found="${CONTAINER_HOST:-$(podman system connection list --format '{{if .Default}}{{.URI}}{{end}}' 2>/dev/null | grep --max-count 1 . || true)}" ;;
+  esac
+  echo "${found:-$(default_endpoint "$1")}"
+}
 
 # answers asks the API, not the process list: a remote or rootless engine has no
 # process here. Ten seconds bound a host that does not refuse but stays silent.
-answers() { server_version >/dev/null; }
+answers() { server_version "$1" >/dev/null; }
 
 server_version() {
-  command -v docker >/dev/null || return 1
-  DOCKER_HOST="$(endpoint)" timeout 10 docker version \
-    --format '{{(index .Server.Components 0).Name}} {{.Server.Version}}, API {{.Server.APIVersion}}, {{.Server.Os}}/{{.Server.Arch}}' 2>/dev/null
-}
-
-# is_ours_running is true for a live dockerd that docker.sh started. The name is
-# compared because process ids are used again.
-is_ours_running() {
-  local pid
-  pid="$(cat "${pid_file}" 2>/dev/null)" || return 1
-  [[ "$(cat "/proc/${pid}/comm" 2>/dev/null)" == "dockerd" || "$(cat "/proc/${pid}/comm" 2>/dev/null)" == "setsid" ]]
+  command -v "$1" >/dev/null || return 1
+  case "$1" in
+  docker)
+    DOCKER_HOST="$(endpoint docker)" timeout 10 docker version \
+      --format '{{(index .Server.Components 0).Name}} {{.Server.Version}}, API {{.Server.APIVersion}}, {{.Server.Os}}/{{.Server.Arch}}' 2>/dev/null
+    ;;
+  podman)
+    timeout 10 podman --remote version --format 'Podman {{.Server.Version}}, {{.Server.OsArch}}' 2>/dev/null
+    ;;
+  esac
 }

@@ -22,12 +22,33 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// loadImages gives the engine that the docker command reaches the images it
-// does not have yet: an image of the same id is the same image.
-func (b *builder) loadImages(ctx context.Context, names []string) error {
+// loader gives an engine images, by the engine's command.
+type loader struct {
+	*builder
+	// engine is the command with its first arguments.
+	engine []string
+}
+
+// engineCommand is how an engine is reached. Podman's command asks the service,
+// as all else here does, which need not be this machine's.
+func engineCommand(name string) ([]string, error) {
+	switch name {
+	case "docker":
+		return []string{"docker"}, nil
+	case "podman":
+		return []string{"podman", "--remote"}, nil
+	default:
+		return nil, fmt.Errorf("no engine %q: there are docker and podman", name)
+	}
+}
+
+// loadImages gives the engine the images it does not have yet: an image of the
+// same id is the same image.
+func (b loader) loadImages(ctx context.Context, names []string) error {
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(b.cache, name+".json"))
 		if err != nil {
@@ -44,20 +65,18 @@ func (b *builder) loadImages(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (b *builder) loadImage(ctx context.Context, name string, p publication) error {
-	inspect := command{args: []string{"docker", "image", "inspect", "--format", "{{.Id}}", p.Reference}}
+func (b loader) loadImage(ctx context.Context, name string, p publication) error {
+	inspect := b.image("inspect", "--format", "{{.Id}}", p.Reference)
 	// An engine without the image answers with an error; one that is not
 	// there fails in the load below and says so.
 	output, err := inspect.output(ctx)
 	older := strings.TrimSpace(output)
-	if err == nil && older == p.ID {
+	if err == nil && hexID(older) == hexID(p.ID) {
 		b.say(name, "the engine has it")
 		return nil
 	}
-	load := command{
-		args: []string{"docker", "image", "load", "--quiet", "--input", p.Archive},
-		hint: "Is a container engine running? Try docker version.",
-	}
+	load := b.image("load", "--quiet", "--input", p.Archive)
+	load.hint = fmt.Sprintf("Is the engine running? Try make engine ENGINE=%s.", b.engine[0])
 	if err := load.run(ctx); err != nil {
 		return err
 	}
@@ -67,17 +86,25 @@ func (b *builder) loadImage(ctx context.Context, name string, p publication) err
 
 // removeUnnamed removes an image that the load took the name from: a gigabyte
 // that nobody finds. One with another name stays, and one in use.
-func (b *builder) removeUnnamed(ctx context.Context, name, id string) error {
+func (b loader) removeUnnamed(ctx context.Context, name, id string) error {
 	if id == "" {
 		return nil
 	}
-	tags := command{args: []string{"docker", "image", "inspect", "--format", "{{len .RepoTags}}", id}}
+	tags := b.image("inspect", "--format", "{{len .RepoTags}}", id)
 	if count, err := tags.output(ctx); err != nil || strings.TrimSpace(count) != "0" {
 		return err
 	}
-	remove := command{args: []string{"docker", "image", "rm", id}}
+	remove := b.image("rm", id)
 	if err := remove.run(ctx); err != nil {
 		b.say(name, "the engine keeps the older %.19s, which is in use", id)
 	}
 	return nil
 }
+
+// image is a command about images.
+func (b loader) image(args ...string) command {
+	return command{args: slices.Concat(b.engine, []string{"image"}, args)}
+}
+
+// hexID is an image's id without its algorithm, which Podman leaves out.
+func hexID(id string) string { return strings.TrimPrefix(id, "sha256:") }

@@ -53,7 +53,8 @@ func main() {
 func run(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("builder", flag.ContinueOnError)
 	root := flags.String("root", filepath.Join("..", ".."), "directory of the repository")
-	load := flags.Bool("load", false, "load the images into the engine that the docker command reaches, where it has others")
+	load := flags.Bool("load", false, "load the images into the engine, where it has others")
+	engine := flags.String("engine", "docker", "the engine to load into: docker or podman")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image>...\nimages: %s\n", strings.Join(imageNames(), " "))
 		flags.PrintDefaults()
@@ -70,6 +71,10 @@ func run(ctx context.Context, arguments []string) error {
 			return fmt.Errorf("no image %q: there are %s", name, strings.Join(imageNames(), ", "))
 		}
 	}
+	reach, err := engineCommand(*engine)
+	if err != nil {
+		return err
+	}
 	b, err := newBuilder(ctx, *root)
 	if err != nil {
 		return err
@@ -78,7 +83,7 @@ func run(ctx context.Context, arguments []string) error {
 	if err := b.buildImages(ctx, names); err != nil || !*load {
 		return err
 	}
-	return b.loadImages(ctx, names)
+	return loader{builder: b, engine: reach}.loadImages(ctx, names)
 }
 
 func (b *builder) buildImages(ctx context.Context, names []string) error {

@@ -78,7 +78,7 @@ func newTestPlane(t *testing.T) *testPlane {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "capcon-plane")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags=remote", "-o", program,
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program,
 		"github.com/capi-samples/cluster-api-provider-container/cmd/capcon-plane")
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build capcon-plane: %v\n%s", err, output)

@@ -18,13 +18,15 @@
 # policy. No image is pulled: one is imported from a static busybox. Everything
 # made here is removed again.
 #
-#   hack/engine/docker-verify.sh
+#   hack/engine/verify.sh
+#
+# Environment:
+#   ENGINE  docker or podman; engine.sh finds out which
 
 set -o errexit -o nounset -o pipefail
 
-here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 # shellcheck source=hack/engine/lib.sh
-source "${here}/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # One name for everything, so that two runs do not meet and the cleanup is whole.
 readonly name="capcon-verify-$$"
@@ -34,8 +36,7 @@ readonly scratch
 
 main() {
   trap clean_up EXIT
-  answers >/dev/null || die "No engine answers at $(endpoint)." "Run: ${here}/docker.sh"
-  say "Verifying $(server_version)."
+  say "Verifying $(server_version "${ENGINE}")."
   import_image
   check "a privileged container starts" privileged_container
   check "a command runs in it" privileged_exec
@@ -45,9 +46,9 @@ main() {
 }
 
 clean_up() {
-  docker rm --force --volumes "${name}-node" "${name}-restart" >/dev/null 2>&1 || true
-  docker network rm "${name}" >/dev/null 2>&1 || true
-  docker image rm "${image}" >/dev/null 2>&1 || true
+  engine rm --force --volumes "${name}-node" "${name}-restart" >/dev/null 2>&1 || true
+  engine network rm "${name}" >/dev/null 2>&1 || true
+  engine image rm "${image}" >/dev/null 2>&1 || true
   rm --recursive --force "${scratch}"
 }
 
@@ -56,7 +57,7 @@ check() {
   local what="$1" proof="$2" output
   if ! output="$("${proof}" 2>&1)"; then
     die "It is not so that ${what}." "${output}" \
-      "On a host that lacks capabilities see hack/engine/runtime-wrapper; elsewhere the engine's log names the cause."
+      "On a host that lacks capabilities see docs/restricted-hosts.md; elsewhere the engine's log names the cause."
   fi
   say "Proved: ${what}."
 }
@@ -65,7 +66,7 @@ import_image() {
   mkdir -p "${scratch}/root/bin"
   cp "$(static_busybox)" "${scratch}/root/bin/busybox"
   ln --symbolic busybox "${scratch}/root/bin/sh"
-  tar --directory "${scratch}/root" --create . | docker import - "${image}" >/dev/null
+  tar --directory "${scratch}/root" --create . | engine import - "${image}" >/dev/null
 }
 
 # A dynamically linked busybox would not run in an empty root file system.
@@ -85,32 +86,40 @@ static_busybox() {
   find "${scratch}/package" -type f -name busybox
 }
 
+# Podman would wait for ten seconds when it removes what does not end by itself.
 privileged_container() {
-  docker run --detach --name "${name}-node" --privileged "${image}" /bin/busybox sleep 600
+  engine run --detach --name "${name}-node" --stop-timeout 0 --privileged "${image}" /bin/busybox sleep 600
 }
 
 privileged_exec() {
-  docker exec --privileged "${name}-node" /bin/busybox true
+  engine exec --privileged "${name}-node" /bin/busybox true
 }
 
 # The engine chooses the subnet, since it knows the host's routes; a static
 # address needs it to be explicit, so the network is made a second time.
 static_address() {
   local subnet address
-  docker network create "${name}"
-  subnet="$(docker network inspect --format '{{(index .IPAM.Config 0).Subnet}}' "${name}")"
-  docker network rm "${name}"
-  docker network create --subnet "${subnet}" "${name}"
+  engine network create "${name}"
+  subnet="$(engine network inspect --format "$(subnet_format)" "${name}")"
+  engine network rm "${name}"
+  engine network create --subnet "${subnet}" "${name}"
   address="${subnet%.*}.77"
-  docker network connect --ip "${address}" "${name}" "${name}-node"
-  docker exec "${name}-node" /bin/busybox ip address | grep --fixed-strings " ${address}/"
+  engine network connect --ip "${address}" "${name}" "${name}-node"
+  engine exec "${name}-node" /bin/busybox ip address | grep --fixed-strings " ${address}/"
+}
+
+subnet_format() {
+  case "${ENGINE}" in
+  docker) echo '{{(index .IPAM.Config 0).Subnet}}' ;;
+  podman) echo '{{(index .Subnets 0).Subnet}}' ;;
+  esac
 }
 
 restart_policy() {
   local waited
-  docker run --detach --name "${name}-restart" --restart on-failure:1 "${image}" /bin/sh -c 'exit 1'
+  engine run --detach --name "${name}-restart" --restart on-failure:1 "${image}" /bin/sh -c 'exit 1'
   for ((waited = 0; waited < 20; waited++)); do
-    if [[ "$(docker inspect --format '{{.RestartCount}}' "${name}-restart")" == "1" ]]; then
+    if [[ "$(engine inspect --format '{{.RestartCount}}' "${name}-restart")" == "1" ]]; then
       return
     fi
     sleep 0.5

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Does something with the engine that ENGINE names.
+#
+#   hack/engine/engine.sh name     print which it is, docker or podman
+#   hack/engine/engine.sh start    make sure that it answers
+#   hack/engine/engine.sh stop     stop it, if "start" started it by hand
+#   hack/engine/engine.sh verify   prove that it can run nodes
+#
+# Environment:
+#   ENGINE  docker, podman or auto (default): the first that answers, Docker before
+#           Podman. Where none does, "start" starts the first that is installed, or
+#           installs Docker, and "stop" looks for both.
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/engine/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+main() {
+  local name
+  case "${ENGINE:-auto}" in
+  auto | docker | podman) ;;
+  *) die "ENGINE is ${ENGINE}, which is no engine." "It is one of auto, ${engines[*]}." ;;
+  esac
+  case "${1:-}" in
+  name) answering || die_unanswered ;;
+  start)
+    name="$(answering || chosen)"
+    exec "${here}/${name}.sh"
+    ;;
+  stop)
+    for name in $(candidates); do
+      "${here}/${name}-stop.sh"
+    done
+    ;;
+  verify)
+    ENGINE="$(answering)" || die_unanswered
+    export ENGINE
+    exec "${here}/verify.sh"
+    ;;
+  *) die "What to do is missing or unknown: ${1:-nothing}." "hack/engine/engine.sh name | start | stop | verify" ;;
+  esac
+}
+
+# candidates are those that ENGINE leaves open.
+candidates() {
+  if [[ "${ENGINE:-auto}" == auto ]]; then
+    printf '%s\n' "${engines[@]}"
+  else
+    echo "${ENGINE}"
+  fi
+}
+
+# answering prints the first that answers.
+answering() {
+  local name
+  for name in $(candidates); do
+    if answers "${name}"; then
+      echo "${name}"
+      return
+    fi
+  done
+  return 1
+}
+
+die_unanswered() {
+  local name places=()
+  for name in $(candidates); do
+    places+=("${name} does not answer at $(endpoint "${name}").")
+  done
+  die "No container engine answers." "${places[@]}" "Run: make engine ENGINE=${ENGINE:-auto}"
+}
+
+# chosen is the one to start where none answers.
+chosen() {
+  local name
+  for name in $(candidates); do
+    if command -v "${name}" >/dev/null; then
+      echo "${name}"
+      return
+    fi
+  done
+  candidates | head --lines 1
+}
+
+main "$@"

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Makes sure that the API of Podman answers.
+#
+# A service that answers already is only told about, never changed. Where none
+# does, root on Debian or Ubuntu gets one: packages, on a restricted host a
+# configuration where there is none, start. Safe to run again at any time.
+# docs/restricted-hosts.md says what the configuration is for.
+#
+#   hack/engine/podman.sh
+#
+# Environment:
+#   CONTAINER_HOST  the engine to look for; default: the user's default connection,
+#                   or unix:///run/podman/podman.sock
+#   ENGINE_TIMEOUT  seconds to wait for a started service to answer; default 60
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck disable=SC2034 # read by the shared scripts
+readonly engine="podman" program="podman" \
+  endpoint_setting="CONTAINER_HOST (podman system connection list shows other connections)" \
+  instructions="https://podman.io/docs/installation" \
+  without_root="To use Podman without root, on a host with cgroup v2: systemctl --user enable --now podman.socket" \
+  frequent_causes="Frequent causes: a mistake in /etc/containers/containers.conf or a file below containers.conf.d."
+# shellcheck source=hack/engine/ensure.sh
+source "$(dirname "${BASH_SOURCE[0]}")/ensure.sh"
+
+readonly own_config="/etc/containers/containers.conf.d/50-cluster-api-provider-container.conf"
+
+# Networks need netavark with aardvark-dns, which Podman chooses where it finds
+# them at its first start and Debian only recommends. One of their versions writes
+# rules with iptables, a later one with nft.
+readonly packages=(podman netavark aardvark-dns iptables nftables ca-certificates)
+
+# The oldest that was tried: docs/adr/0002-podman.md.
+readonly oldest="4.3"
+
+# The configuration is written before the packages: where those start the service
+# themselves, its first start has what the host needs.
+install_engine() {
+  local wanted=("${packages[@]}")
+  know_package podman
+  require_version "$(candidate podman)"
+  configure
+  if is_cgroup_v1; then
+    # Instead of crun, which is what the package would bring.
+    wanted+=(runc)
+  fi
+  say "Installing ${wanted[*]}, because no podman was found."
+  apt_install "${wanted[@]}" ||
+    die "Podman cannot be installed." "Read the messages above; or follow ${instructions}."
+}
+
+require_version() {
+  # A package's version may begin with an epoch.
+  local version="${1#*:}"
+  if [[ "$(printf '%s\n' "${oldest}" "${version}" | sort --version-sort | head --lines 1)" != "${oldest}" ]]; then
+    die "The Podman of this system's packages is ${version:-not there}, and ${oldest} or newer is needed." \
+      "Follow ${instructions}, or use Docker: make engine ENGINE=docker"
+  fi
+}
+
+# configure writes what Podman needs on a host with cgroup v1, if only in part: crun,
+# which it prefers where both are installed, starts no container there. Only where a
+# user has no configuration: a file in containers.conf.d would overrule theirs.
+configure() {
+  if ! is_cgroup_v1 || [[ -e "${own_config}" || "$(runtime)" == runc ]]; then
+    return
+  fi
+  if has_configuration; then
+    say "There is a configuration in /etc/containers, which is left as it is. If containers fail to start, set in its section [engine]: runtime = \"runc\""
+    return
+  fi
+  say "Writing ${own_config}: containers run by runc, because of cgroup v1."
+  install -d -m 0755 "$(dirname "${own_config}")"
+  cat >"${own_config}.new" <<TOML
+# Written by hack/engine/podman.sh: crun starts no container on cgroup v1 hybrid.
+[engine]
+runtime = "runc"
+TOML
+  mv "${own_config}.new" "${own_config}"
+}
+
+# runtime is what a Podman that is installed would use.
+runtime() { podman info --format '{{.Host.OCIRuntime.Name}}' 2>/dev/null || true; }
+
+has_configuration() {
+  [[ -e /etc/containers/containers.conf ]] || compgen -G '/etc/containers/containers.conf.d/*.conf' >/dev/null
+}
+
+is_cgroup_v1() { [[ "$(stat --file-system --format %T /sys/fs/cgroup)" != cgroup2fs ]]; }
+
+start_engine() {
+  # Also of a Podman that was there: without it, no container starts here.
+  configure
+  if is_cgroup_v1 && ! command -v runc >/dev/null && is_debian; then
+    say "Installing runc, because crun cannot run containers on this host."
+    apt_install runc || die "runc cannot be installed." "Read the messages above."
+  fi
+  if systemd_runs; then
+    say "Enabling podman.socket, and podman-restart.service, which starts containers when the machine boots."
+    systemctl enable --now podman.socket podman-restart.service ||
+      die "The socket podman.socket does not start." "Read: journalctl --unit podman.socket --unit podman.service --lines 50"
+    return
+  fi
+  # With it, podman would take the service for another machine's business.
+  unset CONTAINER_HOST
+  local path
+  path="$(default_endpoint podman)"
+  # Who can write to the socket is root.
+  install -d -m 0700 "$(dirname "${path#unix://}")"
+  start_by_hand podman system service --time=0 "${path}"
+}
+
+report_host() {
+  local backend
+  backend="$(podman --remote info --format '{{.Host.NetworkBackend}}')"
+  if [[ "${backend}" != netavark ]]; then
+    say "Podman's networks are made by ${backend}, as when it was first used here; this project is tested with netavark." \
+      "To change it, install netavark and aardvark-dns and run podman system reset, which removes all containers and images."
+  fi
+}
+
+ensure
