@@ -23,12 +23,15 @@ import "net/netip"
 // lower half, where the gateway has the first. Halves, because a network
 // serves both our nodes, which are static, and whatever else a user attaches;
 // the upper one, because people choose addresses from the bottom. A subnet of
-// fewer than eight addresses cannot be divided usefully: the zero Prefix.
+// fewer than eight addresses cannot be divided usefully: the zero Prefix. Of a
+// subnet of IPv6 only the first 2^32 addresses are divided, the size of all of
+// IPv4: Docker 20.10 cannot count up to the end of a /64.
 func DynamicSlice(subnet netip.Prefix) netip.Prefix {
-	const leastHostBits = 3
+	const leastHostBits, mostHostBits = 3, 32
 	if !subnet.IsValid() || subnet.Addr().BitLen()-subnet.Bits() < leastHostBits {
 		return netip.Prefix{}
 	}
+	subnet = netip.PrefixFrom(subnet.Masked().Addr(), max(subnet.Bits(), subnet.Addr().BitLen()-mostHostBits))
 	address := subnet.Masked().Addr().AsSlice()
 	address[subnet.Bits()/8] |= 1 << (7 - subnet.Bits()%8)
 	upper, _ := netip.AddrFromSlice(address)

@@ -28,7 +28,8 @@ func TestDynamicSlice(t *testing.T) {
 		"a byte":                    {"192.168.7.0/24", "192.168.7.128/25"},
 		"within a byte":             {"10.0.16.0/20", "10.0.24.0/21"},
 		"eight addresses":           {"10.0.0.8/29", "10.0.0.12/30"},
-		"IPv6":                      {"fd00:1::/64", "fd00:1:0:0:8000::/65"},
+		"IPv6":                      {"fd00:1::/64", "fd00:1::8000:0/97"},
+		"a small subnet of IPv6":    {"fd00:1::/112", "fd00:1::8000/113"},
 		"host bits set are ignored": {"10.1.2.3/24", "10.1.2.128/25"},
 	}
 	for name, c := range cases {

@@ -179,6 +179,7 @@ type Container struct {
 	// ExitCode of the last run, where Status is StatusExited.
 	ExitCode int
 	// OOMKilled says that the kernel ended the last run for want of memory.
+	// Podman may miss it on cgroup v1; the exit code is 137 then.
 	OOMKilled bool
 	// Error is the engine's text for why the last start did not succeed.
 	// Podman before 5.0 forgets it.

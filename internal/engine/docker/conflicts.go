@@ -55,6 +55,25 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: joined(wanted), Err: cause}
 }
 
+// takenIPv6 looks for holders of a container's static IPv6 addresses before it is
+// started. Docker takes the IPv4 address first and, when it finds the other one
+// taken, keeps it as taken by nobody until the daemon restarts: the container
+// could never start again.
+func (e *Engine) takenIPv6(ctx context.Context, raw container.InspectResponse) error {
+	if raw.NetworkSettings == nil || observed(raw).Status == engine.StatusRunning {
+		return nil
+	}
+	for name, at := range raw.NetworkSettings.Networks {
+		if at == nil || at.IPAMConfig == nil {
+			continue
+		}
+		if held, ok := e.heldAddress(ctx, name, addresses(at.IPAMConfig.IPv6Address)); ok {
+			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: held.String()}
+		}
+	}
+	return nil
+}
+
 // heldAddress returns the first of the addresses that the network's gateway or
 // one of its containers has. It only names what is known to be taken, so an
 // error of looking counts as not seen.

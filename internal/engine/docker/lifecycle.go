@@ -63,11 +63,17 @@ func (e *Engine) checkAttachment(ctx context.Context, attachment engine.Attachme
 
 // StartContainer implements engine.ContainerWriter.
 func (e *Engine) StartContainer(ctx context.Context, name string) error {
-	id, err := e.container(ctx, name)
+	if err := e.open(ctx); err != nil {
+		return err
+	}
+	raw, err := e.inspect(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := e.client.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
+	if conflict := e.takenIPv6(ctx, raw); conflict != nil {
+		return fmt.Errorf("start container %q: %w", name, conflict)
+	}
+	if err := e.client.ContainerStart(ctx, raw.ID, container.StartOptions{}); err != nil {
 		return e.explainStart(ctx, name, err)
 	}
 	return nil

@@ -17,13 +17,14 @@ limitations under the License.
 package enginetest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"slices"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -97,9 +98,27 @@ func containerChecks() map[string]check {
 			contract: "fills what Container documents as listed",
 			run:      listsFields,
 		},
-		"list of fifty": {
+		"list by awkward labels": {
+			contract: "a label's value is compared as it is",
+			run:      listsByAwkwardLabels,
+		},
+		"list of many": {
 			contract: "ListContainers is one call, however many there are",
-			run:      listsFifty,
+			run:      listsMany,
+		},
+		"name taken at once": {
+			contract: "of several that create one name, one succeeds and the others get a ConflictError",
+			run:      createsNameOnce,
+		},
+		"name of what was removed": {
+			contract: "RemoveContainer returns only when the name can be used again",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				for range 5 {
+					c.run(t, spec)
+					wantNoError(t, "remove", c.RemoveContainer(t.Context(), spec.Name))
+				}
+			},
 		},
 	}
 }
@@ -162,7 +181,7 @@ func inspectedFields(t *testing.T, c *fixture) {
 		ID: id, Name: spec.Name, Labels: got.Labels, Image: imageName, ImageID: img.ID,
 		Status: engine.StatusRunning, Restart: engine.RestartUnlessStopped,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("inspect (-want +got):\n%s", diff)
 	}
 	for key, value := range spec.Labels {
@@ -208,7 +227,7 @@ func listsByLabels(t *testing.T, c *fixture) {
 		for _, suffix := range test.want {
 			want = append(want, c.named(suffix))
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", title, diff)
 		}
 	}
@@ -231,7 +250,7 @@ func listsFields(t *testing.T, c *fixture) {
 		Status: full.Status, Networks: full.Networks, Ports: full.Ports,
 		CreatedAt: got.CreatedAt, StartedAt: got.StartedAt, Restart: got.Restart,
 	}
-	if diff := cmp.Diff(want, got, addressComparer()); diff != "" {
+	if diff := gocmp.Diff(want, got, addressComparer()); diff != "" {
 		t.Errorf("listed against inspected (-want +got):\n%s", diff)
 	}
 	if got.CreatedAt.Sub(full.CreatedAt).Abs() > time.Second {
@@ -242,14 +261,32 @@ func listsFields(t *testing.T, c *fixture) {
 	}
 }
 
-func listsFifty(t *testing.T, c *fixture) {
-	const count = 50
-	var names []string
+// listSize is what a host with a few dozen clusters has.
+const listSize = 200
+
+// hands is how many containers are created and removed at once.
+const hands = 8
+
+func listsMany(t *testing.T, c *fixture) {
+	count := cmp.Or(c.ListSize, listSize)
+	names := make([]string, count)
 	for i := range count {
-		spec := c.spec(fmt.Sprintf("%02d", i))
-		c.create(t, spec)
-		names = append(names, spec.Name)
+		names[i] = c.named(fmt.Sprintf("%04d", i))
 	}
+	t.Cleanup(func() {
+		inParallel(names, func(name string) {
+			if err := c.RemoveContainer(background(t), name); err != nil {
+				t.Errorf("tidy up: %v", err)
+			}
+		})
+	})
+	inParallel(names, func(name string) {
+		spec := c.spec("")
+		spec.Name = name
+		if _, err := c.CreateContainer(t.Context(), spec); err != nil {
+			t.Errorf("create: %v", err)
+		}
+	})
 	began := time.Now()
 	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
 	t.Logf("listing %d containers took %s", len(found), time.Since(began))
@@ -260,7 +297,73 @@ func listsFifty(t *testing.T, c *fixture) {
 	for _, one := range found {
 		got = append(got, one.Name)
 	}
-	if !slices.Equal(got, names) {
-		t.Errorf("listed %v, want %v", got, names)
+	if diff := gocmp.Diff(names, got); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+}
+
+func inParallel(names []string, do func(name string)) {
+	queue := make(chan string)
+	var group sync.WaitGroup
+	for range hands {
+		group.Go(func() {
+			for name := range queue {
+				do(name)
+			}
+		})
+	}
+	for _, name := range names {
+		queue <- name
+	}
+	close(queue)
+	group.Wait()
+}
+
+// listsByAwkwardLabels has values that an engine's filter could take for more
+// than they are.
+func listsByAwkwardLabels(t *testing.T, c *fixture) {
+	values := []string{"a=b", "a,b", "*", "a*", "a.*", "a b", `"quoted"`, "ünïcode", "plain"}
+	for i, value := range values {
+		spec := c.spec(fmt.Sprint(i))
+		spec.Labels["example.com/key"] = value
+		c.create(t, spec)
+	}
+	for i, value := range values {
+		found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name, "example.com/key": value})
+		if err != nil {
+			t.Errorf("%q: %v", value, err)
+			continue
+		}
+		if len(found) != 1 || found[0].Name != c.named(fmt.Sprint(i)) || found[0].Labels["example.com/key"] != value {
+			t.Errorf("%q: %d containers %v, want the one with that value", value, len(found), found)
+		}
+	}
+}
+
+func createsNameOnce(t *testing.T, c *fixture) {
+	const callers = 6
+	spec := c.spec("a")
+	c.forget(t, spec.Name)
+	other := c.Connect(t)
+	ids, errs := make([]string, callers), make([]error, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		connection := c.Engine
+		if i%2 == 1 {
+			connection = other
+		}
+		group.Go(func() { ids[i], errs[i] = connection.CreateContainer(t.Context(), spec) })
+	}
+	group.Wait()
+	var winners []string
+	for i, err := range errs {
+		if err != nil {
+			wantTaken(t, "create at once", err, engine.ResourceName, spec.Name)
+			continue
+		}
+		winners = append(winners, ids[i])
+	}
+	if len(winners) != 1 || c.inspect(t, spec.Name).ID != winners[0] {
+		t.Errorf("callers that created the container: %v, want one, and that it is this one", winners)
 	}
 }

@@ -226,9 +226,11 @@ func reconnects(t *testing.T, c *fixture) {
 	}
 	seen := c.watch(t)
 	seen.awaitRelist(t, 1)
-	before := seen.relists()
-	c.Interrupt(t)
-	seen.awaitRelist(t, before+1)
-	id := c.run(t, c.spec("a"))
-	seen.await(t, id, engine.EventStart)
+	for _, suffix := range []string{"a", "b", "c"} {
+		before := seen.relists()
+		c.Interrupt(t)
+		seen.awaitRelist(t, before+1)
+		id := c.run(t, c.spec(suffix))
+		seen.await(t, id, engine.EventStart)
+	}
 }

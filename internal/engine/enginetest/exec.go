@@ -44,7 +44,7 @@ func execChecks() map[string]check {
 			contract: "An exit code other than 0 is an *ExitError, returned together with the output",
 			run: func(t *testing.T, c *fixture) {
 				c.run(t, c.spec("a"))
-				for _, code := range []int{1, 42, 255} {
+				for _, code := range []int{1, 2, 42, 125, 126, 127, 128, 137, 255} {
 					c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", fmt.Sprint(code)}}, "", "", code)
 				}
 				c.wantExec(t, engine.Command{Args: []string{"/tool", "unknown"}}, "", "no command unknown\n", 1)
@@ -78,8 +78,9 @@ func execChecks() map[string]check {
 			contract: "returns all that was printed, both streams apart",
 			run: func(t *testing.T, c *fixture) {
 				c.run(t, c.spec("a"))
-				c.wantExec(t, engine.Command{Args: []string{"/tool", "big", fmt.Sprint(mebibyte)}},
-					strings.Repeat("o", mebibyte), strings.Repeat("e", mebibyte), 0)
+				const size = 8 * mebibyte
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "big", fmt.Sprint(size)}},
+					strings.Repeat("o", size), strings.Repeat("e", size), 0)
 			},
 		},
 		"with a terminal": {

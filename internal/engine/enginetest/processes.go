@@ -18,6 +18,7 @@ package enginetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -122,6 +123,39 @@ func processChecks() map[string]check {
 				c.run(t, spec)
 				if got := c.tool(t, spec.Name, "limit"); got != "4321 4321" {
 					t.Errorf("limits of open files %q, want 4321 twice", got)
+				}
+			},
+		},
+		"memory": {
+			contract: "MemoryBytes bounds memory; OOMKilled says that the kernel ended the last run for want of it",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Entrypoint, spec.Command = []string{"/tool", "eat"}, []string{fmt.Sprint(256 << 20)}
+				spec.Resources = engine.Resources{MemoryBytes: 32 << 20}
+				c.run(t, spec)
+				c.eventuallyStatus(t, "a", engine.StatusExited)
+				found := c.inspect(t, spec.Name)
+				t.Logf("killed for memory: %v", found.OOMKilled)
+				if !found.OOMKilled && !c.MissesOOM || found.ExitCode != 137 {
+					t.Errorf("killed for memory %v, exit code %d, want yes and 137", found.OOMKilled, found.ExitCode)
+				}
+			},
+		},
+		"processes": {
+			contract: "Pids bounds the number of processes",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Resources = engine.Resources{Pids: 40}
+				c.run(t, spec)
+				_, err := c.Exec(t.Context(), spec.Name, engine.Command{Args: []string{"/tool", "spawn", "60"}})
+				var exit *engine.ExitError
+				if !errors.As(err, &exit) {
+					t.Errorf("60 processes where 40 are permitted: %v, want a command that does not succeed", err)
+				}
+				spec = c.spec("b")
+				c.run(t, spec)
+				if got := c.tool(t, spec.Name, "spawn", "60"); got != "60" {
+					t.Errorf("%s processes without a bound, want 60", got)
 				}
 			},
 		},

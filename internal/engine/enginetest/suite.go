@@ -64,6 +64,11 @@ type Harness struct {
 	RemoveImage func(t *testing.T, reference string)
 	// ForgetsStartErrors: the engine does not keep why a container did not start.
 	ForgetsStartErrors bool
+	// ListSize is how many containers the longest list has; 0 = 200.
+	ListSize int
+	// MissesOOM: the engine may not notice that a process was killed for want of
+	// memory.
+	MissesOOM bool
 	// LocalRegistry: the engine reaches a registry on this host's 127.0.0.1.
 	LocalRegistry bool
 }
@@ -117,6 +122,7 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 	run := strings.ToLower(rand.Text()[:6])
 	for group, checks := range map[string]map[string]check{
 		"containers": containerChecks(), "lifecycle": lifecycleChecks(), "ports": portChecks(), "addresses": addressChecks(),
+		"ipv6":     ipv6Checks(),
 		"archives": archiveChecks(), "exec": execChecks(), "networks": networkChecks(), "attachments": attachmentChecks(),
 		"volumes": volumeChecks(), "images": imageChecks(), "events": eventChecks(), "processes": processChecks(),
 		"restart": restartChecks(),

@@ -25,6 +25,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -42,8 +43,8 @@ const exitKilled = 137
 // brokenPatience bounds waiting for the end of a command whose connection broke.
 const brokenPatience = 2 * time.Second
 
-// attachError begins what Podman says of such a command on its standard error.
-const attachError = "Error: write unixpacket "
+// attachErrors begin what Podman says of such a command on its standard error.
+var attachErrors = [][]byte{[]byte("Error: write unixpacket "), []byte("Error: read unixpacket ")}
 
 type execBody struct {
 	Command      []string `json:"Cmd"`
@@ -184,7 +185,7 @@ func demultiplex(stream io.Reader) (engine.Output, error) {
 		case frameStdout:
 			out.Stdout = append(out.Stdout, piece...)
 		case frameStderr:
-			if !bytes.HasPrefix(piece, []byte(attachError)) {
+			if !slices.ContainsFunc(attachErrors, func(begin []byte) bool { return bytes.HasPrefix(piece, begin) }) {
 				out.Stderr = append(out.Stderr, piece...)
 			}
 		default:

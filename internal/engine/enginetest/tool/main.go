@@ -47,6 +47,7 @@ func run(command string, args []string) error {
 		"exit": exit, "cat": cat, "big": big, "print": printText,
 		"read": read, "write": write, "stat": stat, "kill": kill,
 		"hostname": hostname, "limit": limit, "execfrom": execFrom, "pid1": pid1,
+		"eat": eat, "spawn": spawn,
 	}
 	switch command {
 	case "init":
@@ -225,4 +226,42 @@ func execFrom(args []string) error {
 	output, err := exec.Command(copied, "print", "ran").CombinedOutput()
 	fmt.Print(string(output))
 	return err
+}
+
+// eat writes to that many bytes of memory and keeps them.
+func eat(args []string) error {
+	size, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	var eaten [][]byte
+	const piece = 1 << 20
+	for range size / piece {
+		eaten = append(eaten, bytes.Repeat([]byte("x"), piece))
+	}
+	return fmt.Errorf("%d pieces of memory did not end this process", len(eaten))
+}
+
+// spawn runs that many processes at once and prints how many there were.
+func spawn(args []string) error {
+	count, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	running := make([]*exec.Cmd, 0, count)
+	defer func() {
+		for _, one := range running {
+			_ = one.Process.Kill()
+			_ = one.Wait()
+		}
+	}()
+	for range count {
+		one := exec.Command("/tool", "hang")
+		if err := one.Start(); err != nil {
+			return err
+		}
+		running = append(running, one)
+	}
+	fmt.Print(len(running))
+	return nil
 }
