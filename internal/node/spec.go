@@ -51,9 +51,11 @@ func Spec(machine Machine, host Host) engine.Spec {
 		Mounts:   mounts(machine, host),
 		Security: engine.Security{
 			// A node mounts file systems, makes cgroups, network namespaces
-			// and devices for its own containers. A list of capabilities is
-			// not enough: /proc and /sys must be writable and devices
-			// visible, which engines tie to this one switch.
+			// and devices for its own containers. All capabilities one by
+			// one, all devices by a cgroup rule and unmasked system paths
+			// are not enough: engines mount /sys/fs/cgroup writable for this
+			// one switch only, and the entrypoint of node images ends where
+			// it is not. Tried, see docs/explanation/security.md.
 			Privileged: true,
 			Unconfined: true,
 			// The default on cgroup v2 only. On v1 the node would see, and
