@@ -98,7 +98,7 @@ func observed(raw define.InspectContainerData) engine.Container {
 		out.Labels = raw.Config.Labels
 	}
 	if raw.HostConfig != nil && raw.HostConfig.RestartPolicy != nil {
-		out.Restart = cmp.Or(engine.RestartPolicy(raw.HostConfig.RestartPolicy.Name), engine.RestartNever)
+		out.Restart = observedRestartPolicy(raw.HostConfig.RestartPolicy.Name)
 	}
 	if raw.State != nil {
 		out.Status = status(raw.State.Status)

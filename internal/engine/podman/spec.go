@@ -139,7 +139,7 @@ func containerOf(spec engine.Spec) (containerBody, error) {
 		Name: spec.Name, Image: spec.Image, Hostname: spec.Hostname,
 		Entrypoint: spec.Entrypoint, Command: spec.Command, Env: spec.Environment, User: spec.User,
 		Labels: spec.Labels, Terminal: spec.TTY, StopSignal: signal,
-		Restart: string(cmp.Or(spec.Restart, engine.RestartNever)), Systemd: "false",
+		Restart: restartPolicy(spec.Restart), Systemd: "false",
 	}
 	attach(&body, spec.Attachment)
 	for _, port := range spec.Ports {
