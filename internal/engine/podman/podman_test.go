@@ -64,7 +64,7 @@ func TestContainerOf(t *testing.T) {
 				Unconfined: true, NoNewPrivileges: true, PrivateCgroupNamespace: true,
 			}},
 			want: base(func(b *containerBody) {
-				b.Restart = "unless-stopped"
+				b.Restart = always
 				b.CapDrop, b.CapAdd = []string{"ALL"}, []string{"SYS_ADMIN"}
 				b.Seccomp, b.AppArmor, b.SELinux = "unconfined", "unconfined", []string{"disable"}
 				b.NoNewPrivileges, b.CgroupNS = true, &namespace{Mode: "private"}
