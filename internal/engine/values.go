@@ -147,6 +147,11 @@ const (
 	// RestartUnlessStopped starts it again, also after a restart of the
 	// engine, unless it was stopped through the engine's API.
 	RestartUnlessStopped RestartPolicy = "unless-stopped"
+	// RestartAlways is RestartUnlessStopped, and starts after a restart of the
+	// engine also what was stopped. A Docker that was killed finds containers
+	// alive when it starts, stops them, and takes that for a user's wish:
+	// only this policy starts them again.
+	RestartAlways RestartPolicy = "always"
 )
 
 // Status is what a container does.
@@ -326,6 +331,9 @@ type Info struct {
 	Version, APIVersion string
 	// Endpoint that was connected to, without credentials.
 	Endpoint string
+	// ChosenBy says for people what named the endpoint, such as "DOCKER_HOST",
+	// and what was passed over; empty where nothing was chosen.
+	ChosenBy string
 	// CgroupVersion is "1" or "2", CgroupDriver "systemd" or "cgroupfs".
 	CgroupVersion, CgroupDriver string
 	// Rootless: the engine runs without root on its host.

@@ -95,8 +95,9 @@ func (d description) spec() (engine.Spec, error) {
 			{Type: engine.MountBind, Source: d.engineSocket, Target: socket},
 		},
 		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
-		// As the nodes': the plane comes back with the engine.
-		Restart:    engine.RestartUnlessStopped,
+		// The plane comes back with the engine in any case, and starts what
+		// the engine left stopped.
+		Restart:    engine.RestartAlways,
 		StopSignal: "SIGTERM",
 	}
 	hash, err := hashOf(spec)

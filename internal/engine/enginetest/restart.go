@@ -96,6 +96,11 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 			policy: engine.RestartUnlessStopped, want: engine.StatusExited,
 			before: func(name string) { c.stop(t, name) },
 		},
+		"always": {
+			reason: "RestartAlways starts after a restart of the engine also what was stopped",
+			policy: engine.RestartAlways, want: engine.StatusRunning,
+			before: func(name string) { c.stop(t, name) },
+		},
 		"never": {
 			reason: "RestartNever leaves a container that ended as it is",
 			policy: engine.RestartNever, want: engine.StatusExited,

@@ -26,7 +26,7 @@ const always = "always"
 
 func restartPolicy(policy engine.RestartPolicy) string {
 	switch policy {
-	case engine.RestartUnlessStopped:
+	case engine.RestartUnlessStopped, engine.RestartAlways:
 		return always
 	case "":
 		return string(engine.RestartNever)

@@ -78,7 +78,8 @@ func (e *Engine) RestartEngine() {
 	}
 	var names []string
 	for _, c := range e.sorted() {
-		if c.restarts() && e.start(c) == nil {
+		again := c.restarts() || c.spec.Restart == engine.RestartAlways && !c.startedAt.IsZero()
+		if again && e.start(c) == nil {
 			names = append(names, c.spec.Name)
 		}
 	}

@@ -187,5 +187,10 @@ func (e *Engine) ended(c *container, how end) {
 
 // restarts reports whether the engine starts an ended container again.
 func (c *container) restarts() bool {
-	return c.spec.Restart == engine.RestartUnlessStopped && !c.stoppedByUser && !c.startedAt.IsZero()
+	switch c.spec.Restart {
+	case engine.RestartUnlessStopped, engine.RestartAlways:
+		return !c.stoppedByUser && !c.startedAt.IsZero()
+	default:
+		return false
+	}
 }

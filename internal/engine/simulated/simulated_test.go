@@ -149,6 +149,12 @@ func TestEndsOfAProcess(t *testing.T) {
 			end:    func(eng *simulated.Engine) error { return eng.KillContainer("a", 137, true) },
 			status: engine.StatusExited, restart: engine.StatusExited,
 		},
+		"kill by a user, always": {
+			reason: "the wish to stop ends with the engine",
+			policy: engine.RestartAlways,
+			end:    func(eng *simulated.Engine) error { return eng.KillContainer("a", 137, true) },
+			status: engine.StatusExited, restart: engine.StatusRunning,
+		},
 		"engine restart": {
 			reason: "a running container runs again",
 			policy: engine.RestartUnlessStopped,
