@@ -140,6 +140,10 @@ e2e-interrupt: ## Stop the engine for a minute at ten points of each bootstrap (
 bench: build-capcon ## Compare capcon up with the floor, in one run (ROUNDS=3)
 	@hack/bench.sh
 
+.PHONY: bench-capd
+bench-capd: build-capcon ## Compare with CAPD, both with Cluster API's stock managers (ROUNDS=3; an hour; restarts the engine)
+	@hack/bench-capd.sh -output docs/results/bench-capd.md
+
 ##@ Clean
 
 .PHONY: clean
