@@ -36,7 +36,7 @@ type containerProvider struct {
 }
 
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&p.engine.Engine, "engine", "auto", "container engine to run clusters on: auto, docker, or none to leave this provider's controllers out")
+	flags.StringVar(&p.engine.Engine, "engine", connect.Auto, "container engine to run clusters on: auto, docker, podman, or none to leave this provider's controllers out")
 	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "image of load balancers where a cluster names none")
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
 }

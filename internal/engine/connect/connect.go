@@ -17,10 +17,17 @@ limitations under the License.
 // Package connect chooses a container engine and connects to it.
 //
 // Where the user names an engine, that one is used or an error says why not.
-// Otherwise the endpoint is found the way the docker command finds it:
-// DOCKER_HOST with its TLS variables, then DOCKER_CONTEXT, then the current
-// context of the Docker configuration, then the default sockets. An endpoint
-// that the user named is never replaced by another.
+// Otherwise it is Docker where one answers, then Podman. Each is found the way its
+// own command finds it:
+//
+//   - Docker by DOCKER_HOST with its TLS variables, DOCKER_CONTEXT, the current
+//     context of its configuration, its default sockets;
+//   - Podman by CONTAINER_CONNECTION, CONTAINER_HOST with CONTAINER_SSHKEY, the
+//     default of "podman system connection", its default sockets.
+//
+// An endpoint that a variable names is never replaced by one that no variable
+// names. Where Podman serves Docker's socket it is spoken to in its own language.
+// Why an engine was chosen is told by its Info.
 package connect
 
 import (
@@ -32,19 +39,23 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 )
 
 // The engines that can be asked for.
 const (
-	// Auto takes the first engine that answers.
+	// Auto takes a Docker that answers, or else a Podman.
 	Auto = "auto"
-	// Docker speaks Docker's API, which Podman serves as well.
+	// Docker is what answers where Docker would.
 	Docker = "docker"
+	// Podman is what answers where Podman would.
+	Podman = "podman"
 )
 
 // Names lists the engines that can be asked for, for a flag's help.
-func Names() []string { return []string{Auto, Docker} }
+func Names() []string { return []string{Auto, Docker, Podman} }
+
+// Help of a flag that takes one of Names.
+const Help = "Container engine: auto, docker or podman. auto takes Docker where it answers, or else Podman."
 
 // defaultTimeout is how long one endpoint may take to answer. A first
 // connection over ssh takes a few seconds.
@@ -56,9 +67,15 @@ type Options struct {
 	Engine string
 	// Getenv reads the environment; nil = os.Getenv.
 	Getenv func(string) string
-	// Sockets are tried in turn where nothing names an endpoint; nil =
+	// Sockets are tried in turn where nothing names a Docker endpoint; nil =
 	// Docker's own, then that of rootless Docker.
 	Sockets []string
+	// PodmanSockets are tried in turn where nothing names a Podman endpoint;
+	// nil = Podman's own, then that of the user's rootless Podman.
+	PodmanSockets []string
+	// Connections lists what "podman system connection" has; nil = those of
+	// the containers configuration of this process' user.
+	Connections func() ([]Connection, error)
 	// Timeout for each endpoint to answer; 0 = 15 seconds.
 	Timeout time.Duration
 }
@@ -96,8 +113,18 @@ func (e *Error) Unwrap() []error {
 	return out
 }
 
+// candidate is an endpoint where an engine may be.
+type candidate interface {
+	// host is the endpoint as named, and by says who named it.
+	host() string
+	by() string
+	// open returns a connection that has answered, or why it did not.
+	open(ctx context.Context, timeout time.Duration) (engine.Engine, error)
+}
+
 // Connect returns a connection to an engine that has answered. An unknown
-// engine: engine.ErrInvalid. No engine reached: an *Error.
+// engine, or a configuration that cannot be read: engine.ErrInvalid. No engine
+// reached: an *Error.
 func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 	if options.Getenv == nil {
 		options.Getenv = os.Getenv
@@ -105,50 +132,95 @@ func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 	if options.Timeout == 0 {
 		options.Timeout = defaultTimeout
 	}
-	switch options.Engine {
-	case "", Auto, Docker:
-		return connectDocker(ctx, options)
-	default:
-		return nil, fmt.Errorf("unknown engine %q, want one of %s: %w",
-			options.Engine, strings.Join(Names(), ", "), engine.ErrInvalid)
+	if options.Connections == nil {
+		options.Connections = systemConnections
 	}
-}
-
-func connectDocker(ctx context.Context, options Options) (engine.Engine, error) {
-	candidates, err := dockerEndpoints(options)
+	groups, err := options.groups()
 	if err != nil {
 		return nil, err
 	}
 	var failed Error
-	for _, candidate := range candidates {
-		eng, err := open(ctx, candidate, options.Timeout)
-		if err == nil {
-			return eng, nil
+	for _, candidates := range groups {
+		found, err := candidates(options)
+		if err != nil {
+			return nil, err
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		for _, one := range found {
+			eng, err := one.open(ctx, options.Timeout)
+			if err == nil {
+				return &chosen{Engine: eng, because: because(one, failed.Attempts)}, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			failed.Attempts = append(failed.Attempts, Attempt{Endpoint: redacted(one.host()), By: one.by(), Err: err})
 		}
-		failed.Attempts = append(failed.Attempts, Attempt{Endpoint: redacted(candidate.host), By: candidate.by, Err: err})
 	}
 	return nil, &failed
 }
 
-func open(ctx context.Context, candidate endpoint, timeout time.Duration) (engine.Engine, error) {
-	clientOptions, err := candidate.endpoint().ClientOpts()
-	if err != nil {
-		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", redacted(candidate.host), err, engine.ErrInvalid)
+// groups are where to look, in order. The second is not looked for when the
+// first has what is wanted.
+func (o Options) groups() ([]func(Options) ([]candidate, error), error) {
+	atDocker, atPodman := dockerCandidates, podmanCandidates
+	namesDocker := o.Getenv(envHost) != "" || o.Getenv(envContext) != ""
+	namesPodman := o.Getenv(envContainerHost) != "" || o.Getenv(envConnection) != ""
+	switch o.Engine {
+	case Docker:
+		return []func(Options) ([]candidate, error){atDocker}, nil
+	case Podman:
+		return []func(Options) ([]candidate, error){atPodman}, nil
+	case "", Auto:
+		switch {
+		case namesDocker == namesPodman:
+			return []func(Options) ([]candidate, error){atDocker, atPodman}, nil
+		case namesDocker:
+			return []func(Options) ([]candidate, error){atDocker}, nil
+		default:
+			return []func(Options) ([]candidate, error){atPodman}, nil
+		}
+	default:
+		return nil, fmt.Errorf("unknown engine %q, want one of %s: %w",
+			o.Engine, strings.Join(Names(), ", "), engine.ErrInvalid)
 	}
-	eng, err := docker.New(candidate.host, clientOptions...)
-	if err != nil {
-		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", redacted(candidate.host), err, engine.ErrInvalid)
+}
+
+// because says for people why an engine was chosen.
+func because(one candidate, before []Attempt) string {
+	if len(before) == 0 {
+		return one.by()
 	}
+	var passed []string
+	for _, attempt := range before {
+		passed = append(passed, attempt.Endpoint)
+	}
+	return fmt.Sprintf("%s; nothing usable at %s", one.by(), strings.Join(passed, ", "))
+}
+
+// chosen is an engine that can say why.
+type chosen struct {
+	engine.Engine
+	because string
+}
+
+// Info implements engine.Host.
+func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
+	info, err := c.Engine.Info(ctx)
+	info.ChosenBy = c.because
+	return info, err
+}
+
+// answering returns the engine when it has answered in time, and closes it
+// otherwise.
+func answering(ctx context.Context, eng engine.Engine, timeout time.Duration) (engine.Info, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := eng.Info(asking); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w: no answer within %s; see that it runs and that nothing blocks the way: %w", err, timeout, engine.ErrUnavailable)
-		}
-		return nil, errors.Join(err, eng.Close())
+	info, err := eng.Info(asking)
+	if err == nil {
+		return info, nil
 	}
-	return eng, nil
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: no answer within %s; see that it runs and that nothing blocks the way: %w", err, timeout, engine.ErrUnavailable)
+	}
+	return engine.Info{}, errors.Join(err, eng.Close())
 }

@@ -75,9 +75,9 @@ func TestSelection(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng, err := connect.Connect(t.Context(), connect.Options{
+			eng, err := connect.Connect(t.Context(), isolated(connect.Options{
 				Getenv: environment(c.variables), Sockets: []string{"/absent/docker.sock", defaultSocket},
-			})
+			}))
 			if err != nil {
 				t.Fatalf("%s: %v", c.reason, err)
 			}
@@ -100,9 +100,9 @@ func TestInfoOfWhoAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			socket := serve(t, fake{api: "1.41", component: c.component, name: "4.3.1"})
-			eng, err := connect.Connect(t.Context(), connect.Options{
+			eng, err := connect.Connect(t.Context(), isolated(connect.Options{
 				Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{socket},
-			})
+			}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func TestNothingReachable(t *testing.T) {
 			if c.options.Getenv == nil {
 				c.options.Getenv = environment(map[string]string{"HOME": t.TempDir()})
 			}
-			eng, err := connect.Connect(t.Context(), c.options)
+			eng, err := connect.Connect(t.Context(), isolated(c.options))
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%s: %v, %v, want %v", c.reason, eng, err, c.want)
 			}

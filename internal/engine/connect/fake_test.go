@@ -48,13 +48,29 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if socket := os.Getenv(strangerSocket); socket != "" {
-		_, err := connect.Connect(context.Background(), connect.Options{
+		_, err := connect.Connect(context.Background(), isolated(connect.Options{
 			Getenv: func(string) string { return "" }, Sockets: []string{socket},
-		})
+		}))
 		fmt.Fprintf(os.Stdout, "%v %v", errors.Is(err, engine.ErrUnauthorized), err)
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(runAtHome(m))
+}
+
+// runAtHome gives the tests a home directory of their own, for good: the library
+// of containers looks for it once.
+func runAtHome(m *testing.M) int {
+	home, err := os.MkdirTemp("", "connect")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": "", "SSH_AUTH_SOCK": ""} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
 }
 
 func playSSH(target string) {
@@ -101,6 +117,28 @@ func (f fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
+// fakePodman answers as much of Podman's own API as Info asks, and of Docker's.
+type fakePodman struct {
+	version string
+}
+
+func (f fakePodman) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	w.Header().Set("Libpod-Api-Version", f.version)
+	switch {
+	case strings.HasSuffix(request.URL.Path, "/libpod/_ping"):
+		_, _ = io.WriteString(w, "OK")
+	case strings.HasSuffix(request.URL.Path, "/libpod/info"):
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"host":    map[string]any{"arch": "amd64", "cgroupVersion": "v2", "cgroupManager": "systemd"},
+			"store":   map[string]any{"graphDriverName": "overlay"},
+			"version": map[string]any{"Version": f.version, "APIVersion": f.version},
+		})
+	default:
+		fake{api: "1.41", component: "Podman Engine", name: f.version}.ServeHTTP(w, request)
+	}
+}
+
 func docker(name string) fake { return fake{api: "1.44", component: "Engine", name: name} }
 
 // serve answers on a Unix socket and returns its path.
@@ -115,6 +153,17 @@ func serve(t *testing.T, handler http.Handler) string {
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return path
+}
+
+// isolated keeps a test from the Podman of the host it runs on.
+func isolated(options connect.Options) connect.Options {
+	if options.PodmanSockets == nil {
+		options.PodmanSockets = []string{}
+	}
+	if options.Connections == nil {
+		options.Connections = func() ([]connect.Connection, error) { return nil, nil }
+	}
+	return options
 }
 
 // environment reads variables from a map, never from the process.

@@ -180,6 +180,9 @@ func (e *Engine) dial(ctx context.Context) (*link, error) {
 		return nil, err
 	}
 	found := bindings.ServiceVersion(connected)
+	if found.EQ(semver.Version{}) {
+		return nil, fmt.Errorf("it does not answer as Podman does: %w", engine.ErrUnavailable)
+	}
 	if found.LT(semver.MustParse(MinimumVersion)) {
 		return nil, fmt.Errorf("it is too old: Podman %s or newer is needed, found %s; upgrade it: %w",
 			MinimumVersion, found, engine.ErrUnavailable)
@@ -224,11 +227,14 @@ func (e *Engine) safeEndpoint() string {
 // explainConnection adds the remedy.
 func explainConnection(err error) error {
 	const another = "or name another with CONTAINER_HOST or podman system connection"
+	// Of other errors, such as an ssh key that is absent, the text is enough.
+	var dialing *net.OpError
+	isDialing := errors.As(err, &dialing)
 	switch {
-	case errors.Is(err, fs.ErrPermission):
+	case isDialing && errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; use sudo, or the rootless service of your user (systemctl --user start podman.socket), %s: %w",
 			err, another, engine.ErrUnauthorized)
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+	case isDialing && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)):
 		return fmt.Errorf("%w; start it (systemctl start podman.socket, with --user where it is rootless), %s: %w",
 			err, another, engine.ErrUnavailable)
 	default:

@@ -28,6 +28,9 @@ import (
 
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
+	if _, err := e.open(ctx); err != nil {
+		return engine.Info{}, err
+	}
 	var raw define.Info
 	if err := e.call(ctx, get("/info"), &raw); err != nil {
 		return engine.Info{}, fmt.Errorf("ask the Podman engine at %s: %w", e.safeEndpoint(), err)

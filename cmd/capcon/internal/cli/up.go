@@ -112,7 +112,7 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 		limited, cancel = context.WithTimeout(ctx, request.Timeout)
 	}
 	defer cancel()
-	b.finished(stepEngine, fmt.Sprintf("%s %s at %s", s.info.Name, s.info.Version, s.info.Endpoint))
+	b.finished(stepEngine, chosenEngine(s.info))
 	values, err := s.prepare(limited, b, request)
 	if err != nil {
 		return s.timedOut(limited, request, err)
@@ -121,6 +121,15 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 		return s.timedOut(limited, request, err)
 	}
 	return s.waitReady(limited, b, request)
+}
+
+// chosenEngine says which engine it is and why that one.
+func chosenEngine(info engine.Info) string {
+	line := fmt.Sprintf("%s %s at %s", info.Name, info.Version, info.Endpoint)
+	if info.ChosenBy != "" {
+		line += " (" + info.ChosenBy + ")"
+	}
+	return line
 }
 
 // prepare everything but the cluster: images, management plane, and what the

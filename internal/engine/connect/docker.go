@@ -17,11 +17,13 @@ limitations under the License.
 package connect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/docker/cli/cli/config"
 	dockercontext "github.com/docker/cli/cli/context"
@@ -29,6 +31,8 @@ import (
 	"github.com/docker/cli/cli/context/store"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 )
 
 // The variables of the docker command.
@@ -46,25 +50,61 @@ const (
 	defaultSocket  = "/var/run/docker.sock"
 )
 
-// endpoint is where an engine may be, and who says so.
-type endpoint struct {
-	host, by      string
+// dockerEndpoint is where a Docker engine may be, and who says so.
+type dockerEndpoint struct {
+	at, namedBy   string
 	tls           *dockercontext.TLSData
 	skipTLSVerify bool
+	// servedByPodman is who answered at last.
+	servedByPodman bool
 }
 
-func (e endpoint) endpoint() *contextdocker.Endpoint {
-	return &contextdocker.Endpoint{
-		EndpointMeta: contextdocker.EndpointMeta{Host: e.host, SkipTLSVerify: e.skipTLSVerify},
+func (e *dockerEndpoint) host() string { return e.at }
+
+func (e *dockerEndpoint) by() string {
+	if e.servedByPodman {
+		return e.namedBy + ", which Podman serves"
+	}
+	return e.namedBy
+}
+
+// open connects, and once more in Podman's own language where Podman serves what
+// was named for Docker: its Docker API hides what the provider needs. It stays
+// with that API only where there is no other.
+func (e *dockerEndpoint) open(ctx context.Context, timeout time.Duration) (engine.Engine, error) {
+	endpoint := contextdocker.Endpoint{
+		EndpointMeta: contextdocker.EndpointMeta{Host: e.at, SkipTLSVerify: e.skipTLSVerify},
 		TLSData:      e.tls,
 	}
+	clientOptions, err := endpoint.ClientOpts()
+	if err != nil {
+		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", redacted(e.at), err, engine.ErrInvalid)
+	}
+	eng, err := docker.New(e.at, clientOptions...)
+	if err != nil {
+		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", redacted(e.at), err, engine.ErrInvalid)
+	}
+	info, err := answering(ctx, eng, timeout)
+	if err != nil {
+		return nil, err
+	}
+	e.servedByPodman = info.Name == Podman
+	if !e.servedByPodman || e.tls != nil {
+		return eng, nil
+	}
+	own := podmanEndpoint{Options: podman.Options{URI: e.at}}
+	native, err := own.open(ctx, timeout)
+	if err != nil {
+		return eng, nil //nolint:nilerr // it answered: only not in Podman's own language
+	}
+	return native, eng.Close()
 }
 
-// dockerEndpoints returns the one endpoint that is named, or the default ones.
-func dockerEndpoints(options Options) ([]endpoint, error) {
+// dockerCandidates returns the one endpoint that is named, or the default ones.
+func dockerCandidates(options Options) ([]candidate, error) {
 	if host := options.Getenv(envHost); host != "" {
 		named, err := fromEnvironment(host, options.Getenv)
-		return []endpoint{named}, err
+		return []candidate{named}, err
 	}
 	directory := configDirectory(options.Getenv)
 	name, by := options.Getenv(envContext), envContext
@@ -77,7 +117,7 @@ func dockerEndpoints(options Options) ([]endpoint, error) {
 	}
 	if name != "" && name != defaultContext {
 		named, err := fromContext(name, by, directory)
-		return []endpoint{named}, err
+		return []candidate{named}, err
 	}
 	return defaults(options), nil
 }
@@ -89,7 +129,7 @@ func configDirectory(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".docker")
 }
 
-func defaults(options Options) []endpoint {
+func defaults(options Options) []candidate {
 	sockets := options.Sockets
 	if sockets == nil {
 		sockets = []string{defaultSocket}
@@ -97,9 +137,9 @@ func defaults(options Options) []endpoint {
 			sockets = append(sockets, filepath.Join(runtime, "docker.sock"))
 		}
 	}
-	out := make([]endpoint, 0, len(sockets))
+	out := make([]candidate, 0, len(sockets))
 	for _, socket := range sockets {
-		out = append(out, endpoint{host: "unix://" + socket, by: "default socket"})
+		out = append(out, &dockerEndpoint{at: "unix://" + socket, namedBy: "default socket of Docker"})
 	}
 	return out
 }
@@ -108,8 +148,8 @@ func defaults(options Options) []endpoint {
 // DOCKER_TLS_VERIFY turns TLS on and checks the server, DOCKER_TLS turns it on
 // without; the certificates are those in DOCKER_CERT_PATH, or else in the
 // configuration's directory.
-func fromEnvironment(host string, getenv func(string) string) (endpoint, error) {
-	out := endpoint{host: host, by: envHost}
+func fromEnvironment(host string, getenv func(string) string) (*dockerEndpoint, error) {
+	out := &dockerEndpoint{at: host, namedBy: envHost}
 	verify := getenv(envTLSVerify) != ""
 	if !verify && getenv(envTLS) == "" {
 		return out, nil
@@ -144,9 +184,9 @@ func existing(directory, name string) string {
 	return path
 }
 
-func fromContext(name, by, directory string) (endpoint, error) {
-	out := endpoint{by: fmt.Sprintf("context %q (%s)", name, by)}
-	fail := func(err error) (endpoint, error) {
+func fromContext(name, by, directory string) (*dockerEndpoint, error) {
+	out := &dockerEndpoint{namedBy: fmt.Sprintf("context %q (%s)", name, by)}
+	fail := func(err error) (*dockerEndpoint, error) {
 		return out, fmt.Errorf("use the Docker context %q named by %s (see docker context ls): %w: %w", name, by, err, engine.ErrInvalid)
 	}
 	contexts := store.New(filepath.Join(directory, "contexts"), store.NewConfig(
@@ -165,7 +205,7 @@ func fromContext(name, by, directory string) (endpoint, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out.host, out.tls, out.skipTLSVerify = full.Host, full.TLSData, full.SkipTLSVerify
+	out.at, out.tls, out.skipTLSVerify = full.Host, full.TLSData, full.SkipTLSVerify
 	return out, nil
 }
 

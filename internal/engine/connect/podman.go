@@ -1,0 +1,147 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.podman.io/common/pkg/config"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
+)
+
+// The variables of the podman command.
+const (
+	envConnection    = "CONTAINER_CONNECTION"
+	envContainerHost = "CONTAINER_HOST"
+	envSSHKey        = "CONTAINER_SSHKEY"
+
+	defaultPodmanSocket = "/run/podman/podman.sock"
+)
+
+// Connection is one that "podman system connection" lists.
+type Connection struct {
+	Name string
+	// Default is what the podman command uses when nothing is named.
+	Default bool
+	// Options say where it is and how to get there.
+	Options podman.Options
+}
+
+// systemConnections reads those of the user: podman-connections.json and the
+// section [engine] of containers.conf, with the library that podman itself reads
+// them with.
+func systemConnections() ([]Connection, error) {
+	fail := func(err error) ([]Connection, error) {
+		return nil, fmt.Errorf("read the configuration of Podman (containers.conf and podman-connections.json): %w: %w", err, engine.ErrInvalid)
+	}
+	configuration, err := config.New(nil)
+	if err != nil {
+		return fail(err)
+	}
+	found, err := configuration.GetAllConnections()
+	if err != nil {
+		return fail(err)
+	}
+	out := make([]Connection, 0, len(found))
+	for _, one := range found {
+		out = append(out, Connection{Name: one.Name, Default: one.Default, Options: podman.Options{
+			URI: one.URI, Identity: one.Identity, Machine: one.IsMachine,
+			TLSCertFile: one.TLSCert, TLSKeyFile: one.TLSKey, TLSCAFile: one.TLSCA,
+		}})
+	}
+	return out, nil
+}
+
+// podmanEndpoint is where a Podman service may be, and who says so.
+type podmanEndpoint struct {
+	podman.Options
+	namedBy string
+}
+
+func (e *podmanEndpoint) host() string { return e.URI }
+func (e *podmanEndpoint) by() string   { return e.namedBy }
+
+func (e *podmanEndpoint) open(ctx context.Context, timeout time.Duration) (engine.Engine, error) {
+	eng, err := podman.New(e.Options)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := answering(ctx, eng, timeout); err != nil {
+		return nil, err
+	}
+	return eng, nil
+}
+
+// podmanCandidates returns the one endpoint that is named, or the default ones.
+// The variable that names a connection goes first, as with the podman command.
+func podmanCandidates(options Options) ([]candidate, error) {
+	if name := options.Getenv(envConnection); name != "" {
+		return namedConnection(name, options)
+	}
+	if host := options.Getenv(envContainerHost); host != "" {
+		named := podman.Options{URI: host, Identity: options.Getenv(envSSHKey)}
+		return []candidate{&podmanEndpoint{Options: named, namedBy: envContainerHost}}, nil
+	}
+	known, err := options.Connections()
+	if err != nil {
+		return nil, err
+	}
+	if at := slices.IndexFunc(known, func(c Connection) bool { return c.Default }); at >= 0 {
+		return []candidate{&podmanEndpoint{
+			Options: known[at].Options,
+			namedBy: fmt.Sprintf("default connection %q of Podman", known[at].Name),
+		}}, nil
+	}
+	sockets := options.PodmanSockets
+	if sockets == nil {
+		sockets = []string{defaultPodmanSocket}
+		if runtime := options.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
+			sockets = append(sockets, filepath.Join(runtime, "podman", "podman.sock"))
+		}
+	}
+	out := make([]candidate, 0, len(sockets))
+	for _, socket := range sockets {
+		out = append(out, &podmanEndpoint{Options: podman.Options{URI: "unix://" + socket}, namedBy: "default socket of Podman"})
+	}
+	return out, nil
+}
+
+func namedConnection(name string, options Options) ([]candidate, error) {
+	known, err := options.Connections()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, one := range known {
+		if one.Name == name {
+			return []candidate{&podmanEndpoint{
+				Options: one.Options, namedBy: fmt.Sprintf("connection %q (%s)", name, envConnection),
+			}}, nil
+		}
+		names = append(names, one.Name)
+	}
+	return nil, fmt.Errorf("use the Podman connection %q named by %s: there is none of that name, only %s (see podman system connection list): %w",
+		name, envConnection, cmp.Or(strings.Join(names, ", "), "no others"), engine.ErrInvalid)
+}

@@ -1,0 +1,215 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
+)
+
+// sshServer lets one key in and joins sockets of this host, as sshd does for
+// podman.
+type sshServer struct {
+	address string
+	host    ssh.PublicKey
+
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func newKey(t *testing.T) (ssh.Signer, []byte) {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, pem.EncodeToMemory(block)
+}
+
+func startSSH(t *testing.T, user ssh.PublicKey) *sshServer {
+	t.Helper()
+	hostKey, _ := newKey(t)
+	config := &ssh.ServerConfig{PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+		if !bytes.Equal(key.Marshal(), user.Marshal()) {
+			return nil, errors.New("another key")
+		}
+		return &ssh.Permissions{}, nil
+	}}
+	config.AddHostKey(hostKey)
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sshServer{address: listener.Addr().String(), host: hostKey.PublicKey()}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		s.interrupt()
+	})
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.conns = append(s.conns, conn)
+			s.mu.Unlock()
+			go serveSSH(conn, config)
+		}
+	}()
+	return s
+}
+
+// interrupt breaks all connections.
+func (s *sshServer) interrupt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		_ = conn.Close()
+	}
+}
+
+func serveSSH(conn net.Conn, config *ssh.ServerConfig) {
+	_, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for channel := range channels {
+		var wanted struct {
+			Path     string
+			Reserved string
+			Port     uint32
+		}
+		if channel.ChannelType() != "direct-streamlocal@openssh.com" || ssh.Unmarshal(channel.ExtraData(), &wanted) != nil {
+			_ = channel.Reject(ssh.UnknownChannelType, "only sockets")
+			continue
+		}
+		target, err := net.Dial("unix", wanted.Path)
+		if err != nil {
+			_ = channel.Reject(ssh.ConnectionFailed, err.Error())
+			continue
+		}
+		stream, requests, err := channel.Accept()
+		if err != nil {
+			continue
+		}
+		go ssh.DiscardRequests(requests)
+		go func() { _, _ = io.Copy(target, stream); _ = target.Close() }()
+		go func() { _, _ = io.Copy(stream, target); _ = stream.Close() }()
+	}
+}
+
+// TestPodmanOverSSH is not parallel: its cases share the file of known hosts.
+func TestPodmanOverSSH(t *testing.T) {
+	user, private := newKey(t)
+	_, stranger := newKey(t)
+	server := startSSH(t, user.PublicKey())
+	socket := serve(t, fakePodman{"5.0.0"})
+	uri := "ssh://core@" + server.address + socket
+	keys := t.TempDir()
+	mine, other := filepath.Join(keys, "mine"), filepath.Join(keys, "other")
+	writeFile(t, mine, string(private))
+	writeFile(t, other, string(stranger))
+	known := func(key ssh.PublicKey) string {
+		return "[127.0.0.1]:" + server.address[strings.LastIndexByte(server.address, ':')+1:] + " " + string(ssh.MarshalAuthorizedKey(key))
+	}
+	connected := func(variables map[string]string, connections ...connect.Connection) (engine.Engine, error) {
+		return connect.Connect(t.Context(), isolated(connect.Options{
+			Engine: connect.Podman, Getenv: environment(variables), Connections: at(connections...),
+		}))
+	}
+	writeKnown := func(t *testing.T, content string) {
+		t.Helper()
+		writeFile(t, filepath.Join(os.Getenv("HOME"), ".ssh", "known_hosts"), content)
+	}
+
+	t.Run("CONTAINER_HOST and CONTAINER_SSHKEY", func(t *testing.T) {
+		writeKnown(t, known(server.host))
+		eng, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = eng.Close() })
+		info, err := eng.Info(t.Context())
+		if err != nil || info.Version != "5.0.0" || info.Endpoint != uri {
+			t.Errorf("info %+v, %v, want the service behind ssh at %s", info, err, uri)
+		}
+		// A connection through ssh that has ended is made anew.
+		server.interrupt()
+		_, _ = eng.Info(t.Context())
+		if _, err := eng.Info(t.Context()); err != nil {
+			t.Errorf("after the connection broke: %v", err)
+		}
+	})
+	t.Run("connection of a machine", func(t *testing.T) {
+		writeKnown(t, "")
+		eng, err := connected(nil, connect.Connection{Name: "machine", Default: true, Options: podman.Options{
+			URI: uri, Identity: mine, Machine: true,
+		}})
+		if err != nil {
+			t.Fatalf("the host key of a machine is not asked for: %v", err)
+		}
+		_ = eng.Close()
+	})
+	t.Run("another key", func(t *testing.T) {
+		writeKnown(t, known(server.host))
+		_, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": other})
+		if !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("a key that is not let in: %v, want %v", err, engine.ErrUnavailable)
+		}
+		t.Log(err)
+	})
+	t.Run("absent key", func(t *testing.T) {
+		_, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": "/absent/key"})
+		if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "/absent/key") {
+			t.Errorf("%v, want the file named", err)
+		}
+	})
+	t.Run("another host", func(t *testing.T) {
+		writeKnown(t, known(user.PublicKey()))
+		_, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine})
+		if !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("a host with another key than the known one: %v, want %v", err, engine.ErrUnavailable)
+		}
+		t.Log(err)
+	})
+}
