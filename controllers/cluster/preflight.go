@@ -37,12 +37,20 @@ const lookAgain = 15 * time.Second
 // checkPreflight judges what is known of engine and host. What only a probe
 // can tell is judged once a machine had its image probed.
 func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
-	facts := preflight.Facts{}
-	facts.Engine, facts.EngineError = r.Engine.Info(ctx)
-	if host, known := r.Host.Known(); known {
-		facts.Host = &host.Probed
+	facts, err := r.preflightFacts(ctx)
+	if err != nil {
+		return err
 	}
 	items := preflight.Check(facts)
+	if facts.Host != nil && preflight.Failed(items) {
+		// What a person has mended shows only to a new probe.
+		renewed, err := r.Host.Renew(ctx)
+		if err != nil {
+			return err
+		}
+		facts.Host = &renewed.Probed
+		items = preflight.Check(facts)
+	}
 	summary := preflight.Summary(items)
 	switch {
 	case errors.Is(facts.EngineError, engine.ErrUnavailable):
@@ -54,4 +62,20 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	}
 	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionTrue, infrav1.PreflightPassedReason, summary)
 	return nil
+}
+
+// preflightFacts are those of now, for the machines there are: all share the
+// host, whatever cluster they are of.
+func (r *Reconciler) preflightFacts(ctx context.Context) (preflight.Facts, error) {
+	machines := &infrav1.ContainerMachineList{}
+	if err := r.Client.List(ctx, machines); err != nil {
+		return preflight.Facts{}, fmt.Errorf("list ContainerMachines: %w", err)
+	}
+	facts := preflight.Facts{Nodes: len(machines.Items), Asked: time.Now()}
+	facts.Engine, facts.EngineError = r.Engine.Info(ctx)
+	facts.Answered = time.Now()
+	if host, known := r.Host.Known(); known {
+		facts.Host = &host.Probed
+	}
+	return facts, nil
 }

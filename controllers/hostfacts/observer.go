@@ -61,6 +61,9 @@ type Observer struct {
 
 	mutex sync.Mutex
 	facts *Facts
+	// probe is what the facts were found with, and when.
+	probe  preflight.ProbeContainer
+	probed time.Time
 }
 
 // NewObserver returns an Observer that has not looked yet.
@@ -107,9 +110,38 @@ func (o *Observer) Observe(ctx context.Context, image, network string) (Facts, e
 	}
 	facts := Facts{Probed: probed, Node: nodeHost(info, probed, modules)}
 	if probed.PrivilegedError == nil {
-		o.facts = &facts
+		o.facts, o.probe, o.probed = &facts, container, time.Now()
 	}
 	return facts, nil
+}
+
+// renewAfter bounds how often a host is probed again that lacks something.
+const renewAfter = 10 * time.Second
+
+// Renew probes again with what was probed with before, for facts that keep
+// clusters from working: a person may have mended them. Where that cannot be
+// done, or was a moment ago, the facts stay as they are.
+func (o *Observer) Renew(ctx context.Context) (Facts, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	switch {
+	case o.facts == nil:
+		return Facts{}, nil
+	case o.engine == nil, time.Since(o.probed) < renewAfter:
+		return *o.facts, nil
+	}
+	if err := o.removeLeftovers(ctx); err != nil {
+		return Facts{}, err
+	}
+	probed, err := preflight.Probe(ctx, o.engine, o.probe)
+	switch {
+	case errors.Is(err, engine.ErrNotFound): // image or network are gone
+		return *o.facts, nil
+	case err != nil:
+		return Facts{}, fmt.Errorf("probe the host again: %w", err)
+	}
+	o.facts.Probed, o.probed = probed, time.Now()
+	return *o.facts, nil
 }
 
 func probeLabels() map[string]string {

@@ -133,6 +133,46 @@ func TestObserveRefused(t *testing.T) {
 	}
 }
 
+// A host that was mended is seen by a new probe, one at a time.
+func TestRenew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := newEngine(t)
+		instances := "128"
+		eng.HandleExec(func(string, engine.Command) (engine.Output, error) {
+			return engine.Output{Stdout: []byte("== /proc/sys/fs/inotify/max_user_instances\n" + instances + "\n")}, nil
+		})
+		observer := hostfacts.NewObserver(eng)
+		if facts, err := observer.Renew(t.Context()); err != nil || len(eng.Journal()) > 1 {
+			t.Errorf("before anything was observed it finds %+v, %v", facts, err)
+		}
+		look := func(want int64, find func() (hostfacts.Facts, error)) {
+			t.Helper()
+			facts, err := find()
+			if err != nil || facts.Probed.InotifyInstances != want || !facts.Node.KernelModules {
+				t.Errorf("facts are %+v, %v, want %d instances", facts, err, want)
+			}
+		}
+		again := func() (hostfacts.Facts, error) { return observer.Renew(t.Context()) }
+		look(128, func() (hostfacts.Facts, error) { return observer.Observe(t.Context(), image, network) })
+		instances = "512"
+		look(128, again)
+		time.Sleep(time.Minute)
+		look(512, again)
+		if known, _ := observer.Known(); known.Probed.InotifyInstances != 512 {
+			t.Errorf("it knows %+v", known)
+		}
+		if err := eng.RemoveNetwork(t.Context(), network); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		look(512, again)
+		if names := left(t, eng); len(names) > 0 {
+			t.Errorf("left are %v", names)
+		}
+	})
+}
+
 // A manager that is killed anywhere on the way leaves nothing for long: the
 // next one finishes, and removes what the first left.
 func TestObserveKilled(t *testing.T) {

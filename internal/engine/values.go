@@ -348,6 +348,9 @@ type Info struct {
 	// CPUs and MemoryBytes of the host.
 	CPUs        int
 	MemoryBytes int64
+	// Time is the engine's clock, zero where it does not tell; some round
+	// it down to seconds.
+	Time time.Time
 	// Warnings the engine gives about itself.
 	Warnings []string
 }

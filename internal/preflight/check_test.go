@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,9 +35,12 @@ func good() (engine.Info, Host) {
 			Name: "docker", Version: "28.5.2", APIVersion: "1.50", CgroupVersion: "2", CgroupDriver: "systemd",
 			StorageDriver: "overlay2", CPUs: 8, MemoryBytes: 16 * gibibyte,
 		}, Host{
-			InotifyWatches: 524288, InotifyInstances: 512, OpenFiles: 1048576,
+			InotifyWatches: 524288, InotifyInstances: 8192, OpenFiles: 1048576,
 			Capabilities: 0x1ffffffffff, HasCapabilities: true,
 			StorageFreeBytes: 100 * gibibyte, StorageTotalBytes: 200 * gibibyte, StorageFreeInodes: 1e6,
+			Processes: unknown, PidMax: 4194304, ThreadsMax: 127000, UserIDs: 4294967295,
+			CgroupControllers: []string{"cpuset", "cpu", "io", "memory", "pids"}, HasCgroupControllers: true,
+			IPForward: 1, BridgeNetfilter: 1, IPv6: 1,
 		}
 }
 
@@ -104,7 +108,73 @@ func TestCheck(t *testing.T) {
 		},
 		"CgroupV1Rootless": {
 			"Rootless needs cgroup v2.",
-			func(f *Facts, _ *Host) { f.Engine.CgroupVersion, f.Engine.Rootless = "1", true }, []string{"CgroupVersion error"},
+			func(f *Facts, h *Host) {
+				f.Engine.CgroupVersion, f.Engine.Rootless = "1", true
+				h.HasCgroupControllers = false
+			}, []string{"CgroupVersion error", "UserNamespace warning"},
+		},
+		"NotDelegated": {
+			"Rootless without delegation limits nothing.",
+			func(f *Facts, h *Host) {
+				f.Engine.Rootless, h.CgroupControllers = true, []string{"memory", "pids"}
+			}, []string{"CgroupDelegation error", "UserNamespace warning"},
+		},
+		"NoCgroupDriver": {
+			"Docker says so itself, before anything is probed.",
+			func(f *Facts, _ *Host) {
+				f.Engine.Rootless, f.Engine.CgroupDriver, f.Host = true, "none", nil
+			}, []string{"CgroupDelegation error", "UserNamespace warning"},
+		},
+		"NoMemoryController": {
+			"Some kernels have it off until they are told.",
+			func(_ *Facts, h *Host) { h.CgroupControllers = []string{"cpu", "pids"} }, []string{"CgroupControllers error"},
+		},
+		"FewUserIDs": {
+			"Files of nobody cannot be unpacked.",
+			func(f *Facts, h *Host) { f.Engine.Rootless, h.UserIDs = true, 1 }, []string{"UserIDs error", "UserNamespace warning"},
+		},
+		"SlowStorageDriver": {
+			"It works, and takes its time.",
+			func(f *Facts, _ *Host) { f.Engine.StorageDriver = "vfs" }, []string{"StorageDriver warning"},
+		},
+		"Kernel": {
+			"What the default cluster does not need is told.",
+			func(_ *Facts, h *Host) { h.IPForward, h.BridgeNetfilter, h.IPv6 = 0, 0, 0 },
+			[]string{"IPForward warning", "BridgeNetfilter warning", "IPv6 warning"},
+		},
+		"FewProcesses": {
+			"32768 is enough for sixteen nodes.",
+			func(f *Facts, h *Host) { f.Nodes, h.PidMax = 16, 32768 }, nil,
+		},
+		"ProcessesAreClose": {
+			"And not for twenty with workload.",
+			func(f *Facts, h *Host) { f.Nodes, h.PidMax, h.ThreadsMax = 20, 32768, 2000 },
+			[]string{"Threads error", "Processes warning"},
+		},
+		"ProcessesOfRoot": {
+			"RLIMIT_NPROC does not bind root.",
+			func(f *Facts, h *Host) { f.Nodes, h.Processes = 2, 1000 }, nil,
+		},
+		"ProcessesOfUser": {
+			"It does bind the root of a user namespace.",
+			func(f *Facts, h *Host) { f.Nodes, h.Processes, f.Engine.Rootless = 2, 1000, true },
+			[]string{"UserNamespace warning", "UserProcesses warning"},
+		},
+		"ClockBehind": {
+			"Seconds do no harm and are told.",
+			func(f *Facts, _ *Host) { f.Engine.Time = f.Engine.Time.Add(-20 * time.Second) }, []string{"Clock warning"},
+		},
+		"ClockAhead": {
+			"Certificates are not valid yet.",
+			func(f *Facts, _ *Host) { f.Engine.Time = f.Engine.Time.Add(10 * time.Minute) }, []string{"Clock error"},
+		},
+		"ClockRounded": {
+			"An engine may round its answer.",
+			func(f *Facts, _ *Host) { f.Engine.Time = f.Engine.Time.Add(-2 * time.Second) }, nil,
+		},
+		"ClockNotTold": {
+			"What is not known is not judged.",
+			func(f *Facts, _ *Host) { f.Engine.Time = time.Time{} }, nil,
 		},
 		"Rootless": {
 			"Works, and is told.",
@@ -131,9 +201,9 @@ func TestCheck(t *testing.T) {
 			func(f *Facts, h *Host) { f.Nodes, h.InotifyInstances = 3, 128 }, []string{"InotifyInstances warning"},
 		},
 		"InotifyIsUsedUp": {
-			"128 is not enough for six nodes, nor are 8192 watches.",
-			func(f *Facts, h *Host) { f.Nodes, h.InotifyInstances, h.InotifyWatches = 6, 128, 8192 },
-			[]string{"InotifyInstances error", "InotifyWatches error"},
+			"128 is not enough for twelve nodes, 8192 watches are not if they have workload.",
+			func(f *Facts, h *Host) { f.Nodes, h.InotifyInstances, h.InotifyWatches = 12, 128, 8192 },
+			[]string{"InotifyInstances error", "InotifyWatches warning"},
 		},
 		"StorageFull": {
 			"Images cannot be loaded.",
@@ -164,6 +234,11 @@ func TestCheck(t *testing.T) {
 			func(_ *Facts, h *Host) { h.OpenFiles, h.Capabilities = 4096, 0x1fffeffffff },
 			[]string{"OpenFiles error", "CapabilitySysResource warning"},
 		},
+		"OpenFilesRootless": {
+			"Nor can a rootless engine, whatever its capabilities are called.",
+			func(f *Facts, h *Host) { f.Engine.Rootless, h.OpenFiles = true, 4096 },
+			[]string{"OpenFiles error", "UserNamespace warning"},
+		},
 		"OpenFilesRestricted": {
 			"20000 is enough.",
 			func(_ *Facts, h *Host) { h.OpenFiles, h.Capabilities = 20000, 0x1fffeffffff }, []string{"CapabilitySysResource warning"},
@@ -173,7 +248,9 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			info, host := good()
-			facts := Facts{Engine: info, Host: &host, KubernetesMinor: 36}
+			now := time.Now()
+			facts := Facts{Engine: info, Host: &host, KubernetesMinor: 36, Asked: now, Answered: now.Add(time.Second)}
+			facts.Engine.Time = now
 			tc.change(&facts, &host)
 			items := Check(facts)
 			var got []string
@@ -192,6 +269,22 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s\nFailed = %t", tc.reason, Failed(items))
 			}
 		})
+	}
+}
+
+// What a rootless engine lacks is said to the letter, with the file to write.
+func TestDelegationNamesTheDropIn(t *testing.T) {
+	t.Parallel()
+	info, _ := good()
+	info.Rootless, info.CgroupVersion = true, "1"
+	got := Summary(Check(Facts{Engine: info}))
+	for _, words := range []string{
+		"cgroup v2 with delegation of the controllers cpu, memory and pids", "/etc/systemd/system/user@.service.d/delegate.conf",
+		"Delegate=cpu cpuset io memory pids", "systemctl daemon-reload", "systemd.unified_cgroup_hierarchy=1",
+	} {
+		if !strings.Contains(got, words) {
+			t.Errorf("%q is not in %q", words, got)
+		}
 	}
 }
 

@@ -32,10 +32,6 @@ func minDockerAPI() version { return version{1, 41} }
 // minPodman is what Debian 12 has, and the oldest one tested with.
 func minPodman() version { return version{4, 3} }
 
-// firstWithoutCgroupV1 is the minor version of Kubernetes from which on the
-// kubelet refuses cgroup v1 unless told otherwise.
-const firstWithoutCgroupV1 = 35
-
 const (
 	// minCPUs is what kubeadm asks of a control plane.
 	minCPUs = 2
@@ -70,6 +66,8 @@ func checkEngine(facts Facts) []Item {
 		items = append(items, item)
 	}
 	items = append(items, checkIsolation(facts)...)
+	items = append(items, checkStorageDriver(info)...)
+	items = append(items, checkClock(facts)...)
 	if info.CPUs > 0 && info.CPUs < minCPUs {
 		items = append(items, Item{
 			Name: "CPUs", Severity: SeverityWarning,
@@ -106,34 +104,6 @@ func checkVersion(info engine.Info) (Item, bool) {
 	return Item{}, false
 }
 
-// checkIsolation judges cgroups and user namespaces.
-func checkIsolation(facts Facts) []Item {
-	info := facts.Engine
-	confined := info.Rootless || info.UserNamespaceRemap
-	const moveToV2 = "boot the engine's host with systemd.unified_cgroup_hierarchy=1"
-	switch {
-	case info.CgroupVersion == "1" && info.Rootless:
-		return []Item{{
-			Name: "CgroupVersion", Severity: SeverityError,
-			Message: "the engine is rootless on cgroup v1, where nobody but root may limit resources",
-			Remedy:  moveToV2 + ", or use an engine that runs as root",
-		}}
-	case info.CgroupVersion == "1" && (facts.KubernetesMinor == 0 || facts.KubernetesMinor >= firstWithoutCgroupV1):
-		return []Item{{
-			Name: "CgroupVersion", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the host uses cgroup v1, which kubelets from v1.%d on refuse by default; nodes are told to accept it", firstWithoutCgroupV1),
-			Remedy:  moveToV2 + " before a later Kubernetes drops it",
-		}}
-	case confined:
-		return []Item{{
-			Name: "UserNamespace", Severity: SeverityWarning,
-			Message: "root in containers is not root on the host (the engine is rootless or remaps users); nodes are adapted to it",
-			Remedy:  "use an engine that runs as root if a workload needs more",
-		}}
-	}
-	return nil
-}
-
 // version is major and minor.
 type version [2]int
 
@@ -156,6 +126,25 @@ func parseVersion(text string) (version, bool) {
 	first, majorErr := strconv.Atoi(major)
 	second, minorErr := strconv.Atoi(minor)
 	return version{first, second}, majorErr == nil && minorErr == nil
+}
+
+// checkStorageDriver: nodes nest their own snapshots in a volume, which any
+// driver has; it is the node image's many files that tell drivers apart.
+func checkStorageDriver(info engine.Info) []Item {
+	var why string
+	switch info.StorageDriver {
+	case "vfs":
+		why = "copies the whole image for each container: nodes take long to create and gigabytes each"
+	case "devicemapper", "aufs":
+		why = "is no longer maintained"
+	default:
+		return nil
+	}
+	return []Item{{
+		Name: "StorageDriver", Severity: SeverityWarning,
+		Message: fmt.Sprintf("the engine's storage driver %s %s", info.StorageDriver, why),
+		Remedy:  "use overlay2 (Docker: storage-driver in daemon.json) or overlay (Podman: driver in storage.conf); images and containers have to be made again",
+	}}
 }
 
 // size is a number of bytes for people.

@@ -17,6 +17,8 @@ limitations under the License.
 package preflight
 
 import (
+	"time"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -25,6 +27,9 @@ type Facts struct {
 	// Engine as it describes itself, or the error of asking it.
 	Engine      engine.Info
 	EngineError error
+	// Asked and Answered are our own time before and after asking: the
+	// engine's clock is compared with them. Zero = not compared.
+	Asked, Answered time.Time
 	// Host as a probe found it; nil = not probed, and not judged.
 	Host *Host
 	// Nodes that the host shall carry, those it has included; 0 means 1.
@@ -39,8 +44,21 @@ type Facts struct {
 type Host struct {
 	// InotifyWatches and InotifyInstances are the limits of one user.
 	InotifyWatches, InotifyInstances int64
-	// OpenFiles is the hard RLIMIT_NOFILE a container gets.
-	OpenFiles int64
+	// OpenFiles is the hard RLIMIT_NOFILE a container gets, Processes the
+	// hard RLIMIT_NPROC.
+	OpenFiles, Processes int64
+	// PidMax and ThreadsMax are how many processes and threads the kernel
+	// has numbers and memory for, all containers together.
+	PidMax, ThreadsMax int64
+	// UserIDs is how many user IDs containers have.
+	UserIDs int64
+	// CgroupControllers are those of cgroup v2 that a container has;
+	// HasCgroupControllers says that they are known.
+	CgroupControllers    []string
+	HasCgroupControllers bool
+	// IPForward and BridgeNetfilter are 1 or 0 as a new container has them,
+	// which inherits them from its host. IPv6 is 1 where the kernel has it.
+	IPForward, BridgeNetfilter, IPv6 int64
 	// Capabilities is the bounding set of a privileged container, as the
 	// kernel numbers them; HasCapabilities says that it is known.
 	Capabilities    uint64

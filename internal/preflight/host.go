@@ -20,30 +20,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
-)
-
-const (
-	// What one node without workload uses of the limits of inotify: 27
-	// instances with 300 watches on a control plane, 14 with 150 on a worker,
-	// measured; pods add watches.
-	instancesPerNode = 32
-	watchesPerNode   = 4096
-	// What kind's documentation recommends for clusters of several nodes.
-	recommendedInstances = 512
-	recommendedWatches   = 524288
-)
-
-const (
-	// What a node takes of the disk before it runs workload: its volume and
-	// logs. The base is what an image takes while it is being loaded.
-	storagePerNode = 512 << 20
-	storageBase    = 1 << 30
-	// storageShare is the part that must be free: the kubelet evicts pods
-	// when less than a tenth is, and removes images when less than 15 % are.
-	storageShare = 0.15
-	// inodesPerNode is the files of one node's volume with its images.
-	inodesPerNode = 50000
 )
 
 // capabilities that nodes cannot do without, as linux/capability.h numbers
@@ -73,61 +51,12 @@ func checkHost(facts Facts, host Host) []Item {
 	}
 	var items []Item
 	items = append(items, checkInotify(facts.Nodes, host)...)
+	items = append(items, checkProcesses(facts, host)...)
 	items = append(items, checkStorage(facts.Nodes, host)...)
 	items = append(items, checkCapabilities(host)...)
-	items = append(items, checkOpenFiles(host)...)
+	items = append(items, checkOpenFiles(facts.Engine, host)...)
+	items = append(items, checkKernel(host)...)
 	return items
-}
-
-func checkInotify(nodes int, host Host) []Item {
-	check := func(name, setting string, limit int64, perNode, recommended int) []Item {
-		need := int64(nodes) * int64(perNode)
-		// The limit is one user's: what else runs as root takes of it too.
-		if limit == unknown || limit >= 2*need {
-			return nil
-		}
-		severity := SeverityWarning
-		if limit < need {
-			severity = SeverityError
-		}
-		value := max(int64(recommended), 2*need)
-		return []Item{{
-			Name: name, Severity: severity,
-			Message: fmt.Sprintf("%s is %d, %s need some %d of it, and the rest of the host its own", setting, limit, some(nodes), need),
-			Remedy:  fmt.Sprintf("on the engine's host: sudo sysctl -w %s=%d, and the same in a file below /etc/sysctl.d to keep it", setting, value),
-		}}
-	}
-	return append(
-		check("InotifyInstances", "fs.inotify.max_user_instances", host.InotifyInstances, instancesPerNode, recommendedInstances),
-		check("InotifyWatches", "fs.inotify.max_user_watches", host.InotifyWatches, watchesPerNode, recommendedWatches)...)
-}
-
-func checkStorage(nodes int, host Host) []Item {
-	const remedy = "free space there (docker system df or podman system df show what takes it), or move the engine's storage to a larger disk"
-	need := storageBase + int64(nodes)*storagePerNode
-	switch free, total := host.StorageFreeBytes, host.StorageTotalBytes; {
-	case free == unknown:
-		return nil
-	case free < need:
-		return []Item{{
-			Name: "Storage", Severity: SeverityError,
-			Message: fmt.Sprintf("the engine's storage has %s free, %s need some %s", size(free), some(nodes), size(need)),
-			Remedy:  remedy,
-		}}
-	case total > 0 && float64(free) < storageShare*float64(total):
-		return []Item{{
-			Name: "Storage", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's storage has %.0f%% free; kubelets remove images below 15%% and evict pods below 10%%", 100*float64(free)/float64(total)),
-			Remedy:  remedy,
-		}}
-	case host.StorageFreeInodes != unknown && host.StorageFreeInodes < int64(nodes)*inodesPerNode:
-		return []Item{{
-			Name: "Storage", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's storage has %d inodes free, %s need some %d", host.StorageFreeInodes, some(nodes), nodes*inodesPerNode),
-			Remedy:  remedy,
-		}}
-	}
-	return nil
 }
 
 func checkCapabilities(host Host) []Item {
@@ -161,13 +90,13 @@ func checkCapabilities(host Host) []Item {
 func canRaiseLimits(host Host) bool { return host.Capabilities&(1<<capabilitySysResource) != 0 }
 
 // checkOpenFiles: a limit that is too low can be raised for a container only
-// where the engine has the capability to.
-func checkOpenFiles(host Host) []Item {
+// where the engine has the capability to, and is root.
+func checkOpenFiles(info engine.Info, host Host) []Item {
 	if host.OpenFiles == unknown || host.OpenFiles >= haproxy.OpenFiles {
 		return nil
 	}
 	severity := SeverityWarning
-	if host.HasCapabilities && !canRaiseLimits(host) {
+	if info.Rootless || host.HasCapabilities && !canRaiseLimits(host) {
 		severity = SeverityError
 	}
 	return []Item{{

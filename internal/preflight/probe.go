@@ -34,10 +34,17 @@ const unknown = -1
 // The limits are those of process 1: what is executed may have others. The
 // file system of / is where the engine keeps those of its containers.
 const probeScript = `
-for file in ` + fileWatches + ` ` + fileInstances + ` ` + fileStatus + ` ` + fileLimits + `; do
+for file in ` + fileWatches + ` ` + fileInstances + ` ` + fileStatus + ` ` + fileLimits + ` \
+  ` + filePidMax + ` ` + fileThreadsMax + ` ` + fileUserIDs + ` ` + fileForward + ` ` + fileBridge + `; do
   echo "` + sectionMark + `$file"
   cat "$file"
 done
+if [ -e ` + fileControllers + ` ]; then
+  echo "` + sectionMark + fileControllers + `"
+  cat ` + fileControllers + `
+fi
+echo "` + sectionMark + sectionIPv6 + `"
+if [ -e /proc/net/if_inet6 ]; then echo 1; else echo 0; fi
 echo "` + sectionMark + sectionStorage + `"
 stat -f -c "%S %a %b %d %c" /
 true`
@@ -48,8 +55,16 @@ const (
 	fileStatus    = "/proc/1/status"
 	fileLimits    = "/proc/1/limits"
 
+	filePidMax      = "/proc/sys/kernel/pid_max"
+	fileThreadsMax  = "/proc/sys/kernel/threads-max"
+	fileUserIDs     = "/proc/1/uid_map"
+	fileForward     = "/proc/sys/net/ipv4/ip_forward"
+	fileBridge      = "/proc/sys/net/bridge/bridge-nf-call-iptables"
+	fileControllers = "/sys/fs/cgroup/cgroup.controllers"
+
 	sectionMark    = "== "
 	sectionStorage = "storage"
+	sectionIPv6    = "ipv6"
 )
 
 // probeLifetime is how long the probe would stay if nobody removed it.
@@ -91,11 +106,9 @@ func Probe(ctx context.Context, containers engine.Containers, probe ProbeContain
 		err = containers.StartContainer(ctx, name)
 	}
 	if err != nil && refused(ctx, err) {
-		return Host{
-			InotifyWatches: unknown, InotifyInstances: unknown, OpenFiles: unknown,
-			StorageFreeBytes: unknown, StorageTotalBytes: unknown, StorageFreeInodes: unknown,
-			PrivilegedError: err,
-		}, nil
+		host = parseProbe("")
+		host.PrivilegedError = err
+		return host, nil
 	}
 	if err != nil {
 		return Host{}, fmt.Errorf("start probe %q: %w", name, err)
@@ -134,6 +147,7 @@ func parseProbe(text string) Host {
 	for line := range strings.Lines(text) {
 		if name, found := strings.CutPrefix(line, sectionMark); found {
 			section = strings.TrimSpace(name)
+			sections[section] = ""
 			continue
 		}
 		sections[section] += line
@@ -142,6 +156,19 @@ func parseProbe(text string) Host {
 		InotifyWatches:   number(sections[fileWatches]),
 		InotifyInstances: number(sections[fileInstances]),
 		OpenFiles:        hardLimit(sections[fileLimits], "Max open files"),
+		Processes:        hardLimit(sections[fileLimits], "Max processes"),
+		PidMax:           number(sections[filePidMax]),
+		ThreadsMax:       number(sections[fileThreadsMax]),
+		UserIDs:          mappedIDs(sections[fileUserIDs]),
+		IPForward:        number(sections[fileForward]),
+		BridgeNetfilter:  number(sections[fileBridge]),
+		IPv6:             number(sections[sectionIPv6]),
+	}
+	if text, looked := sections[fileBridge]; looked && strings.TrimSpace(text) == "" {
+		host.BridgeNetfilter = 0 // the kernel module is not loaded
+	}
+	if text, found := sections[fileControllers]; found {
+		host.CgroupControllers, host.HasCgroupControllers = strings.Fields(text), true
 	}
 	host.Capabilities, host.HasCapabilities = boundingSet(sections[fileStatus])
 	host.StorageFreeBytes, host.StorageTotalBytes, host.StorageFreeInodes = storage(sections[sectionStorage])
@@ -176,6 +203,23 @@ func boundingSet(status string) (set uint64, known bool) {
 		}
 	}
 	return 0, false
+}
+
+// mappedIDs sums the lengths of the ranges of a user namespace's map.
+func mappedIDs(text string) int64 {
+	total := int64(unknown)
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return unknown
+		}
+		length := number(fields[2])
+		if length == unknown {
+			return unknown
+		}
+		total = max(total, 0) + length
+	}
+	return total
 }
 
 // storage reads block size, free and all blocks, free and all inodes. File

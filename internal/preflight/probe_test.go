@@ -47,6 +47,21 @@ CapBnd:	0000003ffeffffff
 Limit                     Soft Limit           Hard Limit           Units     
 Max open files            1024                 20000                files     
 Max locked memory         8388608              8388608              bytes     
+Max processes             32768                32768                processes 
+== /proc/sys/kernel/pid_max
+4194304
+== /proc/sys/kernel/threads-max
+192000
+== /proc/1/uid_map
+         0       1000          1
+         1     100000      65536
+== /proc/sys/net/ipv4/ip_forward
+1
+== /proc/sys/net/bridge/bridge-nf-call-iptables
+== /sys/fs/cgroup/cgroup.controllers
+cpu memory pids
+== ipv6
+0
 == storage
 4096 1000 4000 500 1000
 `
@@ -55,11 +70,14 @@ Max locked memory         8388608              8388608              bytes
 var unknown = preflight.Host{
 	InotifyWatches: -1, InotifyInstances: -1, OpenFiles: -1,
 	StorageFreeBytes: -1, StorageTotalBytes: -1, StorageFreeInodes: -1,
+	Processes: -1, PidMax: -1, ThreadsMax: -1, UserIDs: -1, IPForward: -1, BridgeNetfilter: -1, IPv6: -1,
 }
 
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("unable to apply caps")
+	btrfs := unknown
+	btrfs.StorageFreeBytes, btrfs.StorageTotalBytes = 2, 3
 	refused := unknown
 	refused.PrivilegedError = broken
 	cases := map[string]struct {
@@ -75,6 +93,9 @@ func TestProbe(t *testing.T) {
 			want: preflight.Host{
 				InotifyWatches: 524288, InotifyInstances: 128, OpenFiles: 20000, Capabilities: 0x3ffeffffff, HasCapabilities: true,
 				StorageFreeBytes: 4096000, StorageTotalBytes: 16384000, StorageFreeInodes: 500,
+				Processes: 32768, PidMax: 4194304, ThreadsMax: 192000, UserIDs: 65537,
+				CgroupControllers: []string{"cpu", "memory", "pids"}, HasCgroupControllers: true,
+				IPForward: 1, BridgeNetfilter: 0, IPv6: 0,
 			},
 		},
 		"Nothing":   {reason: "A host that shows nothing is unknown.", want: unknown},
@@ -82,12 +103,9 @@ func TestProbe(t *testing.T) {
 		"Btrfs": {
 			reason: "A file system without inodes of its own has none to run out of.",
 			output: "== storage\n1 2 3 0 0\n",
-			want: preflight.Host{
-				InotifyWatches: -1, InotifyInstances: -1, OpenFiles: -1,
-				StorageFreeBytes: 2, StorageTotalBytes: 3, StorageFreeInodes: -1,
-			},
+			want:   btrfs,
 		},
-		"Odd": {reason: "What cannot be read is unknown.", output: "== storage\na b c d e\n== /proc/1/status\nCapBnd: zz\n== /proc/1/limits\nMax open files\n", want: unknown},
+		"Odd": {reason: "What cannot be read is unknown.", output: "== /proc/1/uid_map\n0 0 many\n== ipv6\nmaybe\n== storage\na b c d e\n== /proc/1/status\nCapBnd: zz\n== /proc/1/limits\nMax open files\n", want: unknown},
 		"StartRefused": {
 			reason: "An engine that refuses is a fact.",
 			change: func(eng *simulated.Engine) { eng.FailNext("StartContainer", broken) },

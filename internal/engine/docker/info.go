@@ -63,7 +63,7 @@ func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 		StorageDriver: info.Driver,
 		Architecture:  version.Arch, Kernel: info.KernelVersion, OperatingSystem: info.OperatingSystem,
 		CPUs: info.NCPU, MemoryBytes: info.MemTotal,
-		Warnings: info.Warnings,
+		Time: parseTime(info.SystemTime), Warnings: info.Warnings,
 	}
 	if slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return c.Name == podmanComponent }) {
 		out.Name = "podman"

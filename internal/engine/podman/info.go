@@ -19,6 +19,7 @@ package podman
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -32,7 +33,8 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 		return engine.Info{}, err
 	}
 	var raw define.Info
-	if err := e.call(ctx, get("/info"), &raw); err != nil {
+	header, err := e.callForHeader(ctx, get("/info"), &raw)
+	if err != nil {
 		return engine.Info{}, fmt.Errorf("ask the Podman engine at %s: %w", e.safeEndpoint(), err)
 	}
 	out := engine.Info{
@@ -40,6 +42,10 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	}
 	if raw.Host != nil {
 		describeHost(&out, raw.Host)
+	}
+	// Podman tells its clock nowhere else.
+	if at, err := http.ParseTime(header.Get("Date")); err == nil {
+		out.Time = at
 	}
 	if raw.Store != nil {
 		out.StorageDriver = raw.Store.GraphDriverName

@@ -71,12 +71,18 @@ func (r request) filtered(filters map[string][]string) (request, error) {
 // call sends a request and decodes the answer into a value (nil = none), or
 // returns Podman's error with its kind.
 func (e *Engine) call(ctx context.Context, r request, into any) error {
+	_, err := e.callForHeader(ctx, r, into)
+	return err
+}
+
+// callForHeader is call, and returns the header of the answer as well.
+func (e *Engine) callForHeader(ctx context.Context, r request, into any) (http.Header, error) {
 	response, err := e.send(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	return typed(response.Process(into))
+	return response.Header, typed(response.Process(into))
 }
 
 // stream sends a request whose answer is read by the caller, who closes it.

@@ -120,7 +120,8 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
 	root.AddCommand(
-		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.imagesCommand(), a.versionCommand(),
+		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.doctorCommand(),
+		a.imagesCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -289,7 +289,7 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 		}
 		detail := "there is none of this name"
 		if len(containers) > 0 {
-			detail = fmt.Sprintf("%d containers removed", len(containers))
+			detail = plural(len(containers), "container") + " removed"
 		}
 		b.finished(step, detail)
 	}

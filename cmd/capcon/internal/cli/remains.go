@@ -48,9 +48,9 @@ func (r remains) list() []string {
 func (r remains) brief() string {
 	switch {
 	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
-		return fmt.Sprintf("%d machines and %d containers to go", len(r.snapshot.Machines), len(r.containers))
+		return plural(len(r.snapshot.Machines), "machine") + " and " + plural(len(r.containers), "container") + " to go"
 	case len(r.objects) > 0:
-		return fmt.Sprintf("%d objects to go, such as %s", len(r.objects), r.objects[0])
+		return plural(len(r.objects), "object") + " to go, such as " + r.objects[0]
 	}
 	return "waiting for Cluster API to let go of it"
 }

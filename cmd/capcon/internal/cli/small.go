@@ -28,11 +28,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
@@ -117,81 +115,6 @@ func (s *session) storedKubeconfig(plane plane.State, name string) error {
 func (a *app) print(content []byte) error {
 	if _, err := a.Out.Write(content); err != nil {
 		return fmt.Errorf("print kubeconfig: %w", err)
-	}
-	return nil
-}
-
-func (a *app) imagesCommand() *cobra.Command {
-	command := &cobra.Command{Use: "images", Short: "Load and list the images clusters are made of"}
-	command.AddCommand(
-		&cobra.Command{
-			Use:   "load FILE...",
-			Short: "Load image archives into the engine, those it does not have",
-			Args:  cobra.MinimumNArgs(1),
-			RunE: func(command *cobra.Command, args []string) error {
-				return a.loadImages(command.Context(), args)
-			},
-		},
-		&cobra.Command{
-			Use:   "list",
-			Short: "List the images that new clusters are made of",
-			Args:  cobra.NoArgs,
-			RunE: func(command *cobra.Command, _ []string) error {
-				return a.listImages(command.Context())
-			},
-		},
-	)
-	return command
-}
-
-func (a *app) loadImages(ctx context.Context, files []string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	var failed []error
-	for _, file := range files {
-		content, loaded, err := images.Load(ctx, s.engine, file)
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		word := "already there"
-		if loaded {
-			word = "loaded"
-		}
-		for _, image := range content {
-			a.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
-		}
-	}
-	return errors.Join(failed...)
-}
-
-func (a *app) listImages(ctx context.Context) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	wishes := []images.Wish{
-		{Use: images.Node, KubernetesVersion: input.DefaultKubernetes()}, {Use: images.LoadBalancer}, {Use: images.Plane},
-	}
-	for _, wish := range wishes {
-		reference, err := images.Choose(ctx, s.engine, wish)
-		if err != nil {
-			return err
-		}
-		found, err := s.engine.InspectImage(ctx, reference)
-		switch {
-		case errors.Is(err, engine.ErrNotFound):
-			a.say("%-17s %s  not there; it is fetched when it is needed", wish.Use, reference)
-		case err != nil:
-			return fmt.Errorf("look for image %q: %w", reference, err)
-		default:
-			const megabyte = 1 << 20
-			a.say("%-17s %s  %d MiB", wish.Use, reference, found.SizeBytes/megabyte)
-		}
 	}
 	return nil
 }

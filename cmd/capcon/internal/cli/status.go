@@ -18,11 +18,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/ptr"
@@ -55,9 +53,14 @@ type containerReport struct {
 }
 
 type engineReport struct {
-	Name     string `json:"name,omitempty"`
-	Version  string `json:"version,omitempty"`
-	Endpoint string `json:"endpoint,omitempty"`
+	Name       string `json:"name,omitempty"`
+	Version    string `json:"version,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty"`
+	Endpoint   string `json:"endpoint,omitempty"`
+	// ChosenBy says why it is this engine.
+	ChosenBy string `json:"chosenBy,omitempty"`
+	// Warnings it gives about itself.
+	Warnings []string `json:"warnings,omitempty"`
 	// Error is why it cannot be reached.
 	Error string `json:"error,omitempty"`
 }
@@ -94,10 +97,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Example: "  capcon status\n  capcon status demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			if options.output != "text" && options.output != "json" {
-				return &input.Error{Problems: []input.Problem{{
-					Field: "--output", Value: options.output, Reason: "there is no such format", Remedy: "use text or json",
-				}}}
+			if problems := checkOutput(options.output); len(problems) > 0 {
+				return &input.Error{Problems: problems}
 			}
 			if len(args) == 1 {
 				options.name = args[0]
@@ -106,7 +107,7 @@ func (a *app) statusCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeNames,
 	}
-	command.Flags().StringVarP(&options.output, "output", "o", "text", "text or json")
+	addOutput(command, &options.output)
 	command.Flags().BoolVar(&options.all, "all-conditions", false, "show of every object the conditions that are not as they should be")
 	return command
 }
@@ -123,11 +124,9 @@ type statusOptions struct {
 // status tells what it could find out, also when that ends in an error.
 func (a *app) status(ctx context.Context, options statusOptions) error {
 	told, err := a.inspect(ctx, options.name)
-	if options.output == "json" {
-		encoder := json.NewEncoder(a.Out)
-		encoder.SetIndent("", "  ")
-		if encoded := encoder.Encode(told); encoded != nil {
-			return fmt.Errorf("print status: %w", encoded)
+	if options.output == outputJSON {
+		if printed := a.printJSON(told); printed != nil {
+			return printed
 		}
 		return err
 	}
@@ -148,7 +147,9 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 		return told, err
 	}
 	defer s.close()
-	told.Engine = engineReport{Name: s.info.Name, Version: s.info.Version, Endpoint: s.info.Endpoint}
+	told.Engine = engineReport{
+		Name: s.info.Name, Version: s.info.Version, APIVersion: s.info.APIVersion, Endpoint: s.info.Endpoint, ChosenBy: s.info.ChosenBy,
+	}
 	plane, err := s.plane.State(ctx)
 	if err != nil {
 		told.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
@@ -282,18 +283,13 @@ func (a *app) printReport(told report, options statusOptions) error {
 		a.say("No clusters. \"%s up NAME\" makes one.", a.Program)
 		return nil
 	}
-	const columnGap = 2
-	table := tabwriter.NewWriter(a.Out, 0, 0, columnGap, ' ', 0)
 	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
 	for _, cluster := range told.Clusters {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
 			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, stateWord(cluster)))
 	}
-	if _, err := fmt.Fprintln(table, strings.Join(lines, "\n")); err != nil {
-		return fmt.Errorf("print status: %w", err)
-	}
-	if err := table.Flush(); err != nil {
-		return fmt.Errorf("print status: %w", err)
+	if err := a.table(lines); err != nil {
+		return err
 	}
 	for _, cluster := range told.Clusters {
 		a.printTroubles(cluster.Troubles)

@@ -54,6 +54,8 @@ type world struct {
 	plane  *fakePlane
 	client client.Client
 	state  string
+	// connectError is what connecting answers; nil = the engine.
+	connectError error
 	// controllers act on each wait.
 	controllers func()
 
@@ -104,7 +106,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) deps() Deps {
 	return Deps{
 		Program: "capcon",
-		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, nil },
+		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, w.connectError },
 		Plane:   func(engine.Engine) Plane { return w.plane },
 		Client:  func([]byte) (client.Client, error) { return w.client, nil },
 		Getenv: func(key string) string {

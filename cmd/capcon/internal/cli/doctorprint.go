@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
+)
+
+// printDiagnosis for people.
+func (a *app) printDiagnosis(found diagnosis) error {
+	a.say("Engine  %s", engineLine(found.Engine))
+	if found.Engine.Error == "" {
+		a.printHost(found)
+		if err := a.printImages(found.Images); err != nil {
+			return err
+		}
+	}
+	errorCount := 0
+	lines := []string{"CHECK\tRESULT\tWHAT IS, AND WHAT TO DO"}
+	for _, item := range found.Items {
+		if item.Severity == preflight.SeverityError {
+			errorCount++
+		}
+		lines = append(lines,
+			fmt.Sprintf("%s\t%s\t%s", item.Name, item.Severity, management.OneLine(item.Message)),
+			"\t\t-> "+management.OneLine(item.Remedy))
+	}
+	if len(found.Items) > 0 {
+		a.say("")
+		if err := a.table(lines); err != nil {
+			return err
+		}
+	}
+	a.say("\n%s", verdict(errorCount, len(found.Items)-errorCount))
+	return nil
+}
+
+func (a *app) printHost(found diagnosis) {
+	const gibibyte = 1 << 30
+	if found.Engine.ChosenBy != "" {
+		a.say("        chosen by: %s", found.Engine.ChosenBy)
+	}
+	for _, warning := range found.Engine.Warnings {
+		a.say("        says: %s", management.OneLine(warning))
+	}
+	host := found.Host
+	rootless := ""
+	if host.Rootless {
+		rootless = ", rootless"
+	}
+	a.say("Host    %s, kernel %s, %s, %s, %.1f GiB of memory", host.OperatingSystem, host.Kernel, host.Architecture,
+		plural(host.CPUs, "CPU"), float64(host.MemoryBytes)/gibibyte)
+	a.say("        cgroup v%s (%s), storage driver %s%s", host.CgroupVersion, host.CgroupDriver, host.StorageDriver, rootless)
+	a.say("Judged  for %s in all (--nodes N for another number)\n", plural(found.Nodes, "node"))
+}
+
+func verdict(failed, warned int) string {
+	switch {
+	case failed > 0:
+		return fmt.Sprintf("%s clusters from working; %s.", keep(failed), plural(warned, "warning"))
+	case warned > 0:
+		return fmt.Sprintf("Clusters work here, with %s.", plural(warned, "warning"))
+	}
+	return "Nothing is lacking."
+}
+
+func keep(count int) string {
+	if count == 1 {
+		return "1 of these keeps"
+	}
+	return fmt.Sprintf("%d of these keep", count)
+}

@@ -1,0 +1,168 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+// usePlane has an image without a shell.
+const usePlane = string(images.Plane)
+
+// imageReport is an image that clusters are made of.
+type imageReport struct {
+	Use string `json:"use"`
+	// KubernetesVersion of a node image.
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	Reference         string `json:"reference"`
+	// Present: the engine has it. Otherwise it is fetched when it is needed.
+	Present   bool  `json:"present"`
+	SizeBytes int64 `json:"sizeBytes,omitempty"`
+}
+
+func (a *app) imagesCommand() *cobra.Command {
+	var output string
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List the images that new clusters are made of, and which of them are there",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if problems := checkOutput(output); len(problems) > 0 {
+				return &input.Error{Problems: problems}
+			}
+			return a.listImages(command.Context(), output)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	addOutput(list, &output)
+	command := &cobra.Command{Use: "images", Short: "Load and list the images clusters are made of"}
+	command.AddCommand(list, &cobra.Command{
+		Use:     "load FILE...",
+		Short:   "Load image archives into the engine, those it does not have",
+		Example: "  capcon images load node.tar haproxy.tar plane.tar",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			return a.loadImages(command.Context(), args)
+		},
+	})
+	return command
+}
+
+func (a *app) loadImages(ctx context.Context, files []string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	var failed []error
+	for _, file := range files {
+		content, loaded, err := images.Load(ctx, s.engine, file)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		word := "already there"
+		if loaded {
+			word = "loaded"
+		}
+		for _, image := range content {
+			a.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (a *app) listImages(ctx context.Context, output string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	found, err := imageReports(ctx, s.engine)
+	if err != nil {
+		return err
+	}
+	if output == outputJSON {
+		return a.printJSON(found)
+	}
+	return a.printImages(found)
+}
+
+// imageReports of what a new cluster is made of, and of node images of other
+// versions of Kubernetes that are there. Load balancer first: it is the
+// smallest.
+func imageReports(ctx context.Context, e images.Inspector) ([]imageReport, error) {
+	wishes := []images.Wish{
+		{Use: images.LoadBalancer}, {Use: images.Plane}, {Use: images.Node, KubernetesVersion: input.DefaultKubernetes()},
+	}
+	for _, version := range node.KnownVersions() {
+		if version != input.DefaultKubernetes() {
+			wishes = append(wishes, images.Wish{Use: images.Node, KubernetesVersion: version})
+		}
+	}
+	var found []imageReport
+	for _, wish := range wishes {
+		one, err := reportImage(ctx, e, wish)
+		if err != nil {
+			return nil, err
+		}
+		if one.Present || wish.KubernetesVersion == "" || wish.KubernetesVersion == input.DefaultKubernetes() {
+			found = append(found, one)
+		}
+	}
+	return found, nil
+}
+
+func reportImage(ctx context.Context, e images.Inspector, wish images.Wish) (imageReport, error) {
+	reference, err := images.Choose(ctx, e, wish)
+	if err != nil {
+		return imageReport{}, err
+	}
+	told := imageReport{Use: string(wish.Use), KubernetesVersion: wish.KubernetesVersion, Reference: reference}
+	image, err := e.InspectImage(ctx, reference)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return told, nil
+	case err != nil:
+		return told, fmt.Errorf("look for image %q: %w", reference, err)
+	}
+	told.Present, told.SizeBytes = true, image.SizeBytes
+	return told, nil
+}
+
+func (a *app) printImages(found []imageReport) error {
+	const megabyte = 1 << 20
+	lines := []string{"IMAGE FOR\tREFERENCE\tSTATE"}
+	for _, image := range found {
+		state := "not there; it is fetched when it is needed"
+		if image.Present {
+			state = fmt.Sprintf("there, %d MiB", image.SizeBytes/megabyte)
+		}
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s", strings.TrimSpace(image.Use+" "+image.KubernetesVersion), image.Reference, state))
+	}
+	return a.table(lines)
+}

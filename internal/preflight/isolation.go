@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// firstWithoutCgroupV1 is the minor version of Kubernetes from which on the
+// kubelet refuses cgroup v1 unless told otherwise.
+const firstWithoutCgroupV1 = 35
+
+// leastUserIDs is how many IDs images use: nobody is 65534.
+const leastUserIDs = 65536
+
+const (
+	moveToV2 = "boot the engine's host with systemd.unified_cgroup_hierarchy=1"
+	// delegate is the drop-in that lets a user's services, of which a rootless
+	// engine is one, limit resources.
+	delegate = "as root write the two lines \"[Service]\" and \"Delegate=cpu cpuset io memory pids\" into " +
+		"/etc/systemd/system/user@.service.d/delegate.conf, run \"systemctl daemon-reload\", and log in again"
+)
+
+// neededControllers are those without which a kubelet does not run Pods.
+func neededControllers() []string { return []string{"cpu", "memory", "pids"} }
+
+// checkIsolation judges cgroups and user namespaces.
+func checkIsolation(facts Facts) []Item {
+	return append(checkCgroups(facts), checkUserNamespace(facts)...)
+}
+
+func checkCgroups(facts Facts) []Item {
+	info := facts.Engine
+	switch {
+	case info.CgroupVersion == "1" && info.Rootless:
+		return []Item{{
+			Name: "CgroupVersion", Severity: SeverityError,
+			Message: "a rootless engine needs cgroup v2 with delegation of the controllers cpu, memory and pids; " +
+				"this host has cgroup v1, where nobody but root may limit resources",
+			Remedy: moveToV2 + " and " + delegate + "; or use an engine that runs as root",
+		}}
+	case info.CgroupVersion == "1" && (facts.KubernetesMinor == 0 || facts.KubernetesMinor >= firstWithoutCgroupV1):
+		return []Item{{
+			Name: "CgroupVersion", Severity: SeverityWarning,
+			Message: fmt.Sprintf("the host uses cgroup v1, which kubelets from v1.%d on refuse by default; nodes are told to accept it", firstWithoutCgroupV1),
+			Remedy:  moveToV2 + " before a later Kubernetes drops it",
+		}}
+	}
+	return checkControllers(facts)
+}
+
+// checkControllers judges what containers have of cgroup v2.
+func checkControllers(facts Facts) []Item {
+	info := facts.Engine
+	var missing []string
+	switch {
+	case info.Rootless && info.CgroupDriver == "none":
+		// What a rootless Docker says of itself where it may use no cgroup.
+		missing = neededControllers()
+	case facts.Host != nil && facts.Host.HasCgroupControllers:
+		missing = slices.DeleteFunc(neededControllers(), func(name string) bool {
+			return slices.Contains(facts.Host.CgroupControllers, name)
+		})
+	}
+	switch {
+	case len(missing) == 0:
+		return nil
+	case info.Rootless:
+		return []Item{{
+			Name: "CgroupDelegation", Severity: SeverityError,
+			Message: "a rootless engine needs cgroup v2 with delegation of the controllers cpu, memory and pids; " +
+				"not delegated: " + strings.Join(missing, ", "),
+			Remedy: delegate + "; or use an engine that runs as root",
+		}}
+	}
+	return []Item{{
+		Name: "CgroupControllers", Severity: SeverityError,
+		Message: "containers lack these controllers of cgroup v2, which kubelets need: " + strings.Join(missing, ", "),
+		Remedy: "turn them on for the engine (cgroup.subtree_control of the cgroups above it); " +
+			"where the kernel itself has memory off, boot it with cgroup_enable=memory",
+	}}
+}
+
+func checkUserNamespace(facts Facts) []Item {
+	var items []Item
+	if facts.Engine.Rootless || facts.Engine.UserNamespaceRemap {
+		items = append(items, Item{
+			Name: "UserNamespace", Severity: SeverityWarning,
+			Message: "root in containers is not root on the host (the engine is rootless or remaps users); nodes are adapted to it",
+			Remedy:  "use an engine that runs as root if a workload needs more",
+		})
+	}
+	if host := facts.Host; host != nil && host.UserIDs != unknown && host.UserIDs < leastUserIDs {
+		items = append(items, Item{
+			Name: "UserIDs", Severity: SeverityError,
+			Message: fmt.Sprintf("containers have %d user IDs, images use %d", host.UserIDs, leastUserIDs),
+			Remedy: "give the engine's user more: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, " +
+				"then restart the engine (Podman: podman system migrate)",
+		})
+	}
+	return items
+}
