@@ -18,29 +18,20 @@ package quickstart_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 const (
 	interruptCluster = "interrupt-test"
 	// standstill is how long the engine stays down.
 	standstill = time.Minute
-	// remediateAfter is when a control plane whose join was interrupted is
-	// replaced: after the standstill and twice what a join takes.
-	remediateAfter = standstill + time.Minute
 )
 
 // operation is a bootstrap to interrupt: the command that begins it, and the
@@ -71,7 +62,7 @@ func operations() map[string]operation {
 
 // TestEngineStopsDuringBootstrap stops the engine for a minute at points of a
 // bootstrap. The cluster comes to be all the same, with the help of nothing
-// but a MachineHealthCheck, and of the command that was interrupted.
+// but the command that was interrupted.
 //
 // Environment:
 //
@@ -81,7 +72,7 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
 	}
-	eng := reachEngine(t)
+	eng := integration.Engine(t)
 	if _, can := interruptions(t, eng)[likeReboot]; !can {
 		t.Skip("this engine is not one to stop")
 	}
@@ -121,9 +112,6 @@ func words(variable, otherwise string) []string {
 func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, point time.Duration) {
 	t.Helper()
 	program.mustRun(o.back...)
-	if o.before > 0 {
-		checkHealth(t, program)
-	}
 	ended := make(chan struct{})
 	began := time.Now()
 	go func() {
@@ -164,26 +152,5 @@ func awaitContainers(t *testing.T, eng engine.Engine, count int) {
 		case <-deadline:
 			t.Fatalf("no container of machine %d appeared within %s", count, patience)
 		}
-	}
-}
-
-// checkHealth lets Cluster API replace what cannot come back.
-func checkHealth(t *testing.T, program *capcon) {
-	t.Helper()
-	check := &clusterv1.MachineHealthCheck{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: interruptCluster},
-		Spec: clusterv1.MachineHealthCheckSpec{
-			ClusterName: interruptCluster,
-			Selector:    metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: interruptCluster}},
-			Checks: clusterv1.MachineHealthCheckChecks{
-				UnhealthyMachineConditions: []clusterv1.UnhealthyMachineCondition{{
-					Type:   clusterv1.MachineInfrastructureReadyCondition,
-					Status: metav1.ConditionFalse, TimeoutSeconds: ptr.To(int32(remediateAfter.Seconds())),
-				}},
-			},
-		},
-	}
-	if err := management(t, program).Create(t.Context(), check); client.IgnoreAlreadyExists(err) != nil {
-		t.Fatal(fmt.Errorf("create MachineHealthCheck: %w", err))
 	}
 }

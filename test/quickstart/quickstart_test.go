@@ -37,19 +37,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 const clusterName = "quickstart-test"
-
-// engineName is the engine the tests run on.
-func engineName() string {
-	if name := os.Getenv("ENGINE"); name != "" {
-		return name
-	}
-	return "auto"
-}
 
 // capcon is the program under test.
 type capcon struct {
@@ -74,7 +66,7 @@ func build(t *testing.T, cluster string) *capcon {
 // progress goes to the test's log.
 func (c *capcon) run(ctx context.Context, args ...string) (string, error) {
 	c.t.Helper()
-	command := exec.CommandContext(ctx, c.path, append(args, "--engine", engineName())...)
+	command := exec.CommandContext(ctx, c.path, append(args, "--engine", integration.EngineName())...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	began := time.Now()
@@ -98,7 +90,7 @@ func (c *capcon) mustRun(args ...string) string {
 // kubeconfig is what the program prints for these arguments.
 func (c *capcon) kubeconfig(args ...string) []byte {
 	c.t.Helper()
-	args = append([]string{"kubeconfig", "--engine", engineName()}, args...)
+	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
 	kubeconfig, err := exec.CommandContext(c.t.Context(), c.path, args...).Output()
 	if err != nil {
 		c.t.Fatalf("get kubeconfig: %v", err)
@@ -121,28 +113,13 @@ func (c *capcon) connectCluster() kubernetes.Interface {
 	return client
 }
 
-// reachEngine connects to the engine as the program does.
-func reachEngine(t *testing.T) engine.Engine {
-	t.Helper()
-	eng, err := connect.Connect(t.Context(), connect.Options{Engine: engineName()})
-	if err != nil {
-		t.Fatalf("a container engine is needed; \"make engine\" starts one: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := eng.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return eng
-}
-
 // TestQuickstart goes through the life of a cluster in the order in which a
 // person would. Each step needs those before it.
 func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
 	}
-	eng := reachEngine(t)
+	eng := integration.Engine(t)
 	program := build(t, clusterName)
 	before := ours(t, eng)
 	program.mustRun("down", clusterName)

@@ -41,6 +41,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 const (
@@ -64,7 +65,7 @@ func TestRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
 	}
-	eng := reachEngine(t)
+	eng := integration.Engine(t)
 	program := build(t, restartCluster)
 	controlPlanes, workers := number(t, "CONTROL_PLANES"), number(t, "WORKERS")
 	program.mustRun("down", restartCluster)

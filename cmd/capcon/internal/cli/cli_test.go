@@ -26,6 +26,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
@@ -188,6 +190,47 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 	if waited := w.time().Sub(time.Unix(0, 0)); waited < troubleGrace || waited > 2*troubleGrace {
 		t.Errorf("It gives up after the grace period, got %s", waited)
 	}
+}
+
+func TestUpReplacesAMachineThatLostItsContainer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	lost := &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-b", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Spec: clusterv1.MachineSpec{
+			ClusterName:       "demo",
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{Kind: "ContainerMachine", Name: "demo-b"},
+		},
+	}
+	container := &infrav1.ContainerMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-b", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{{
+			Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionFalse, Reason: infrav1.ContainerMissingReason, Message: "gone",
+		}}},
+	}
+	for _, object := range []client.Object{lost, container} {
+		if err := w.client.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.controllers = func() {
+		if w.client.Get(t.Context(), client.ObjectKeyFromObject(lost), lost) == nil {
+			return
+		}
+		// Its owner makes another, and Cluster API removes what was its.
+		if err := w.client.Delete(t.Context(), container); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	}
+	code, out, errs := w.run("up", "demo")
+	if code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	mustContain(t, out, "machine demo-b", "replacing it: Missing")
 }
 
 func TestUpInterruptedSaysHowToResume(t *testing.T) {

@@ -95,7 +95,7 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	if w.last.Ready() {
 		return true, nil
 	}
-	return false, w.giveUp()
+	return false, w.settleTroubles(ctx)
 }
 
 // remember whose the containers are, as soon as that is decided.
@@ -111,29 +111,46 @@ func (s *session) remember(name string, observed management.Observed) (bool, err
 	return err == nil, err
 }
 
-// giveUp returns an error when a trouble has stood for the grace period.
-func (w *watch) giveUp() error {
-	now := w.Now()
-	standing := make(map[string]time.Time, len(w.last.Troubles))
+// settleTroubles replaces the machines of troubles that have stood for the
+// grace period where that heals them, and returns an error for the others.
+func (w *watch) settleTroubles(ctx context.Context) error {
 	var found []string
+	for _, trouble := range w.standing() {
+		if trouble.Replace == "" {
+			found = append(found, fmt.Sprintf("%s: %s: %s\n    remedy: %s",
+				trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy))
+			continue
+		}
+		w.board.waiting(trouble.Object, "replacing it: "+trouble.Reason)
+		if err := management.Replace(ctx, w.client, namespace, trouble.Replace); err != nil && !transient(err) {
+			return err
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("waiting will not make cluster %q ready:\n  %s\n\"%s up %s\" goes on afterwards",
+		w.request.Name, strings.Join(found, "\n  "), w.Program, w.request.Name)
+}
+
+// standing returns the troubles that have stood for the grace period.
+func (w *watch) standing() []management.Trouble {
+	now := w.Now()
+	since := make(map[string]time.Time, len(w.last.Troubles))
+	var standing []management.Trouble
 	for _, trouble := range w.last.Troubles {
 		key := trouble.Object + " " + trouble.Reason
 		first, known := w.troubled[key]
 		if !known {
 			first = now
 		}
-		standing[key] = first
+		since[key] = first
 		if now.Sub(first) >= troubleGrace {
-			found = append(found, fmt.Sprintf("%s: %s: %s\n    remedy: %s",
-				trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy))
+			standing = append(standing, trouble)
 		}
 	}
-	w.troubled = standing
-	if len(found) == 0 {
-		return nil
-	}
-	return fmt.Errorf("waiting will not make cluster %q ready:\n  %s\n\"%s up %s\" goes on afterwards",
-		w.request.Name, strings.Join(found, "\n  "), w.Program, w.request.Name)
+	w.troubled = since
+	return standing
 }
 
 // notReady is the error of a wait that ended too early.

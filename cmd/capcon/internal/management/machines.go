@@ -122,8 +122,19 @@ func troubles(o Observed) []Trouble {
 	}
 	for i := range o.Containers {
 		// On its way out a machine may be in any state.
-		if o.Containers[i].DeletionTimestamp.IsZero() {
-			found = append(found, troublesOf("machine "+o.Containers[i].Name, o.Containers[i].Status.Conditions)...)
+		if container := &o.Containers[i]; container.DeletionTimestamp.IsZero() {
+			found = append(found, troublesOfMachine(o, container)...)
+		}
+	}
+	return found
+}
+
+func troublesOfMachine(o Observed, container *infrav1.ContainerMachine) []Trouble {
+	found := troublesOf("machine "+container.Name, container.Status.Conditions)
+	for i := range found {
+		if machine := replaceable(o, container, found[i].Reason); machine != nil {
+			found[i].Replace = machine.Name
+			found[i].Remedy = "capcon up replaces the Machine"
 		}
 	}
 	return found

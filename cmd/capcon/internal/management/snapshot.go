@@ -88,6 +88,9 @@ type Trouble struct {
 	Message string `json:"message"`
 	// Remedy says what to do.
 	Remedy string `json:"remedy"`
+	// Replace names the Machine whose replacement heals it; empty where that
+	// would not, or where something would be lost.
+	Replace string `json:"replace,omitempty"`
 }
 
 // Ready reports whether every stage is done.
