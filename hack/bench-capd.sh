@@ -30,6 +30,7 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly module="${root}/test/bench-capd"
+readonly artifacts="${root}/_artifacts/bench-capd"
 readonly capi="sigs.k8s.io/cluster-api"
 readonly plane_image="localhost/capcon/plane:dev"
 readonly load_balancer="localhost/capcon/haproxy:2.6"
@@ -38,15 +39,15 @@ readonly capd_load_balancer="localhost/capcon-bench/haproxy:2.6"
 
 main() {
   local programs managers
+  mkdir -p "${artifacts}"
   programs="$(plane_binaries)"
   managers="$(managers)"
   # Of this checkout, whatever is committed; Go's cache makes it quick.
   CGO_ENABLED=0 go build -C "${root}" -trimpath -ldflags="-s -w" -o "${managers}/container" .
   capd_load_balancer_image
   docker network inspect kind >/dev/null 2>&1 || docker network create kind >/dev/null
-  mkdir -p "${root}/_artifacts/bench-capd"
-  go -C "${module}" build -o "${root}/_artifacts/bench-capd/bench-capd" .
-  "${root}/_artifacts/bench-capd/bench-capd" \
+  go -C "${module}" build -o "${artifacts}/bench-capd" .
+  "${artifacts}/bench-capd" \
     -root "${root}" -programs "${programs}" -managers "${managers}" \
     -capi "$(module_directory "${capi}")" -capd "$(module_directory "${capi}/test")" \
     -load-balancer-image "${load_balancer}" -capd-load-balancer-image "${capd_load_balancer}" \
@@ -100,8 +101,8 @@ compile() { CGO_ENABLED=0 nice -n 10 go -C "${module}" build -trimpath -buildvcs
 capd_load_balancer_image() {
   local container
   container="$(docker create "${load_balancer}")"
-  printf 'global\n  maxconn 1000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\nfrontend none\n  bind 127.0.0.1:65000\n' >"${root}/_artifacts/haproxy.cfg"
-  docker cp "${root}/_artifacts/haproxy.cfg" "${container}:/usr/local/etc/haproxy/haproxy.cfg" >/dev/null
+  printf 'global\n  maxconn 1000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5s\n  timeout server 5s\nfrontend none\n  bind 127.0.0.1:65000\n' >"${artifacts}/haproxy.cfg"
+  docker cp "${artifacts}/haproxy.cfg" "${container}:/usr/local/etc/haproxy/haproxy.cfg" >/dev/null
   docker commit --change 'USER 0:0' --change 'ENTRYPOINT ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]' \
     --change 'CMD []' "${container}" "${capd_load_balancer}" >/dev/null
   docker rm "${container}" >/dev/null
