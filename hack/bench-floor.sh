@@ -151,6 +151,12 @@ apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 failSwapOn: false
+# As on the provider's nodes: all share the host's disk, however full that is.
+imageGCHighThresholdPercent: 100
+evictionHard:
+  nodefs.available: "0%"
+  nodefs.inodesFree: "0%"
+  imagefs.available: "0%"
 featureGates:
   KubeletInUserNamespace: ${in_user_namespace}
 ---

@@ -32,11 +32,11 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 // harness is a network of its own on a real engine, with a load balancer, and
@@ -48,24 +48,15 @@ type harness struct {
 	spec    loadbalancer.Spec
 }
 
-// newHarness uses Docker's default endpoint and the image of HAPROXY_IMAGE, by
+// newHarness uses the engine that ENGINE names and the image of HAPROXY_IMAGE, by
 // default the one that is built here. It leaves nothing behind.
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: no container engine")
-	}
-	eng, err := docker.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = eng.Close() })
 	image := cmp.Or(os.Getenv("HAPROXY_IMAGE"), "localhost/capcon/haproxy:2.6")
-	if _, err := eng.InspectImage(t.Context(), image); err != nil {
-		t.Fatalf("inspect image: %v; build it with: make images", err)
-	}
+	eng := integration.Engine(t, image)
 	owner := identity.Owner{Namespace: "test", Cluster: "balance", ID: identity.NewOwnerID()}
 	h := &harness{engine: eng, owner: owner}
+	var err error
 	h.network, err = network.Ensure(t.Context(), eng, network.Request{Name: "capcon-test-" + owner.ID})
 	if err != nil {
 		t.Fatal(err)

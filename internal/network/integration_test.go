@@ -24,35 +24,17 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 // integrationImage is a small one that every developer has built.
 const integrationImage = "localhost/capcon/haproxy:2.6"
 
-// connect returns the engine at Docker's default endpoint, to which nothing
-// is left behind.
-func connect(t *testing.T) engine.Engine {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: no container engine")
-	}
-	eng, err := docker.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = eng.Close() })
-	if _, err := eng.InspectImage(t.Context(), integrationImage); err != nil {
-		t.Fatalf("inspect image: %v; build it with: make images", err)
-	}
-	return eng
-}
-
 func TestIntegrationPlaceAtOnce(t *testing.T) {
 	t.Parallel()
-	eng := connect(t)
+	eng := integration.Engine(t, integrationImage)
 	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
 	name := "capcon-test-" + owner.ID
 	// Two processes that come to an engine without the network.
@@ -102,7 +84,7 @@ func TestIntegrationPlaceAtOnce(t *testing.T) {
 // TestIntegrationPlaceNextAddress: somebody else's container holds the address.
 func TestIntegrationPlaceNextAddress(t *testing.T) {
 	t.Parallel()
-	eng := connect(t)
+	eng := integration.Engine(t, integrationImage)
 	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
 	name := "capcon-test-" + owner.ID
 	found, err := network.Ensure(t.Context(), eng, network.Request{Name: name})

@@ -29,9 +29,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 const image = "localhost/capcon/plane:dev"
@@ -40,17 +40,7 @@ const image = "localhost/capcon/plane:dev"
 // any other plane of the engine.
 func TestIntegrationContainer(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: no container engine")
-	}
-	eng, err := docker.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = eng.Close() })
-	if _, err := eng.InspectImage(t.Context(), image); err != nil {
-		t.Fatalf("inspect image: %v; build it with: make images", err)
-	}
+	eng := integration.Engine(t, image)
 	name := "capcon-test-" + identity.NewOwnerID()
 	p := plane.New(eng, plane.Options{Name: name, Network: name})
 	t.Cleanup(func() {

@@ -26,10 +26,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
 const testImage = "localhost/test:v1"
@@ -163,16 +163,14 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// integrationImages are those that are probed with in use.
+func integrationImages() []string {
+	return []string{"localhost/capcon/haproxy:2.6", "localhost/capcon/node:v1.36.3"}
+}
+
 func TestIntegrationProbe(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: no container engine")
-	}
-	eng, err := docker.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = eng.Close() })
+	eng := integration.Engine(t, integrationImages()...)
 	found, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon-test-" + identity.NewOwnerID()})
 	if err != nil {
 		t.Fatal(err)
@@ -184,12 +182,9 @@ func TestIntegrationProbe(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, image := range []string{"localhost/capcon/haproxy:2.6", "localhost/capcon/node:v1.36.3"} {
+	for _, image := range integrationImages() {
 		t.Run(image, func(t *testing.T) {
 			t.Parallel()
-			if _, err := eng.InspectImage(t.Context(), image); err != nil {
-				t.Fatalf("inspect image: %v; build it with: make images", err)
-			}
 			host, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{
 				Name: "capcon-test-" + identity.NewOwnerID(), Image: image, Network: found.Name,
 			})
