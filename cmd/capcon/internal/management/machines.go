@@ -121,18 +121,32 @@ func troubles(o Observed) []Trouble {
 		found = append(found, troublesOf("cluster "+o.Infrastructure.Name, o.Infrastructure.Status.Conditions)...)
 	}
 	for i := range o.Containers {
-		// On its way out a machine may be in any state.
-		if container := &o.Containers[i]; container.DeletionTimestamp.IsZero() {
-			found = append(found, troublesOfMachine(o, container)...)
+		container := &o.Containers[i]
+		machine := machineOf(o, container)
+		// On its way out a machine may be in any state. Its container's turn
+		// comes last.
+		leaving := !container.DeletionTimestamp.IsZero() || machine != nil && !machine.DeletionTimestamp.IsZero()
+		if !leaving {
+			found = append(found, troublesOfMachine(o, container, machine)...)
 		}
 	}
 	return found
 }
 
-func troublesOfMachine(o Observed, container *infrav1.ContainerMachine) []Trouble {
+// machineOf returns the Machine of a container; nil where it has none.
+func machineOf(o Observed, container *infrav1.ContainerMachine) *clusterv1.Machine {
+	for i := range o.Machines {
+		if o.Machines[i].Spec.InfrastructureRef.Name == container.Name {
+			return &o.Machines[i]
+		}
+	}
+	return nil
+}
+
+func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine *clusterv1.Machine) []Trouble {
 	found := troublesOf("machine "+container.Name, container.Status.Conditions)
 	for i := range found {
-		if machine := replaceable(o, container, found[i].Reason); machine != nil {
+		if machine != nil && replaceable(o, machine, found[i].Reason) {
 			found[i].Replace = machine.Name
 			found[i].Remedy = "capcon up replaces the Machine"
 		}

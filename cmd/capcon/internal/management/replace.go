@@ -30,31 +30,18 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
 
-// replaceable returns the Machine whose replacement heals a trouble of its
-// container; nil where there is none. What such a machine had is gone already,
-// so nothing is lost. A control plane needs another one that is ready: the new
-// one joins it, and it removes the old one's member from etcd.
-func replaceable(o Observed, container *infrav1.ContainerMachine, reason string) *clusterv1.Machine {
+// replaceable reports whether a machine's replacement heals a trouble of its
+// container. What such a machine had is gone already, so nothing is lost. A
+// control plane needs another one that is ready: the new one joins it, and it
+// removes the old one's member from etcd.
+func replaceable(o Observed, machine *clusterv1.Machine, reason string) bool {
 	lost := []string{infrav1.ContainerMissingReason, infrav1.BootstrapInterruptedReason}
 	if !slices.Contains(lost, reason) {
-		return nil
+		return false
 	}
-	i := slices.IndexFunc(o.Machines, func(m clusterv1.Machine) bool {
-		return m.Spec.InfrastructureRef.Name == container.Name && m.DeletionTimestamp.IsZero()
+	return !util.IsControlPlaneMachine(machine) || slices.ContainsFunc(o.Machines, func(other clusterv1.Machine) bool {
+		return other.Name != machine.Name && util.IsControlPlaneMachine(&other) && machineReady(&other)
 	})
-	if i < 0 {
-		return nil
-	}
-	machine := &o.Machines[i]
-	if !util.IsControlPlaneMachine(machine) {
-		return machine
-	}
-	for j := range o.Machines {
-		if j != i && util.IsControlPlaneMachine(&o.Machines[j]) && machineReady(&o.Machines[j]) {
-			return machine
-		}
-	}
-	return nil
 }
 
 // Replace deletes a Machine, whose owner makes another. It succeeds if the

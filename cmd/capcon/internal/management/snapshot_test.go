@@ -230,6 +230,10 @@ func TestTroubles(t *testing.T) {
 		"bootstrap":   {"A command failed for good.", failed(infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, metav1.ConditionFalse), false, 1},
 		"pulling":     {"It goes on.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullingReason, metav1.ConditionFalse), false, 0},
 		"engine away": {"It comes back.", failed(infrav1.ContainerReadyCondition, infrav1.EngineUnavailableReason, metav1.ConditionUnknown), false, 0},
+		"machine being deleted": {
+			"Its container's turn comes last.",
+			failed(infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, metav1.ConditionFalse), false, 0,
+		},
 		"being deleted": {
 			"On its way out a machine may be in any state.",
 			failed(infrav1.ContainerReadyCondition, infrav1.ContainerMissingReason, metav1.ConditionFalse), true, 0,
@@ -240,6 +244,9 @@ func TestTroubles(t *testing.T) {
 			t.Parallel()
 			observed := ready()
 			observed.Containers[0].Status.Conditions = []metav1.Condition{tc.condition}
+			if name == "machine being deleted" {
+				observed.Machines[0].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			}
 			if tc.deleting {
 				observed.Containers[0].DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			}
