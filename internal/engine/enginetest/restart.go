@@ -71,39 +71,41 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 		policy engine.RestartPolicy
 		before func(name string)
 		want   engine.Status
+		// runsOn is wanted where containers run on without the engine.
+		runsOn engine.Status
 	}{
 		"untouched": {
 			reason: "a running container runs again",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning,
+			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 		},
 		"signalled": {
 			reason: "a signal from inside does not count as the wish to stop",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning,
+			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.tool(t, name, "kill", "HUP", "1") },
 		},
 		"executed": {
 			reason: "a command does not change what the policy does",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning,
+			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.tool(t, name, "print", "x") },
 		},
 		"started-again": {
 			reason: "a start takes back the wish to stop",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning,
+			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.stop(t, name); c.start(t, name) },
 		},
 		"stopped": {
 			reason: "A container stopped this way is not started again",
-			policy: engine.RestartUnlessStopped, want: engine.StatusExited,
+			policy: engine.RestartUnlessStopped, want: engine.StatusExited, runsOn: engine.StatusExited,
 			before: func(name string) { c.stop(t, name) },
 		},
 		"always": {
 			reason: "RestartAlways starts after a restart of the engine also what was stopped",
-			policy: engine.RestartAlways, want: engine.StatusRunning,
+			policy: engine.RestartAlways, want: engine.StatusRunning, runsOn: engine.StatusExited,
 			before: func(name string) { c.stop(t, name) },
 		},
 		"never": {
 			reason: "RestartNever leaves a container that ended as it is",
-			policy: engine.RestartNever, want: engine.StatusExited,
+			policy: engine.RestartNever, want: engine.StatusExited, runsOn: engine.StatusRunning,
 		},
 	}
 	starts := map[string]time.Time{}
@@ -122,9 +124,13 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 
 	c.RestartEngine(t)
 	for suffix, test := range cases {
-		c.eventuallyStatus(t, suffix, test.want)
+		want, wantAgain := test.want, test.want == engine.StatusRunning
+		if c.RunsOn {
+			want, wantAgain = test.runsOn, false
+		}
+		c.eventuallyStatus(t, suffix, want)
 		found := c.inspect(t, c.named(suffix))
-		if again := found.StartedAt.After(starts[suffix]); again != (test.want == engine.StatusRunning) {
+		if again := found.StartedAt.After(starts[suffix]); again != wantAgain {
 			t.Errorf("%s: started again %v; %s", suffix, again, test.reason)
 		}
 	}

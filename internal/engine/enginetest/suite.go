@@ -43,6 +43,8 @@ type Harness struct {
 	Processes bool
 	// RestartEngine stops and starts the engine; nil leaves its cases out.
 	RestartEngine func(t *testing.T)
+	// RunsOn: containers run on while the engine is stopped.
+	RunsOn bool
 	// Interrupt breaks the connections of the engine returned by Connect, so
 	// that they are made anew.
 	Interrupt func(t *testing.T)

@@ -40,6 +40,22 @@ func TestIntegrationConformance(t *testing.T) {
 	enginetest.Conformance(t, harness(t, serviceUnderTest(t)))
 }
 
+// TestIntegrationRestart restarts a service, so it starts one of its own.
+// Containers do not need it: what a boot of the host does is another matter.
+func TestIntegrationRestart(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	own := startService(t)
+	tested := harness(t, own.endpoint())
+	tested.RunsOn = true
+	tested.RestartEngine = func(t *testing.T) {
+		t.Helper()
+		own.stop(t)
+		own.start(t)
+	}
+	enginetest.RestartConformance(t, tested)
+}
+
 func skipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
