@@ -22,7 +22,8 @@
 #   hack/engine/docker.sh
 #
 # Environment:
-#   DOCKER_HOST     the engine to look for; default unix:///var/run/docker.sock
+#   DOCKER_HOST     the engine to look for; default: that of the current context,
+#                   or unix:///var/run/docker.sock
 #   ENGINE_TIMEOUT  seconds to wait for a started engine to answer; default 60
 
 set -o errexit -o nounset -o pipefail
@@ -31,7 +32,7 @@ readonly config="/etc/docker/daemon.json"
 readonly wrapper="/usr/local/libexec/cluster-api-provider-container/runtime-wrapper"
 # shellcheck disable=SC2034 # read by the shared scripts
 readonly engine="docker" program="dockerd" \
-  endpoint_setting="DOCKER_HOST" \
+  endpoint_setting="DOCKER_HOST, or use the default context (docker context use default)," \
   instructions="https://docs.docker.com/engine/install/" \
   without_root="If an engine runs but you may not use its socket: sudo usermod --append --groups docker ${USER:-you}, then log in again." \
   frequent_causes="Frequent causes: another dockerd's /var/run/docker.pid, no iptables in the kernel, a mistake in ${config}."
@@ -102,6 +103,6 @@ start_engine() {
   start_by_hand dockerd
 }
 
-report_host() { report_forwarding; }
+finish() { report_forwarding; }
 
 ensure

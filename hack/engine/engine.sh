@@ -22,8 +22,9 @@
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default): the first that answers, Docker before
-#           Podman. Where none does, "start" starts the first that is installed, or
-#           installs Docker, and "stop" looks for both.
+#           Podman; only one of them where a variable names its endpoint. Where none
+#           answers, "start" starts the first that is installed, or installs Docker,
+#           and "stop" looks for both.
 
 set -o errexit -o nounset -o pipefail
 
@@ -56,12 +57,18 @@ main() {
   esac
 }
 
-# candidates are those that ENGINE leaves open.
+# candidates are those that ENGINE leaves open. What a variable names is not
+# replaced by the other.
 candidates() {
-  if [[ "${ENGINE:-auto}" == auto ]]; then
-    printf '%s\n' "${engines[@]}"
-  else
+  local for_docker="${DOCKER_HOST:-}${DOCKER_CONTEXT:-}" for_podman="${CONTAINER_HOST:-}${CONTAINER_CONNECTION:-}"
+  if [[ "${ENGINE:-auto}" != auto ]]; then
     echo "${ENGINE}"
+  elif [[ -n "${for_docker}" && -z "${for_podman}" ]]; then
+    echo docker
+  elif [[ -n "${for_podman}" && -z "${for_docker}" ]]; then
+    echo podman
+  else
+    printf '%s\n' "${engines[@]}"
   fi
 }
 
@@ -82,7 +89,7 @@ die_unanswered() {
   for name in $(candidates); do
     places+=("${name} does not answer at $(endpoint "${name}").")
   done
-  die "No container engine answers." "${places[@]}" "Run: make engine ENGINE=${ENGINE:-auto}"
+  die "No container engine answers." "${places[@]}" "Run: make engine${ENGINE:+ ENGINE=${ENGINE}}"
 }
 
 # chosen is the one to start where none answers.

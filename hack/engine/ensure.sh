@@ -28,7 +28,7 @@
 #
 #   install_engine  installs it, with the configuration that this host needs
 #   start_engine    starts it
-#   report_host     says what else the host should have
+#   finish          does and says what is left once it answers
 
 # shellcheck disable=SC2154 # set by those who source this file
 
@@ -60,7 +60,7 @@ ensure() {
   fi
   wait_until_it_answers
   raise_inotify
-  report_host
+  finish
   say "The engine is ready: $(server_version "${engine}")."
 }
 

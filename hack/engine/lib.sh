@@ -42,13 +42,19 @@ default_endpoint() {
   esac
 }
 
-# endpoint is what the engine's command would use: Docker's variable, or
-# Podman's, or the connection that its user has made the default.
+# endpoint is what the engine's command uses: what variables name, or what its user
+# has made the default. docs/how-to/engine.md has the rules, which capcon follows too.
 endpoint() {
   local found=""
   case "$1" in
-  docker) found="${DOCKER_HOST:-}" ;;
-  podman) found="${CONTAINER_HOST:-$(podman system connection list --format '{{if .Default}}{{.URI}}{{end}}' 2>/dev/null | grep --max-count 1 . || true)}" ;;
+  docker) found="$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null || true)" ;;
+  podman)
+    if [[ -n "${CONTAINER_CONNECTION:-}" ]]; then
+      found="the connection ${CONTAINER_CONNECTION}"
+    else
+      found="${CONTAINER_HOST:-$(podman system connection list --format '{{if .Default}}{{.URI}}{{end}}' 2>/dev/null | grep --max-count 1 . || true)}"
+    fi
+    ;;
   esac
   echo "${found:-$(default_endpoint "$1")}"
 }
@@ -61,7 +67,7 @@ server_version() {
   command -v "$1" >/dev/null || return 1
   case "$1" in
   docker)
-    DOCKER_HOST="$(endpoint docker)" timeout 10 docker version \
+    timeout 10 docker version \
       --format '{{(index .Server.Components 0).Name}} {{.Server.Version}}, API {{.Server.APIVersion}}, {{.Server.Os}}/{{.Server.Arch}}' 2>/dev/null
     ;;
   podman)

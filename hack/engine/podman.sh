@@ -31,7 +31,7 @@ set -o errexit -o nounset -o pipefail
 
 # shellcheck disable=SC2034 # read by the shared scripts
 readonly engine="podman" program="podman" \
-  endpoint_setting="CONTAINER_HOST (podman system connection list shows other connections)" \
+  endpoint_setting="CONTAINER_HOST and CONTAINER_CONNECTION, or remove the default connection (podman system connection list)," \
   instructions="https://podman.io/docs/installation" \
   without_root="To use Podman without root, on a host with cgroup v2: systemctl --user enable --now podman.socket" \
   frequent_causes="Frequent causes: a mistake in /etc/containers/containers.conf or a file below containers.conf.d."
@@ -44,6 +44,8 @@ readonly own_config="/etc/containers/containers.conf.d/50-cluster-api-provider-c
 # them at its first start and Debian only recommends. One of their versions writes
 # rules with iptables, a later one with nft.
 readonly packages=(podman netavark aardvark-dns iptables nftables ca-certificates)
+
+just_booted=false
 
 # The oldest that was tried: docs/adr/0002-podman.md.
 readonly oldest="4.3"
@@ -104,6 +106,10 @@ has_configuration() {
 is_cgroup_v1() { [[ "$(stat --file-system --format %T /sys/fs/cgroup)" != cgroup2fs ]]; }
 
 start_engine() {
+  # What Podman writes first after a boot. The commands below write it too.
+  if [[ ! -e /run/libpod/alive ]]; then
+    just_booted=true
+  fi
   # Also of a Podman that was there: without it, no container starts here.
   configure
   if is_cgroup_v1 && ! command -v runc >/dev/null && is_debian; then
@@ -125,13 +131,27 @@ start_engine() {
   start_by_hand podman system service --time=0 "${path}"
 }
 
-report_host() {
+finish() {
+  if "${just_booted}" && ! systemd_runs; then
+    start_containers
+  fi
   local backend
   backend="$(podman --remote info --format '{{.Host.NetworkBackend}}')"
   if [[ "${backend}" != netavark ]]; then
     say "Podman's networks are made by ${backend}, as when it was first used here; this project is tested with netavark." \
       "To change it, install netavark and aardvark-dns and run podman system reset, which removes all containers and images."
   fi
+}
+
+# start_containers does what podman-restart.service does where systemd runs it.
+start_containers() {
+  local filter="restart-policy=always"
+  if [[ -z "$(podman --remote ps --all --quiet --filter "${filter}")" ]]; then
+    return
+  fi
+  say "Starting the containers that shall run after a boot."
+  podman --remote start --all --filter "${filter}" >/dev/null ||
+    say "Not all of them could be started, as the messages above say."
 }
 
 ensure
