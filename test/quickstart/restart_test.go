@@ -18,6 +18,7 @@ package quickstart_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -39,16 +40,13 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
-const (
-	restartCluster = "restart-test"
-	// likeReboot is the interruption that a host's shutdown begins with.
-	likeReboot = "engine-SIGTERM"
-)
+const restartCluster = "restart-test"
 
 // TestRestart: a cluster whose load balancer was reloaded before is still
 // there after its engine, or all containers, stopped and started: same
@@ -67,7 +65,7 @@ func TestRestart(t *testing.T) {
 	}
 	eng := integration.Engine(t)
 	program := build(t, restartCluster)
-	controlPlanes, workers := number(t, "CONTROL_PLANES"), number(t, "WORKERS")
+	controlPlanes, workers := number(t, "CONTROL_PLANES", 1), number(t, "WORKERS", 1)
 	program.mustRun("down", restartCluster)
 	t.Cleanup(func() {
 		if !t.Failed() || os.Getenv("KEEP") == "" {
@@ -80,7 +78,7 @@ func TestRestart(t *testing.T) {
 		reloadLoadBalancer(t, eng)
 	}
 	before := observe(t, eng, program)
-	possible := interruptions(t, eng)
+	possible := interruptions(t, eng, program)
 	for _, name := range wantedRestarts(slices.Sorted(maps.Keys(possible))) {
 		passed := t.Run(name, func(t *testing.T) {
 			program := program.at(t)
@@ -112,18 +110,20 @@ func wantedRestarts(possible []string) []string {
 		return possible
 	case asked != "":
 		return strings.Fields(asked)
-	case slices.Contains(possible, likeReboot):
-		return []string{likeReboot}
-	default:
-		return possible[:1]
 	}
+	for _, likeReboot := range []string{"host-reboot", "engine-SIGTERM"} {
+		if slices.Contains(possible, likeReboot) {
+			return []string{likeReboot}
+		}
+	}
+	return possible[:1]
 }
 
-func number(t *testing.T, variable string) int {
+func number(t *testing.T, variable string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(variable)
 	if text == "" {
-		return 1
+		return otherwise
 	}
 	value, err := strconv.Atoi(text)
 	if err != nil {
@@ -184,9 +184,11 @@ func management(t *testing.T, program *capcon) client.Client {
 		t.Fatal(err)
 	}
 	scheme := runtime.NewScheme()
-	if err := clusterv1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(clusterv1.AddToScheme(scheme), infrav1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
+	// Tests that measure do not wait for their own client.
+	config.QPS = -1
 	api, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +266,7 @@ func machinesReady(t *testing.T, program *capcon) {
 
 // interruptions are what can be done to this engine. One that "make engine"
 // did not start by hand is never stopped: others may need it.
-func interruptions(t *testing.T, eng engine.Engine) map[string]func(*testing.T) {
+func interruptions(t *testing.T, eng engine.Engine, program *capcon) map[string]func(*testing.T) {
 	t.Helper()
 	possible := map[string]func(*testing.T){
 		"containers-in-random-order": func(t *testing.T) { restartContainers(t, eng) },
@@ -273,17 +275,20 @@ func interruptions(t *testing.T, eng engine.Engine) map[string]func(*testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := enginePID(t, info.Name)
-	if pid == 0 {
-		t.Logf("%q is not started by hand here, so it is not stopped", info.Name)
+	if enginePID(t, info.Name) == 0 {
+		t.Logf("%s was not started by \"make engine\", so it is not stopped", info.Name)
+		return possible
+	}
+	if others := foreign(t, eng); len(others) > 0 {
+		t.Logf("%s runs %q too, so it is not stopped", info.Name, others)
 		return possible
 	}
 	start := func(t *testing.T) {
 		t.Helper()
-		runMake(t, "engine", "ENGINE="+info.Name)
+		mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine", "ENGINE="+info.Name)
 	}
-	possible[likeReboot] = func(t *testing.T) {
-		runMake(t, "engine-stop", "ENGINE="+info.Name)
+	possible["engine-SIGTERM"] = func(t *testing.T) {
+		mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine-stop", "ENGINE="+info.Name)
 		start(t)
 	}
 	possible["engine-SIGKILL"] = func(t *testing.T) {
@@ -292,7 +297,37 @@ func interruptions(t *testing.T, eng engine.Engine) map[string]func(*testing.T) 
 		}
 		start(t)
 	}
+	if info.Name == "podman" {
+		possible["stop-all"] = func(t *testing.T) {
+			mustExecute(t, "podman", "stop", "--all", "--time", "10")
+			// Who stopped the management plane too starts it.
+			program.at(t).mustRun("up", program.cluster)
+		}
+		possible["host-reboot"] = func(t *testing.T) {
+			mustExecute(t, "testdata/podman-reboot.sh")
+			start(t)
+			// What podman-restart.service does when systemd runs the host.
+			mustExecute(t, "podman", "start", "--all", "--filter", "restart-policy=always")
+		}
+	}
 	return possible
+}
+
+// foreign names running containers that are not of this test.
+func foreign(t *testing.T, eng engine.Engine) []string {
+	t.Helper()
+	containers, err := eng.ListContainers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, container := range containers {
+		own := container.Labels[identity.LabelCluster] == restartCluster || container.Labels[identity.LabelRole] == string(identity.RolePlane)
+		if container.Status == engine.StatusRunning && !own {
+			names = append(names, container.Name)
+		}
+	}
+	return names
 }
 
 // enginePID is the process that "make engine" started by hand, 0 where it did
@@ -314,13 +349,12 @@ func enginePID(t *testing.T, name string) int {
 	return pid
 }
 
-func runMake(t *testing.T, arguments ...string) {
+func mustExecute(t *testing.T, command ...string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "make", append([]string{"-C", "../..", "--no-print-directory"}, arguments...)...)
-	output, err := command.CombinedOutput()
-	t.Logf("make %s\n%s", strings.Join(arguments, " "), output)
+	output, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+	t.Logf("%s\n%s", strings.Join(command, " "), output)
 	if err != nil {
-		t.Fatalf("make %s: %v", strings.Join(arguments, " "), err)
+		t.Fatalf("%s: %v", strings.Join(command, " "), err)
 	}
 }
 

@@ -1,0 +1,164 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const driftCluster = "drift-test"
+
+// noticed is how long a report may take before it counts as missing. How long
+// it takes is measured and printed, and not judged here.
+const noticed = 30 * time.Second
+
+// TestDrift kills the containers of a cluster, in turn, behind the
+// controllers' back. Each time the object says so, with the exit code, and
+// each time all is well again without help. A container that is paused, or off
+// its network, is reported for as long as it is.
+//
+// Environment:
+//
+//	KILLS  how many; default 20
+func TestDrift(t *testing.T) {
+	eng := integration.Engine(t)
+	program := build(t, driftCluster)
+	kills := number(t, "KILLS", 20)
+	program.mustRun("down", driftCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(t.Context(), "down", driftCluster)
+		}
+	})
+	program.mustRun("up", driftCluster, "--control-planes", "1", "--workers", "1")
+	d := &drift{t: t, engine: eng, api: management(t, program)}
+	info, err := eng.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.command = info.Name
+
+	containers := d.containers()
+	var delays []time.Duration
+	for i := range kills {
+		container := containers[i%len(containers)]
+		delays = append(delays, d.disturb(container, "False", "exit code 137", "kill", container.Name))
+		d.await(container, "True", "")
+	}
+	slices.Sort(delays)
+	t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",
+		delays[len(delays)/2], delays[(len(delays)*99-1)/100], delays[len(delays)-1], len(delays))
+
+	for _, container := range containers {
+		d.disturb(container, "False", "paused", "pause", container.Name)
+		d.run("unpause", container.Name)
+		d.await(container, "True", "")
+	}
+	nodes := slices.DeleteFunc(containers, isLoadBalancer)
+	d.disturb(nodes[0], "False", "is not on network", "network", "disconnect", "capcon", nodes[0].Name)
+	d.run("network", "connect", "--ip", nodes[0].Labels[identity.LabelAddress], "capcon", nodes[0].Name)
+	d.await(nodes[0], "True", "")
+}
+
+// drift disturbs containers and reads what their objects say.
+type drift struct {
+	t      *testing.T
+	engine engine.Engine
+	api    client.Client
+	// command is the engine's own, as a person would use it.
+	command string
+}
+
+func isLoadBalancer(container engine.Container) bool {
+	return container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
+}
+
+func (d *drift) containers() []engine.Container {
+	d.t.Helper()
+	containers, err := d.engine.ListContainers(d.t.Context(), map[string]string{identity.LabelCluster: driftCluster})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return containers
+}
+
+func (d *drift) run(arguments ...string) {
+	d.t.Helper()
+	if output, err := exec.CommandContext(d.t.Context(), d.command, arguments...).CombinedOutput(); err != nil {
+		d.t.Fatalf("%s %s: %v\n%s", d.command, strings.Join(arguments, " "), err, output)
+	}
+}
+
+// disturb runs a command of the engine and returns how long it took from its
+// end until the object said so.
+func (d *drift) disturb(container engine.Container, status metav1.ConditionStatus, message string, command ...string) time.Duration {
+	d.t.Helper()
+	d.run(command...)
+	began := time.Now()
+	d.await(container, status, message)
+	return time.Since(began).Round(time.Millisecond)
+}
+
+// await waits until the Ready condition of the container's object has the
+// status and the text in its message.
+func (d *drift) await(container engine.Container, status metav1.ConditionStatus, message string) {
+	d.t.Helper()
+	var object interface {
+		client.Object
+		conditions.Getter
+	} = &infrav1.ContainerMachine{}
+	name := container.Labels[identity.LabelMachine]
+	if isLoadBalancer(container) {
+		object, name = &infrav1.ContainerCluster{}, driftCluster
+	}
+	key := client.ObjectKey{Namespace: container.Labels[identity.LabelNamespace], Name: name}
+	last := ""
+	deadline := time.After(noticed)
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if err := d.api.Get(d.t.Context(), key, object); err != nil {
+			last = err.Error()
+		} else if ready := conditions.Get(object, infrav1.MachineReadyCondition); ready != nil {
+			last = fmt.Sprintf("%s %s: %s", ready.Status, ready.Reason, ready.Message)
+			if ready.Status == status && strings.Contains(ready.Message, message) {
+				return
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			d.t.Fatalf("Ready of %s is not %s with %q after %s, but %s", container.Name, status, message, noticed, last)
+		}
+	}
+}
