@@ -123,7 +123,11 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-restart e2e-interrupt ## Interrupt engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-drift e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+
+.PHONY: e2e-drift
+e2e-drift: ## Kill a hundred containers and see how soon their objects say so (KILLS=100)
+	@KILLS="$${KILLS:-100}" hack/test-quickstart.sh Drift
 
 .PHONY: e2e-restart
 e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3
@@ -143,6 +147,10 @@ bench: build-capcon ## Compare capcon up with the floor, in one run (ROUNDS=3)
 .PHONY: bench-capd
 bench-capd: build-capcon ## Compare with CAPD, both with Cluster API's stock managers (ROUNDS=3; an hour; restarts the engine)
 	@hack/bench-capd.sh -output docs/results/bench-capd.md
+
+.PHONY: bench-idle
+bench-idle: build-capcon ## What managers, a plane and nodes use while nothing happens
+	@hack/bench-capd.sh -parts idle,capd,container,capcon -output docs/results/bench-idle.md
 
 ##@ Clean
 
