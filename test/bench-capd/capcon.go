@@ -40,12 +40,12 @@ func (b *bench) runCapcon(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.results.add(metric(s, nodesReady), capconColumn, up)
+		b.Results.add(metric(s, nodesReady), capconColumn, up)
 		begin := time.Now()
 		if _, err := command(ctx, b.capcon, "down", "bench-capcon", "--keep-plane"); err != nil {
 			return err
 		}
-		b.results.add(metric(s, deleted), capconColumn, seconds(time.Since(begin)))
+		b.Results.add(metric(s, deleted), capconColumn, seconds(time.Since(begin)))
 	}
 	return nil
 }

@@ -239,6 +239,10 @@ func (c *cluster) installPodNetwork(ctx context.Context) error {
 // the provider leaves behind is an error, and is removed.
 func (c *cluster) delete(ctx context.Context) (value, error) {
 	c.cancel()
+	if ctx.Err() != nil {
+		// Interrupted: nothing is measured any more, and nothing must stay.
+		return value{}, errors.Join(ctx.Err(), c.removeLeft(context.WithoutCancel(ctx)))
+	}
 	limited, stop := context.WithTimeout(ctx, c.bench.deleteLimit)
 	defer stop()
 	begin := time.Now()

@@ -35,12 +35,8 @@ func (b *bench) runProvider(ctx context.Context, p provider) (err error) {
 	}
 	defer func() { err = errors.Join(err, m.stop()) }()
 	b.say("%s: API server and managers are ready after %.1f s", p.title, time.Since(begin).Seconds())
-	template, err := haproxyTemplate()
-	if err != nil {
+	if err := m.prepare(ctx); err != nil {
 		return err
-	}
-	if err := m.api.Create(ctx, template); err != nil {
-		return fmt.Errorf("create haproxy template: %w", err)
 	}
 	for i, part := range []string{"small", "large"} {
 		if !b.has(part) {
@@ -70,27 +66,33 @@ func (b *bench) measureShape(ctx context.Context, m *management, s shape) error 
 	if c == nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		_, deleteErr := c.delete(ctx)
+		return errors.Join(ctx.Err(), deleteErr)
+	}
 	for _, milestone := range slices.Sorted(maps.Keys(reached)) {
-		b.results.add(metric(s, milestone), column, reached[milestone])
+		b.Results.add(metric(s, milestone), column, reached[milestone])
 		b.say("%s: %s: %s s", column, metric(s, milestone), reached[milestone])
 	}
 	after, usageErr := m.manager.usage()
 	created := difference(calls, m.engine.calls())
 	if err == nil && usageErr == nil {
-		b.results.add(metric(s, callsUp), column, number(float64(total(created))/float64(s.machines())))
-		b.results.add(metric(s, managerTime), column, seconds(after.cpu-before.cpu))
-		b.results.add(metric(s, managerResident), column, number(float64(after.resident)/1e6))
-		b.breakdowns = append(b.breakdowns, fmt.Sprintf("%s, %s, up: %s", column, s, breakdown(created)))
+		b.Results.add(metric(s, callsUp), column, number(float64(total(created))/float64(s.machines())))
+		b.Results.add(metric(s, managerTime), column, seconds(after.cpu-before.cpu))
+		b.Results.add(metric(s, managerResident), column, number(float64(after.resident)/1e6))
+		b.Breakdowns = append(b.Breakdowns, fmt.Sprintf("%s, %s, up: %s", column, s, breakdown(created)))
 	}
 	calls = m.engine.calls()
 	took, deleteErr := c.delete(ctx)
 	if deleteErr == nil {
 		gone := difference(calls, m.engine.calls())
-		b.results.add(metric(s, callsDown), column, number(float64(total(gone))/float64(s.machines())))
-		b.breakdowns = append(b.breakdowns, fmt.Sprintf("%s, %s, deleting: %s", column, s, breakdown(gone)))
+		b.Results.add(metric(s, callsDown), column, number(float64(total(gone))/float64(s.machines())))
+		b.Breakdowns = append(b.Breakdowns, fmt.Sprintf("%s, %s, deleting: %s", column, s, breakdown(gone)))
 	}
-	b.results.add(metric(s, deleted), column, took)
-	b.say("%s: %s: %s s", column, metric(s, deleted), took)
+	if deleteErr == nil || took.limit > 0 {
+		b.Results.add(metric(s, deleted), column, took)
+		b.say("%s: %s: %s s", column, metric(s, deleted), took)
+	}
 	return errors.Join(err, usageErr, deleteErr)
 }
 
@@ -107,7 +109,7 @@ func (b *bench) measureFaults(ctx context.Context, m *management) error {
 		var seen map[string]value
 		seen, err = fault(ctx)
 		for row, v := range seen {
-			b.results.add(row, m.provider.title, v)
+			b.Results.add(row, m.provider.title, v)
 			b.say("%s: %s %s", m.provider.title, row, v)
 		}
 	}

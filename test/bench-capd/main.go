@@ -41,27 +41,27 @@ import (
 type bench struct {
 	root, artifacts, work string
 	// programs holds etcd and the parts of Kubernetes; managers the managers.
-	programs, managers                      string
-	capiModule, capdModule                  string
-	capcon                                  string
-	nodeImage, loadBalancer                 string
-	capdLoadBalancer                        string
-	hostFiles                               string
-	engineSocket                            string
-	engineStop, engineStart                 string
-	rounds                                  int
-	parts                                   string
-	createLimit, deleteLimit                time.Duration
-	faultLimit, restartLimit, idle          time.Duration
-	output                                  string
-	results                                 results
-	troubles, loads, breakdowns, measuredAt []string
+	programs, managers             string
+	capiModule, capdModule         string
+	capcon                         string
+	nodeImage, loadBalancer        string
+	capdLoadBalancer               string
+	hostFiles                      string
+	engineSocket                   string
+	engineStop, engineStart        string
+	rounds                         int
+	parts                          string
+	createLimit, deleteLimit       time.Duration
+	faultLimit, restartLimit, idle time.Duration
+	output                         string
+	resume                         bool
+	record
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctrl.SetLogger(logr.Discard())
-	b := &bench{results: results{}}
+	b := &bench{record: record{Results: results{}}}
 	b.addFlags(flag.CommandLine)
 	flag.Parse()
 	err := b.run(ctx)
@@ -83,12 +83,13 @@ func (b *bench) addFlags(set *flag.FlagSet) {
 	set.StringVar(&b.capdLoadBalancer, "capd-load-balancer-image", "localhost/capcon-bench/haproxy:2.6", "image of CAPD's load balancers: it must be called haproxy and start without a configuration")
 	set.StringVar(&b.engineSocket, "engine-socket", "/var/run/docker.sock", "socket of the engine")
 	set.IntVar(&b.rounds, "rounds", 3, "how many rounds")
-	set.StringVar(&b.parts, "parts", "capd,container,capcon,small,large,faults", "whom to measure: capd, container, capcon; and what: small (1 + 1), large (3 + 3), faults; or idle alone")
+	set.StringVar(&b.parts, "parts", "capd,container,capcon,small,large,faults", "whom to measure: capd, container, capcon; and what: small (1 + 1), large (3 + 3), faults; or idle with whom")
 	set.DurationVar(&b.createLimit, "create-limit", 10*time.Minute, "how long a cluster may take")
 	set.DurationVar(&b.deleteLimit, "delete-limit", 3*time.Minute, "how long deleting may take")
 	set.DurationVar(&b.faultLimit, "fault-limit", 75*time.Second, "after which a killed container was never noticed")
 	set.DurationVar(&b.restartLimit, "restart-limit", 2*time.Minute, "after which a cluster did not survive the engine's restart")
 	set.DurationVar(&b.idle, "idle", 2*time.Minute, "how long to look at an idle cluster")
+	set.BoolVar(&b.resume, "continue", false, "go on with the figures of the last run, which was interrupted or measured other parts")
 	set.StringVar(&b.output, "output", "", "file for the table; default: standard output only")
 }
 
@@ -122,13 +123,19 @@ func (b *bench) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(b.work) }() // it only holds sockets and certificates
+	if b.resume {
+		if err := b.load(); err != nil {
+			return err
+		}
+	}
+	b.MeasuredAt = append(b.MeasuredAt, time.Now().UTC().Format(time.DateTime)+" UTC")
 	if b.has("idle") {
 		return b.runIdle(ctx)
 	}
-	b.measuredAt = append(b.measuredAt, time.Now().UTC().Format(time.DateTime)+" UTC")
-	for round := 1; round <= b.rounds && ctx.Err() == nil; round++ {
+	first := len(b.Loads) + 1
+	for round := first; round < first+b.rounds && ctx.Err() == nil; round++ {
 		before := loadAverage()
-		b.say("round %d of %d begins, load average %s", round, b.rounds, before)
+		b.say("round %d begins, load average %s", round, before)
 		var runs []func(context.Context) error
 		for _, p := range []provider{capd(), container()} {
 			if b.has(p.key) {
@@ -147,12 +154,12 @@ func (b *bench) run(ctx context.Context) error {
 				b.trouble("round %d: %v", round, err)
 			}
 		}
-		b.loads = append(b.loads, fmt.Sprintf("%s → %s", before, loadAverage()))
-		if err := b.report(ctx); err != nil {
+		b.Loads = append(b.Loads, fmt.Sprintf("%s → %s", before, loadAverage()))
+		if err := b.report(ctx, b.Results.table("Seconds, unless said otherwise", metrics())); err != nil {
 			return err
 		}
 	}
-	if len(b.troubles) > 0 {
+	if len(b.Troubles) > 0 {
 		return errors.New("not everything could be measured; the report says what")
 	}
 	return ctx.Err()
@@ -164,6 +171,6 @@ func (b *bench) say(format string, arguments ...any) {
 
 // trouble goes into the report: it must not be forgotten that something failed.
 func (b *bench) trouble(format string, arguments ...any) {
-	b.troubles = append(b.troubles, fmt.Sprintf(format, arguments...))
+	b.Troubles = append(b.Troubles, fmt.Sprintf(format, arguments...))
 	b.say("TROUBLE "+format, arguments...)
 }

@@ -244,6 +244,18 @@ func (m *management) awaitReady(ctx context.Context, address string) error {
 	return nil
 }
 
+// prepare makes what the clusters share.
+func (m *management) prepare(ctx context.Context) error {
+	template, err := haproxyTemplate()
+	if err != nil {
+		return err
+	}
+	if err := m.api.Create(ctx, template); err != nil {
+		return fmt.Errorf("create haproxy template: %w", err)
+	}
+	return nil
+}
+
 // stop ends everything, the managers before the API server.
 func (m *management) stop() error {
 	var errs []error

@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,4 +158,28 @@ func loadAverage() string {
 	}
 	first, _, _ := strings.Cut(string(content), " ")
 	return first
+}
+
+// sleep waits where the wait itself is what is measured.
+func sleep(ctx context.Context, long time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(long):
+		return nil
+	}
+}
+
+// get reads what a URL has.
+func get(ctx context.Context, from *http.Client, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", fmt.Errorf("ask %s: %w", url, err)
+	}
+	response, err := from.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("ask %s: %w", url, err)
+	}
+	content, err := io.ReadAll(response.Body)
+	return string(content), errors.Join(err, response.Body.Close())
 }

@@ -18,30 +18,67 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
+// record is what a run leaves for the next one.
+type record struct {
+	Results                                 results
+	Troubles, Loads, Breakdowns, MeasuredAt []string
+}
+
+func (b *bench) recordPath() string {
+	if b.has("idle") {
+		return filepath.Join(b.artifacts, "record-idle.json")
+	}
+	return filepath.Join(b.artifacts, "record.json")
+}
+
+func (b *bench) load() error {
+	content, err := os.ReadFile(b.recordPath())
+	if err != nil {
+		return fmt.Errorf("read the last run's record: %w", err)
+	}
+	if err := json.Unmarshal(content, &b.record); err != nil {
+		return fmt.Errorf("read the last run's record: %w", err)
+	}
+	return nil
+}
+
+func (b *bench) save() error {
+	content, err := json.MarshalIndent(b.record, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the record: %w", err)
+	}
+	if err := os.WriteFile(b.recordPath(), content, 0o644); err != nil {
+		return fmt.Errorf("write the record: %w", err)
+	}
+	return nil
+}
+
 // report writes the table; after every round, so that an interrupted run keeps
 // what it has.
-func (b *bench) report(ctx context.Context) error {
+func (b *bench) report(ctx context.Context, table string) error {
 	var out strings.Builder
-	out.WriteString(b.results.table(container().title, capd().title))
+	out.WriteString(table)
 	fmt.Fprintf(&out, "\nBegun %s; commit %s; %s. Load average at the begin and end of each round: %s.\n",
-		strings.Join(b.measuredAt, ", "), b.commit(ctx), b.machine(ctx), strings.Join(b.loads, ", "))
-	if len(b.troubles) > 0 {
+		strings.Join(b.MeasuredAt, ", "), b.commit(ctx), b.machine(ctx), strings.Join(b.Loads, ", "))
+	if len(b.Troubles) > 0 {
 		out.WriteString("\nWhat went wrong:\n\n")
-		for _, trouble := range b.troubles {
+		for _, trouble := range b.Troubles {
 			fmt.Fprintf(&out, "- %s\n", strings.ReplaceAll(trouble, "\n", "; "))
 		}
 	}
 	fmt.Print(out.String())
-	if err := os.WriteFile(filepath.Join(b.artifacts, "engine-calls.txt"), []byte(strings.Join(b.breakdowns, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.artifacts, "engine-calls.txt"), []byte(strings.Join(b.Breakdowns, "\n")+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write the engine calls: %w", err)
 	}
-	return b.write(out.String())
+	return errors.Join(b.save(), b.write(out.String()))
 }
 
 // marks enclose what is generated in a results file; the rest is by hand.

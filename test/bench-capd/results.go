@@ -71,11 +71,12 @@ func (r results) add(row, column string, v value) {
 }
 
 // table renders medians, with all figures behind them.
-func (r results) table(ours, theirs string) string {
+func (r results) table(heading string, rows []string) string {
+	ours, theirs := container().title, capd().title
 	var out strings.Builder
-	fmt.Fprintf(&out, "| Seconds, unless said otherwise | %s | %s | Ratio | Aim | %s |\n|---|---|---|---|---|---|\n", theirs, ours, capconColumn)
+	fmt.Fprintf(&out, "| %s | %s | %s | Ratio | Aim | %s |\n|---|---|---|---|---|---|\n", heading, theirs, ours, capconColumn)
 	aim := aims()
-	for _, row := range metrics() {
+	for _, row := range rows {
 		ratio, wanted := "", ""
 		our, haveOurs := median(r[row][ours])
 		their, haveTheirs := median(r[row][theirs])

@@ -17,10 +17,12 @@ limitations under the License.
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -36,6 +38,25 @@ func number[N int | int64 | float64](n N) value { return value{number: float64(n
 func seconds(d time.Duration) value { return value{number: d.Seconds()} }
 
 func never(limit time.Duration) value { return value{number: math.Inf(1), limit: limit} }
+
+// MarshalJSON and UnmarshalJSON keep a value between two runs: JSON has no
+// infinite numbers.
+func (v value) MarshalJSON() ([]byte, error) {
+	if v.limit > 0 {
+		return json.Marshal("never in " + v.limit.String())
+	}
+	return json.Marshal(v.number)
+}
+
+// UnmarshalJSON is the other half of MarshalJSON.
+func (v *value) UnmarshalJSON(content []byte) error {
+	if content[0] != '"' {
+		return json.Unmarshal(content, &v.number)
+	}
+	limit, err := time.ParseDuration(strings.TrimPrefix(strings.Trim(string(content), `"`), "never in "))
+	*v = never(limit)
+	return err
+}
 
 func (v value) String() string {
 	switch {
