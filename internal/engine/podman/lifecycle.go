@@ -73,7 +73,7 @@ func (e *Engine) StartContainer(ctx context.Context, name string) error {
 	if err != nil {
 		return fail(err)
 	}
-	if observed(raw).Status == engine.StatusRunning {
+	if isUp(raw) {
 		return nil
 	}
 	if err := e.checkReserved(ctx, raw); err != nil {
@@ -83,6 +83,11 @@ func (e *Engine) StartContainer(ctx context.Context, name string) error {
 		return e.explainStart(ctx, name, err)
 	}
 	return nil
+}
+
+// isUp reports whether a container runs and is not about to stop.
+func isUp(raw define.InspectContainerData) bool {
+	return raw.State != nil && raw.State.Status == "running"
 }
 
 // explainStart finds out why a container did not start.
@@ -95,7 +100,7 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 	if err != nil {
 		return fail(errors.Join(err, cause))
 	}
-	if observed(raw).Status == engine.StatusRunning {
+	if isUp(raw) {
 		return nil
 	}
 	if errors.Is(cause, engine.ErrInvalid) {
