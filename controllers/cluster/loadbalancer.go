@@ -81,9 +81,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Config:    s.loadBalancerConfig(machines),
 	})
 	if err != nil {
-		if !errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrNotFound) {
-			r.Refusals.Keep(s.containerCluster, err, lookAgain)
-		}
+		r.Refusals.Keep(s.containerCluster, err, lookAgain)
 		return s.loadBalancerError(err)
 	}
 	r.recordLoadBalancer(s, before)

@@ -239,9 +239,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	})
 	if err != nil {
 		err = fmt.Errorf("create container %q: %w", spec.Name, err)
-		if !errors.Is(err, engine.ErrUnavailable) && !errors.Is(err, engine.ErrNotFound) {
-			r.Refusals.Keep(s.containerMachine, err, lookAgain)
-		}
+		r.Refusals.Keep(s.containerMachine, err, lookAgain)
 		return s.placeError(err)
 	}
 	s.container = &container

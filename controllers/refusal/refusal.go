@@ -23,11 +23,14 @@ limitations under the License.
 package refusal
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 // Memory of refusals, by object. It is safe for concurrent use.
@@ -50,8 +53,27 @@ func NewMemory(passive clock.PassiveClock) *Memory {
 	return &Memory{clock: passive, entries: map[client.ObjectKey]entry{}}
 }
 
-// Keep remembers an error about the object for some time.
+// Repeats reports whether the engine would refuse the same again. It would not
+// where it did not answer, where something was absent, and where a container
+// ended in the middle of what was done to it.
+func Repeats(err error) bool {
+	var taken *engine.ConflictError
+	var exit *engine.ExitError
+	switch {
+	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrNotFound), errors.As(err, &exit):
+		return false
+	case errors.Is(err, engine.ErrConflict):
+		return errors.As(err, &taken)
+	default:
+		return true
+	}
+}
+
+// Keep remembers an error about the object for some time, if it Repeats.
 func (m *Memory) Keep(object client.Object, err error, duration time.Duration) {
+	if !Repeats(err) {
+		return
+	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	now := m.clock.Now()

@@ -18,6 +18,7 @@ package refusal_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 func TestMemory(t *testing.T) {
@@ -52,4 +54,35 @@ func TestMemory(t *testing.T) {
 	expect("some time has passed", machine("m1", 1), 6*time.Second)
 	clock.SetTime(clock.Now().Add(6 * time.Second))
 	expect("all of it has", machine("m1", 1), 0)
+}
+
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"Refused":     {"Nothing says that it would be different next time.", errors.New("no such device"), true},
+		"Invalid":     {"A value stays what it is.", fmt.Errorf("start: %w", engine.ErrInvalid), true},
+		"Taken":       {"Who has the port keeps it.", &engine.ConflictError{Resource: engine.ResourceHostPort}, true},
+		"Unavailable": {"An engine that comes back is asked at once.", fmt.Errorf("start: %w", engine.ErrUnavailable), false},
+		"Gone":        {"What is absent is made.", fmt.Errorf("start: %w", engine.ErrNotFound), false},
+		"NotRunning":  {"A container that ended in the middle is started.", fmt.Errorf("exec: %w", engine.ErrConflict), false},
+		"Killed":      {"So is one whose process was killed with it.", fmt.Errorf("exec: %w", &engine.ExitError{Code: 137}), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := refusal.Repeats(c.err); got != c.want {
+				t.Errorf("%s\nRepeats(%v) = %t", c.reason, c.err, got)
+			}
+			memory := refusal.NewMemory(testclock.NewFakePassiveClock(time.Unix(0, 0)))
+			machine := &infrav1.ContainerMachine{}
+			memory.Keep(machine, c.err, time.Minute)
+			if _, kept := memory.Recall(machine); (kept != nil) != c.want {
+				t.Errorf("%s\nkept: %v", c.reason, kept)
+			}
+		})
+	}
 }

@@ -18,6 +18,7 @@ package quickstart_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -72,8 +73,11 @@ func TestDrift(t *testing.T) {
 	var delays []time.Duration
 	for i := range kills {
 		container := containers[i%len(containers)]
-		delays = append(delays, d.disturb(container, "False", "exit code 137", "kill", container.Name))
+		delay := d.disturb(container, "False", "exit code 137", "kill", container.Name)
+		killed := time.Now()
 		d.await(container, "True", "")
+		t.Logf("%s: reported after %s, well again %s later", container.Name, delay, time.Since(killed).Round(time.Millisecond))
+		delays = append(delays, delay)
 	}
 	slices.Sort(delays)
 	t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",
@@ -142,7 +146,7 @@ func (d *drift) await(container engine.Container, status metav1.ConditionStatus,
 		object, name = &infrav1.ContainerCluster{}, driftCluster
 	}
 	key := client.ObjectKey{Namespace: container.Labels[identity.LabelNamespace], Name: name}
-	last := ""
+	last, seen := "", map[string]bool{}
 	deadline := time.After(noticed)
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -154,11 +158,12 @@ func (d *drift) await(container engine.Container, status metav1.ConditionStatus,
 			if ready.Status == status && strings.Contains(ready.Message, message) {
 				return
 			}
+			seen[last] = true
 		}
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			d.t.Fatalf("Ready of %s is not %s with %q after %s, but %s", container.Name, status, message, noticed, last)
+			d.t.Fatalf("Ready of %s is not %s with %q after %s, but %s; seen were %q", container.Name, status, message, noticed, last, slices.Sorted(maps.Keys(seen)))
 		}
 	}
 }
