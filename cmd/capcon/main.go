@@ -49,7 +49,7 @@ func main() {
 		Connect: func(ctx context.Context, name string) (engine.Engine, error) {
 			return connect.Connect(ctx, connect.Options{Engine: name})
 		},
-		Plane:    func(e engine.Engine) cli.Plane { return plane.New(e, plane.Options{}) },
+		Plane:    func(e engine.Engine, name string) cli.Plane { return plane.New(e, plane.Options{Name: name}) },
 		Client:   management.Connect,
 		Getenv:   os.Getenv,
 		LookPath: exec.LookPath,

@@ -31,6 +31,7 @@ type Engine interface {
 	Images
 	Networks
 	Volumes
+	Inventory
 	EventSource
 	Host
 }
@@ -174,6 +175,18 @@ type Volumes interface {
 
 	// RemoveVolume succeeds if the volume is absent. In use: ErrConflict.
 	RemoveVolume(ctx context.Context, name string) error
+}
+
+// Inventory lists what outlives containers, as ListContainers lists these.
+type Inventory interface {
+	// ListNetworks returns every network that carries all labels of the
+	// selector (an empty value asks for the key alone), ordered by name. Of
+	// each it fills ID, Name, Labels, Driver and Subnets. None is an empty
+	// list.
+	ListNetworks(ctx context.Context, selector map[string]string) ([]Network, error)
+
+	// ListVolumes does the same for volumes.
+	ListVolumes(ctx context.Context, selector map[string]string) ([]Volume, error)
 }
 
 // EventSource tells what happened to containers.

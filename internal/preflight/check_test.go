@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 		},
 		"ProcessesAreClose": {
 			"And not for twenty with workload.",
-			func(f *Facts, h *Host) { f.Nodes, h.PidMax, h.ThreadsMax = 20, 32768, 2000 },
+			func(f *Facts, h *Host) { f.Nodes, h.PidMax, h.ThreadsMax = 20, 32768, 1000 },
 			[]string{"Threads error", "Processes warning"},
 		},
 		"ProcessesOfRoot": {

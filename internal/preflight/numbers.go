@@ -29,8 +29,8 @@ const (
 	// What kind's documentation recommends for clusters of several nodes.
 	recommendedInstances = 512
 	recommendedWatches   = 524288
-	// Processes and threads.
-	leastProcesses, processesPerNode = 150, 1000
+	// 190 processes and threads on a control plane, 65 on a worker.
+	leastProcesses, processesPerNode = 65, 1000
 	recommendedProcesses             = 65536
 )
 

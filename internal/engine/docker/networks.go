@@ -17,6 +17,7 @@ limitations under the License.
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,25 @@ func (e *Engine) named(ctx context.Context, name string) ([]network.Summary, err
 	all = slices.DeleteFunc(all, func(n network.Summary) bool { return n.Name != name })
 	slices.SortFunc(all, older)
 	return all, nil
+}
+
+// ListNetworks implements engine.Inventory.
+func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
+	if err := e.open(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := e.client.NetworkList(ctx, network.ListOptions{Filters: labelFilter(selector)})
+	if err != nil {
+		return nil, fmt.Errorf("list networks: %w", typed(err))
+	}
+	out := make([]engine.Network, 0, len(raw))
+	for _, one := range raw {
+		found := observedNetwork(one)
+		found.Containers = nil // Docker fills it only when it is asked for one
+		out = append(out, found)
+	}
+	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 func observedNetwork(raw network.Inspect) engine.Network {

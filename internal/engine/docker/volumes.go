@@ -17,8 +17,10 @@ limitations under the License.
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/volume"
@@ -36,6 +38,23 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 		return engine.Volume{}, fmt.Errorf("inspect volume %q: %w", name, typed(err))
 	}
 	return engine.Volume{Name: raw.Name, Labels: raw.Labels}, nil
+}
+
+// ListVolumes implements engine.Inventory.
+func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
+	if err := e.open(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := e.client.VolumeList(ctx, volume.ListOptions{Filters: labelFilter(selector)})
+	if err != nil {
+		return nil, fmt.Errorf("list volumes: %w", typed(err))
+	}
+	out := make([]engine.Volume, 0, len(raw.Volumes))
+	for _, one := range raw.Volumes {
+		out = append(out, engine.Volume{Name: one.Name, Labels: one.Labels})
+	}
+	slices.SortFunc(out, func(a, b engine.Volume) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 // CreateVolume implements engine.Volumes.

@@ -52,6 +52,10 @@ func networkChecks() map[string]check {
 				c.wantSubnet(t, created, firstSubnet(t, created).Prefix)
 			},
 		},
+		"list": {
+			contract: "ListNetworks returns every network that carries all labels, ordered by name",
+			run:      listsNetworks,
+		},
 		"explicit subnet": {
 			contract: "Subnets of the spec are the network's",
 			run: func(t *testing.T, c *fixture) {
@@ -215,4 +219,29 @@ func removesOnlyUnusedNetwork(t *testing.T, c *fixture) {
 	wantNoError(t, "remove the container", c.RemoveContainer(t.Context(), c.named("a")))
 	wantNoError(t, "remove the network", c.RemoveNetwork(t.Context(), c.named("net")))
 	wantNoError(t, "remove it again", c.RemoveNetwork(t.Context(), c.named("net")))
+}
+
+func listsNetworks(t *testing.T, c *fixture) {
+	second, first := c.network(t, "b"), c.network(t, "a")
+	for title, test := range map[string]struct {
+		selector map[string]string
+		want     []engine.Network
+	}{
+		"a label":  {map[string]string{"enginetest": c.name}, []engine.Network{first, second}},
+		"a key":    {map[string]string{"enginetest": c.name, "absent": ""}, nil},
+		"no match": {map[string]string{"enginetest": c.name + "-not"}, nil},
+	} {
+		found, err := c.ListNetworks(t.Context(), test.selector)
+		wantNoError(t, title, err)
+		if len(found) != len(test.want) {
+			t.Fatalf("%s: networks %+v, want %+v", title, found, test.want)
+		}
+		for i, network := range found {
+			want := test.want[i]
+			if network.ID != want.ID || network.Name != want.Name || network.Driver != want.Driver ||
+				network.Labels["enginetest"] != c.name || firstSubnet(t, network).Prefix != firstSubnet(t, want).Prefix {
+				t.Errorf("%s: network %+v, want what was created: %+v", title, network, want)
+			}
+		}
+	}
 }

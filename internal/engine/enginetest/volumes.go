@@ -29,6 +29,10 @@ func volumeChecks() map[string]check {
 			contract: "create succeeds if one of the name exists, its labels left; remove succeeds if absent",
 			run:      createsAndRemovesVolume,
 		},
+		"list": {
+			contract: "ListVolumes returns every volume that carries all labels, ordered by name",
+			run:      listsVolumes,
+		},
 		"anonymous": {
 			contract: "RemoveContainer removes anonymous volumes; named volumes stay",
 			run:      removesAnonymousVolumes,
@@ -96,6 +100,37 @@ func createsAndRemovesVolume(t *testing.T, c *fixture) {
 	}
 	wantNoError(t, "remove", c.RemoveVolume(ctx, name))
 	wantNoError(t, "remove again", c.RemoveVolume(ctx, name))
+}
+
+func listsVolumes(t *testing.T, c *fixture) {
+	ctx := t.Context()
+	for name, labels := range map[string]map[string]string{
+		"b": {"of": c.name, "kind": "x"}, "a": {"of": c.name, "kind": "x"}, "c": {"of": c.name, "kind": "y"}, "d": {"of": "another", "kind": "x"},
+	} {
+		c.forgetVolume(t, c.named(name))
+		wantNoError(t, "create", c.CreateVolume(ctx, c.named(name), labels))
+	}
+	for title, test := range map[string]struct {
+		selector map[string]string
+		want     []string
+	}{
+		"both":     {map[string]string{"of": c.name, "kind": "x"}, []string{c.named("a"), c.named("b")}},
+		"a key":    {map[string]string{"of": c.name, "kind": ""}, []string{c.named("a"), c.named("b"), c.named("c")}},
+		"no match": {map[string]string{"of": c.name, "absent": ""}, nil},
+	} {
+		found, err := c.ListVolumes(ctx, test.selector)
+		wantNoError(t, title, err)
+		var names []string
+		for _, volume := range found {
+			names = append(names, volume.Name)
+			if volume.Labels["of"] != c.name {
+				t.Errorf("%s: labels of %s are %v", title, volume.Name, volume.Labels)
+			}
+		}
+		if !slices.Equal(names, test.want) {
+			t.Errorf("%s: volumes %v, want %v", title, names, test.want)
+		}
+	}
 }
 
 func removesAnonymousVolumes(t *testing.T, c *fixture) {

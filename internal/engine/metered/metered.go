@@ -222,6 +222,16 @@ func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
 	return e.do("RemoveVolume", func() error { return e.inner.RemoveVolume(ctx, name) })
 }
 
+// ListNetworks implements engine.Inventory.
+func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
+	return get(e, "ListNetworks", func() ([]engine.Network, error) { return e.inner.ListNetworks(ctx, selector) })
+}
+
+// ListVolumes implements engine.Inventory.
+func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
+	return get(e, "ListVolumes", func() ([]engine.Volume, error) { return e.inner.ListVolumes(ctx, selector) })
+}
+
 // Events implements engine.EventSource.
 func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 	e.inner.Events(ctx, func(event engine.Event) {

@@ -17,6 +17,7 @@ limitations under the License.
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,28 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 	for _, container := range attached {
 		out.Containers[container.Name] = container.Networks[name]
 	}
+	return out, nil
+}
+
+// ListNetworks implements engine.Inventory. Several labels are an "or" for some
+// versions, so what they answer is looked through.
+func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
+	fail := func(err error) ([]engine.Network, error) { return nil, fmt.Errorf("list networks: %w", err) }
+	list, err := get("/networks/json").filtered(labelFilter(selector))
+	if err != nil {
+		return fail(err)
+	}
+	var found []networkBody
+	if err := e.call(ctx, list, &found); err != nil {
+		return fail(err)
+	}
+	out := make([]engine.Network, 0, len(found))
+	for _, one := range found {
+		if carries(one.Labels, selector) {
+			out = append(out, engine.Network{ID: one.ID, Name: one.Name, Labels: one.Labels, Driver: one.Driver, Subnets: one.subnets()})
+		}
+	}
+	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 

@@ -17,10 +17,12 @@ limitations under the License.
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/containers/podman/v5/libpod/define"
 
@@ -55,6 +57,27 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 		return fail(engine.ErrNotFound)
 	}
 	return engine.Volume{Name: found.Name, Labels: found.Labels}, nil
+}
+
+// ListVolumes implements engine.Inventory.
+func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
+	fail := func(err error) ([]engine.Volume, error) { return nil, fmt.Errorf("list volumes: %w", err) }
+	list, err := get("/volumes/json").filtered(labelFilter(selector))
+	if err != nil {
+		return fail(err)
+	}
+	var found []volumeAnswer
+	if err := e.call(ctx, list, &found); err != nil {
+		return fail(err)
+	}
+	out := make([]engine.Volume, 0, len(found))
+	for _, one := range found {
+		if carries(one.Labels, selector) {
+			out = append(out, engine.Volume{Name: one.Name, Labels: one.Labels})
+		}
+	}
+	slices.SortFunc(out, func(a, b engine.Volume) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 // CreateVolume implements engine.Volumes.

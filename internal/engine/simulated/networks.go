@@ -170,6 +170,25 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 	return out, err
 }
 
+// ListNetworks implements engine.Inventory.
+func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
+	out := []engine.Network{}
+	err := e.do(ctx, Call{Method: "ListNetworks"}, func() error {
+		for _, name := range slices.Sorted(maps.Keys(e.networks)) {
+			if n := e.networks[name]; matches(n.labels, selector) {
+				found := e.observedNetwork(n)
+				found.Containers = nil // not promised
+				out = append(out, found)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (e *Engine) observedNetwork(n *network) engine.Network {
 	out := engine.Network{
 		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge",

@@ -86,6 +86,23 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	return out, err
 }
 
+// ListVolumes implements engine.Inventory.
+func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
+	out := []engine.Volume{}
+	err := e.do(ctx, Call{Method: "ListVolumes"}, func() error {
+		for _, name := range slices.Sorted(maps.Keys(e.volumes)) {
+			if v := e.volumes[name]; matches(v.Labels, selector) {
+				out = append(out, engine.Volume{Name: v.Name, Labels: maps.Clone(v.Labels)})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CreateVolume implements engine.Volumes.
 func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
 	return e.do(ctx, Call{Method: "CreateVolume", Name: name, Mutating: true}, func() error {

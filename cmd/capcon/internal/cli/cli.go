@@ -44,8 +44,8 @@ type Deps struct {
 	Program string
 	// Connect to the engine of that name, "auto" for the one that is there.
 	Connect func(ctx context.Context, name string) (engine.Engine, error)
-	// Plane of an engine.
-	Plane func(e engine.Engine) Plane
+	// Plane of an engine, by the name of its container.
+	Plane func(e engine.Engine, name string) Plane
 	// Client of a kubeconfig.
 	Client func(kubeconfig []byte) (client.Client, error)
 	// Getenv and LookPath are those of os and os/exec.
@@ -120,7 +120,8 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
 	root.AddCommand(
-		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.doctorCommand(),
+		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(),
+		a.doctorCommand(),
 		a.imagesCommand(), a.versionCommand(),
 	)
 	return root

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // namespace of the clusters in the management plane. One user has one plane:
@@ -63,7 +64,7 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return &session{
-		app: a, engine: e, info: info, plane: a.Plane(e), state: state.For(root, info.Name),
+		app: a, engine: e, info: info, plane: a.Plane(e, plane.DefaultName), state: state.For(root, info.Name),
 		nodeImages: map[string]images.NodeImage{},
 	}, nil
 }

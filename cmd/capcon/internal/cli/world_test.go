@@ -52,6 +52,8 @@ type world struct {
 	t      *testing.T
 	engine *simulated.Engine
 	plane  *fakePlane
+	// others are planes of other names.
+	others map[string]*fakePlane
 	client client.Client
 	state  string
 	// connectError is what connecting answers; nil = the engine.
@@ -107,8 +109,13 @@ func (w *world) deps() Deps {
 	return Deps{
 		Program: "capcon",
 		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, w.connectError },
-		Plane:   func(engine.Engine) Plane { return w.plane },
-		Client:  func([]byte) (client.Client, error) { return w.client, nil },
+		Plane: func(_ engine.Engine, name string) Plane {
+			if other := w.others[name]; other != nil {
+				return other
+			}
+			return w.plane
+		},
+		Client: func([]byte) (client.Client, error) { return w.client, nil },
 		Getenv: func(key string) string {
 			return map[string]string{"XDG_STATE_HOME": w.state}[key]
 		},

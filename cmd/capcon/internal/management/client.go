@@ -171,6 +171,15 @@ func Clusters(ctx context.Context, c client.Client) ([]clusterv1.Cluster, error)
 	return list.Items, nil
 }
 
+// ContainerClusters returns all of the management cluster.
+func ContainerClusters(ctx context.Context, c client.Client) ([]infrav1.ContainerCluster, error) {
+	list := &infrav1.ContainerClusterList{}
+	if err := c.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list ContainerClusters: %w", err)
+	}
+	return list.Items, nil
+}
+
 // ErrNoKubeconfig says that the cluster has no kubeconfig yet.
 var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not made")
 

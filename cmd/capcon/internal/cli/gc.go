@@ -1,0 +1,216 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// gcOptions say what gc removes, and how it tells.
+type gcOptions struct {
+	yes, all    bool
+	output      string
+	kubeconfigs []string
+}
+
+func (a *app) gcCommand() *cobra.Command {
+	var options gcOptions
+	command := &cobra.Command{
+		Use:   "gc",
+		Short: "Tell what belongs to no cluster any more, and remove it with --yes",
+		Long: "Tell what the engine has that belongs to no cluster of a management plane that answers, with the\n" +
+			"reason of each decision, and remove it with --yes: containers, then networks, then volumes. What\n" +
+			"may belong to a management plane that does not answer, or that cannot be asked, is kept unless\n" +
+			"--all is given. Nothing is ever removed that does not carry the provider's labels.",
+		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if problems := checkOutput(options.output); len(problems) > 0 {
+				return &input.Error{Problems: problems}
+			}
+			return a.gc(command.Context(), options)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := command.Flags()
+	flags.BoolVar(&options.yes, "yes", false, "remove it")
+	flags.BoolVar(&options.all, "all", false, "also what may belong to a management plane or cluster that does not answer or is not known")
+	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
+	addOutput(command, &options.output)
+	return command
+}
+
+// decisionReport is an element of what gc tells with "-o json": an interface
+// that scripts rely on.
+type decisionReport struct {
+	Action    string         `json:"action"`
+	Kind      inventory.Kind `json:"kind"`
+	Name      string         `json:"name"`
+	Namespace string         `json:"namespace,omitempty"`
+	Cluster   string         `json:"cluster,omitempty"`
+	OwnerID   string         `json:"ownerID,omitempty"`
+	Reason    string         `json:"reason"`
+}
+
+// The actions of gc.
+const (
+	actionKeep   = "keep"
+	actionRemove = "remove"
+)
+
+func (a *app) gc(ctx context.Context, options gcOptions) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	world, err := s.survey(ctx, options.kubeconfigs)
+	if err != nil {
+		return err
+	}
+	world.All = options.all
+	decisions := inventory.Plan(world)
+	if options.output == outputJSON {
+		err = a.printJSON(decisionReports(decisions))
+	} else {
+		err = a.printDecisions(decisions, options)
+	}
+	if err != nil || !options.yes {
+		return err
+	}
+	return s.sweep(ctx, world, decisions, options)
+}
+
+func decisionReports(decisions []inventory.Decision) []decisionReport {
+	told := []decisionReport{}
+	for _, d := range decisions {
+		action := actionKeep
+		if d.Remove {
+			action = actionRemove
+		}
+		told = append(told, decisionReport{action, d.Kind, d.Name, d.Owner.Namespace, d.Owner.Cluster, d.Owner.ID, d.Reason})
+	}
+	return told
+}
+
+func (a *app) printDecisions(decisions []inventory.Decision, options gcOptions) error {
+	if len(decisions) == 0 {
+		a.say("The engine has nothing with the labels of this provider.")
+		return nil
+	}
+	lines := []string{"ACTION\tKIND\tNAME\tCLUSTER\tREASON"}
+	count := 0
+	for _, told := range decisionReports(decisions) {
+		cluster := "-"
+		if told.Cluster != "" {
+			cluster = told.Namespace + "/" + told.Cluster
+		}
+		if told.Action == actionRemove {
+			count++
+		}
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", told.Action, told.Kind, told.Name, cluster, told.Reason))
+	}
+	if err := a.table(lines); err != nil {
+		return err
+	}
+	switch {
+	case count == 0:
+		a.say("\nThere is nothing to remove.")
+	case !options.yes:
+		a.say("\nNothing was removed. The same command with --yes removes %s.", plural(count, "object"))
+	default:
+		a.say("")
+	}
+	return nil
+}
+
+// sweep removes what was decided, in the order of the decisions, and goes on
+// behind what cannot be removed.
+func (s *session) sweep(ctx context.Context, world inventory.World, decisions []inventory.Decision, options gcOptions) error {
+	var failed []error
+	for _, decision := range decisions {
+		if !decision.Remove {
+			continue
+		}
+		result := "removed"
+		gone, err := s.removeObject(ctx, decision.Object)
+		switch {
+		case err != nil:
+			failed = append(failed, err)
+			continue
+		case !gone:
+			result = "kept, because it came into use:"
+		}
+		if options.output == outputText {
+			s.say("%s %s %s", result, decision.Kind, decision.Name)
+		}
+	}
+	if len(failed) == 0 {
+		failed = append(failed, s.forgetOrphans(world, decisions))
+	}
+	return errors.Join(failed...)
+}
+
+// removeObject reports whether it is gone; a network that is in use by now is
+// not, and that is no error.
+func (s *session) removeObject(ctx context.Context, object inventory.Object) (gone bool, err error) {
+	switch object.Kind {
+	case inventory.Container:
+		err = s.engine.RemoveContainer(ctx, object.Name)
+	case inventory.Network:
+		return network.Remove(ctx, s.engine, object.Name)
+	case inventory.Volume:
+		err = s.engine.RemoveVolume(ctx, object.Name)
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove %s %q: %w", object.Kind, object.Name, err)
+	}
+	return true, nil
+}
+
+// forgetOrphans of which nothing is left: their kubeconfigs lead nowhere.
+func (s *session) forgetOrphans(world inventory.World, decisions []inventory.Decision) error {
+	names, err := s.state.Clusters()
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, name := range names {
+		remembered, _, err := s.state.Recall(name)
+		if err != nil {
+			return err
+		}
+		ofIt := func(remove bool) bool {
+			return slices.ContainsFunc(decisions, func(d inventory.Decision) bool {
+				return d.Owner.ID == remembered.OwnerID && d.Owner.ID != "" && d.Remove == remove
+			})
+		}
+		if _, managed := world.ManagerOf(remembered.OwnerID); !managed && ofIt(true) && !ofIt(false) {
+			failed = append(failed, s.state.Forget(name))
+		}
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,206 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+// leftoverWorld has a cluster that its plane knows, one that this user made and
+// no plane knows, and one of somebody else.
+func leftoverWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	ctx := t.Context()
+	w.plane.state = plane.State{Exists: true, Answers: true, Kubeconfig: []byte("management")}
+	if _, err := network.Ensure(ctx, w.engine, network.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"demo", "lost", "strange"} {
+		labels := identity.Owner{Namespace: "default", Cluster: name, ID: name + "-id"}.ContainerLabels(identity.RoleControlPlane, name+"-a")
+		_, err := w.engine.CreateContainer(ctx, engine.Spec{
+			Name: name + "-a", Image: "localhost/capcon/node:v1.36.3", Labels: labels, Attachment: engine.Attachment{Network: "capcon"},
+		})
+		if err = errors.Join(err, w.engine.StartContainer(ctx, name+"-a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "demo", Annotations: map[string]string{infrav1.OwnerIDAnnotation: "demo-id"},
+	}}
+	directory := state.For(filepath.Join(w.state, "capcon"), "simulated")
+	err := errors.Join(w.client.Create(ctx, cluster),
+		directory.Remember("demo", state.Cluster{OwnerID: "demo-id"}), directory.Remember("lost", state.Cluster{OwnerID: "lost-id"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func containerNames(t *testing.T, w *world) []string {
+	t.Helper()
+	containers, err := w.engine.ListContainers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, container := range containers {
+		names = append(names, container.Name)
+	}
+	return names
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	w := leftoverWorld(t)
+	code, out, errs := w.run("list")
+	if code != 0 {
+		t.Fatalf("list ended with %d: %s", code, errs)
+	}
+	mustContain(t, squeeze(out), "management plane capcon-plane: answers", "default/demo  management plane capcon-plane  demo-id  1, 1 running  capcon  1 of nodes",
+		"default/lost  nobody that answers  lost-id", "default/strange  nobody that answers", "capcon gc")
+
+	code, out, _ = w.run("list", "demo", "-o", "json")
+	var told listing
+	if err := json.Unmarshal([]byte(out), &told); err != nil || code != 0 || len(told.Clusters) != 1 {
+		t.Fatalf("Want one cluster, got %d, %v:\n%s", code, err, out)
+	}
+	if got := told.Clusters[0]; got.OwnerID != "demo-id" || got.Manager == "" || len(got.Containers) != 1 || got.Containers[0].Machine != "demo-a" {
+		t.Errorf("Got %+v", got)
+	}
+	_, out, _ = w.run("list", "demo")
+	mustContain(t, squeeze(out), "demo-a  control-plane  demo-a  running")
+	if code, _, errs := w.run("list", "absent"); code != 1 {
+		t.Errorf("Want an error for what there is nothing of, got %d: %s", code, errs)
+	}
+	w.plane.state = plane.State{Exists: true, Detail: "is starting"}
+	_, out, _ = w.run("list")
+	mustContain(t, out, "does not answer: is starting", "default/demo")
+}
+
+func TestGC(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*testing.T, *world)
+		args   []string
+		want   []string
+		left   []string
+	}{
+		"DryRun": {
+			reason: "Without --yes nothing happens.",
+			want:   []string{"remove  container  lost-a  default/lost  its cluster was made by capcon", "keep  container  strange-a", "--yes removes 1 object"},
+			left:   []string{"demo-a", "lost-a", "strange-a"},
+		},
+		"Yes": {
+			reason: "What this user made and no plane knows goes.",
+			args:   []string{"--yes"}, want: []string{"removed container lost-a", "keep  network  capcon"},
+			left: []string{"demo-a", "strange-a"},
+		},
+		"All": {
+			reason: "And the rest when the user says so.",
+			args:   []string{"--yes", "--all"}, want: []string{"removed container lost-a", "removed container strange-a"},
+			left: []string{"demo-a"},
+		},
+		"Silent": {
+			reason: "A plane that does not answer keeps everything.",
+			change: func(_ *testing.T, w *world) { w.plane.state = plane.State{Exists: true, Detail: "is starting"} },
+			args:   []string{"--yes"}, want: []string{"may belong to management plane capcon-plane, which does not answer (is starting)", "nothing to remove"},
+			left: []string{"demo-a", "lost-a", "strange-a"},
+		},
+		"AnotherManager": {
+			reason: "A management cluster that is named keeps what it has.",
+			change: func(t *testing.T, w *world) {
+				cluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "default", Name: "strange", Annotations: map[string]string{infrav1.OwnerIDAnnotation: "strange-id"},
+				}}
+				w.plane.state = plane.State{}
+				if err := errors.Join(w.client.Create(t.Context(), cluster), os.WriteFile(filepath.Join(w.state, "theirs"), nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			},
+			args: []string{"--yes", "--all", "--kubeconfig"}, want: []string{"its cluster is in management cluster"},
+			left: []string{"demo-a", "strange-a"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := leftoverWorld(t)
+			if tc.change != nil {
+				tc.change(t, w)
+			}
+			args := append([]string{"gc"}, tc.args...)
+			if args[len(args)-1] == "--kubeconfig" {
+				args = append(args, filepath.Join(w.state, "theirs"))
+			}
+			code, out, errs := w.run(args...)
+			if code != 0 {
+				t.Errorf("%s\ngc ended with %d: %s", tc.reason, code, errs)
+			}
+			mustContain(t, squeeze(out), tc.want...)
+			if left := containerNames(t, w); !slices.Equal(left, tc.left) {
+				t.Errorf("%s\nLeft are %v, want %v", tc.reason, left, tc.left)
+			}
+			_, known, err := state.For(filepath.Join(w.state, "capcon"), "simulated").Recall("lost")
+			if err != nil || known != slices.Contains(tc.left, "lost-a") {
+				t.Errorf("%s\nWhat is gone is forgotten: %t, %v", tc.reason, known, err)
+			}
+		})
+	}
+}
+
+// The last of it takes the network along, and an error keeps nothing else.
+func TestGCTakesTheNetwork(t *testing.T) {
+	t.Parallel()
+	w := leftoverWorld(t)
+	w.plane.state = plane.State{}
+	w.engine.FailNext("RemoveContainer", errors.New("busy"))
+	if code, out, errs := w.run("gc", "--yes", "--all"); code != 1 {
+		t.Errorf("Want the error, got %d:\n%s%s", code, out, errs)
+	}
+	if left := containerNames(t, w); len(left) != 1 {
+		t.Errorf("Left are %v, want the one that failed", left)
+	}
+	code, out, errs := w.run("gc", "--yes", "--all", "-o", "json")
+	if code != 0 {
+		t.Errorf("gc ended with %d: %s", code, errs)
+	}
+	var told []decisionReport
+	if err := json.Unmarshal([]byte(out), &told); err != nil || len(told) != 2 {
+		t.Errorf("Want two decisions, got %v:\n%s", err, out)
+	}
+	if _, err := w.engine.InspectNetwork(t.Context(), "capcon"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("The network stays: %v", err)
+	}
+	_, out, _ = w.run("gc")
+	mustContain(t, out, "nothing with the labels of this provider")
+}

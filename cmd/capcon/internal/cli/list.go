@@ -1,0 +1,242 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// listOptions say what list tells, and how.
+type listOptions struct {
+	// name of the clusters to tell of; empty = all.
+	name        string
+	output      string
+	kubeconfigs []string
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var options listOptions
+	command := &cobra.Command{
+		Use:   "list [NAME]",
+		Short: "List the clusters on the engine, and what there is of each",
+		Long: "List the clusters of every management plane on the engine that answers, and what there is of\n" +
+			"each: containers, networks, volumes. What belongs to none of them is listed too; \"capcon gc\" says\n" +
+			"what can go. With a name, the containers are told one by one.",
+		Example: "  capcon list\n  capcon list demo -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if problems := checkOutput(options.output); len(problems) > 0 {
+				return &input.Error{Problems: problems}
+			}
+			if len(args) == 1 {
+				options.name = args[0]
+			}
+			return a.list(command.Context(), options)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	addOutput(command, &options.output)
+	command.Flags().StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
+	return command
+}
+
+// listing is what list tells, and with "-o json" its fields are an interface
+// that scripts rely on.
+type listing struct {
+	Managers []managerReport `json:"managers"`
+	Clusters []ownedReport   `json:"clusters"`
+}
+
+type managerReport struct {
+	Name    string `json:"name"`
+	Answers bool   `json:"answers"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// ownedReport is what there is of a cluster.
+type ownedReport struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	OwnerID   string `json:"ownerID,omitempty"`
+	// Manager that has the cluster; empty where none that answers does.
+	Manager    string        `json:"manager,omitempty"`
+	Containers []ownedObject `json:"containers"`
+	Networks   []string      `json:"networks"`
+	// Volumes that have a name. Those of nodes have none, and go with their
+	// containers.
+	Volumes []string `json:"volumes"`
+}
+
+type ownedObject struct {
+	Name    string        `json:"name"`
+	Role    identity.Role `json:"role"`
+	Machine string        `json:"machine,omitempty"`
+	Status  engine.Status `json:"status"`
+}
+
+func (a *app) list(ctx context.Context, options listOptions) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	world, err := s.survey(ctx, options.kubeconfigs)
+	if err != nil {
+		return err
+	}
+	told := listingOf(world, options.name)
+	if options.output == outputJSON {
+		return a.printJSON(told)
+	}
+	if err := a.printListing(told); err != nil || options.name == "" {
+		return err
+	}
+	if len(told.Clusters) > 0 {
+		return a.printContainers(told.Clusters)
+	}
+	return fmt.Errorf("there is no cluster %q, and nothing of one; \"%s up %s\" makes it", options.name, a.Program, options.name)
+}
+
+// listingOf the clusters that managers have, and then of those of which only
+// objects are left.
+func listingOf(world inventory.World, name string) listing {
+	told := listing{Managers: []managerReport{}, Clusters: []ownedReport{}}
+	var seen []string
+	add := func(owner identity.Owner, manager, network string) {
+		if name != "" && owner.Cluster != name || owner.ID != "" && slices.Contains(seen, owner.ID) {
+			return
+		}
+		seen = append(seen, owner.ID)
+		told.Clusters = append(told.Clusters, ownedBy(world.Objects, owner, manager, network))
+	}
+	for _, manager := range world.Managers {
+		told.Managers = append(told.Managers, managerReport{manager.Name, manager.Answers, manager.Detail})
+		for _, cluster := range manager.Clusters {
+			add(cluster.Owner, manager.Name, cluster.Network)
+		}
+	}
+	for _, object := range world.Objects {
+		if object.Owner.ID != "" {
+			add(object.Owner, "", "")
+		}
+	}
+	return told
+}
+
+// ownedBy an owner, of the objects.
+func ownedBy(objects []inventory.Object, owner identity.Owner, manager, network string) ownedReport {
+	told := ownedReport{
+		Namespace: owner.Namespace, Name: owner.Cluster, OwnerID: owner.ID, Manager: manager,
+		Containers: []ownedObject{}, Networks: []string{}, Volumes: []string{},
+	}
+	on := []string{network}
+	for _, object := range objects {
+		switch {
+		case object.Kind == inventory.Network && slices.Contains(on, object.Name):
+			told.Networks = append(told.Networks, object.Name)
+		case owner.ID == "" || object.Owner.ID != owner.ID:
+		case object.Kind == inventory.Container:
+			told.Containers = append(told.Containers, ownedObject{object.Name, object.Role, object.Machine, object.Status})
+			on = append(on, object.Networks...)
+		case object.Kind == inventory.Volume:
+			told.Volumes = append(told.Volumes, object.Name)
+		}
+	}
+	return told
+}
+
+func (a *app) printListing(told listing) error {
+	for _, manager := range told.Managers {
+		state := "answers"
+		if !manager.Answers {
+			state = "does not answer: " + manager.Detail
+		}
+		a.say("%s: %s", manager.Name, state)
+	}
+	if len(told.Clusters) == 0 {
+		a.say("Nothing of any cluster is on the engine.")
+		return nil
+	}
+	orphans := 0
+	lines := []string{"CLUSTER\tMANAGED BY\tOWNER ID\tCONTAINERS\tNETWORKS\tVOLUMES"}
+	for _, cluster := range told.Clusters {
+		manager := cluster.Manager
+		if manager == "" {
+			manager = "nobody that answers"
+			orphans++
+		}
+		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
+			cluster.running(), orNone(cluster.Networks), cluster.volumes()))
+	}
+	a.say("")
+	if err := a.table(lines); err != nil {
+		return err
+	}
+	if orphans > 0 {
+		a.say("\n\"%s gc\" says what can go of what nobody manages.", a.Program)
+	}
+	return nil
+}
+
+func (a *app) printContainers(clusters []ownedReport) error {
+	lines := []string{"CONTAINER\tROLE\tMACHINE\tSTATUS"}
+	for _, cluster := range clusters {
+		for _, container := range cluster.Containers {
+			lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", container.Name, container.Role, container.Machine, container.Status))
+		}
+	}
+	a.say("")
+	return a.table(lines)
+}
+
+func (r ownedReport) running() string {
+	running := 0
+	for _, container := range r.Containers {
+		if container.Status == engine.StatusRunning {
+			running++
+		}
+	}
+	return fmt.Sprintf("%d, %d running", len(r.Containers), running)
+}
+
+func (r ownedReport) volumes() string {
+	nodes := 0
+	for _, container := range r.Containers {
+		if container.Role != identity.RoleLoadBalancer {
+			nodes++
+		}
+	}
+	unnamed := fmt.Sprintf("%d of nodes", nodes)
+	return strings.Join(append(slices.Clone(r.Volumes), unnamed), ", ")
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

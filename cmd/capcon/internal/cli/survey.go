@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+// askTimeout bounds asking one management cluster for its clusters.
+const askTimeout = 10 * time.Second
+
+// kubeconfigsUsage of the flag that names management clusters of the user's
+// own.
+const kubeconfigsUsage = "kubeconfig of a further management cluster to ask; may be given several times"
+
+// survey the engine and everybody who may have clusters on it. What is on the
+// engine is looked at first: what a manager makes meanwhile is then not seen,
+// instead of taken for nobody's.
+func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
+	objects, err := inventory.Collect(ctx, s.engine)
+	if err != nil {
+		return inventory.World{}, err
+	}
+	world := inventory.World{Objects: objects, Now: s.Now()}
+	if world.Remembered, err = s.rememberedOwners(); err != nil {
+		return inventory.World{}, err
+	}
+	for _, name := range planeNames(objects) {
+		manager, found, err := s.askPlane(ctx, name)
+		if err != nil {
+			return inventory.World{}, err
+		}
+		if found {
+			world.Managers = append(world.Managers, manager)
+		}
+	}
+	for _, path := range kubeconfigs {
+		kubeconfig, err := os.ReadFile(path)
+		if err != nil {
+			return inventory.World{}, fmt.Errorf("read kubeconfig of a management cluster: %w", err)
+		}
+		world.Managers = append(world.Managers, s.ask(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
+	}
+	return world, ctx.Err()
+}
+
+// planeNames of the engine, capcon's own first.
+func planeNames(objects []inventory.Object) []string {
+	names := []string{plane.DefaultName}
+	for _, object := range objects {
+		if object.Role == identity.RolePlane && !slices.Contains(names, object.Name) {
+			names = append(names, object.Name)
+		}
+	}
+	return names
+}
+
+func (s *session) askPlane(ctx context.Context, name string) (inventory.Manager, bool, error) {
+	manager := inventory.Manager{Name: "management plane " + name, Plane: true}
+	state, err := s.Plane(s.engine, name).State(ctx)
+	var foreign *plane.ForeignError
+	switch {
+	case errors.As(err, &foreign):
+		return manager, false, nil
+	case err != nil:
+		return manager, false, err
+	case !state.Exists:
+		return manager, false, nil
+	case !state.Answers:
+		manager.Detail = state.Detail
+		return manager, true, nil
+	}
+	return s.ask(ctx, manager, state.Kubeconfig), true, nil
+}
+
+// ask a manager for its clusters. That it does not answer is a finding.
+func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	c, err := s.Client(kubeconfig)
+	if err != nil {
+		manager.Detail = management.OneLine(err.Error())
+		return manager
+	}
+	clusters, err := management.ContainerClusters(ctx, c)
+	if err != nil {
+		manager.Detail = management.OneLine(err.Error())
+		return manager
+	}
+	manager.Answers, manager.Detail = true, "answers"
+	for i := range clusters {
+		manager.Clusters = append(manager.Clusters, inventory.Cluster{
+			Owner: identity.Owner{
+				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: management.OwnerID(&clusters[i]),
+			},
+			Network: cmp.Or(clusters[i].Spec.Network.Name, defaultNetwork),
+		})
+	}
+	return manager
+}
+
+func (s *session) rememberedOwners() ([]string, error) {
+	names, err := s.state.Clusters()
+	if err != nil {
+		return nil, err
+	}
+	var owners []string
+	for _, name := range names {
+		remembered, found, err := s.state.Recall(name)
+		if err != nil {
+			return nil, err
+		}
+		if found && remembered.OwnerID != "" {
+			owners = append(owners, remembered.OwnerID)
+		}
+	}
+	return owners, nil
+}

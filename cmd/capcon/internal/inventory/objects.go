@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// Kind of an engine's object.
+type Kind string
+
+// The kinds, in the order in which they can be removed.
+const (
+	Container Kind = "container"
+	Network   Kind = "network"
+	Volume    Kind = "volume"
+)
+
+// Object is one that carries the provider's labels.
+type Object struct {
+	Kind Kind
+	Name string
+	// Owner of it; empty of networks, which clusters share, of planes and of
+	// probes.
+	Owner identity.Owner
+	// Role of a container, or of a plane's volume.
+	Role identity.Role
+	// Machine of a node's container.
+	Machine string
+	// Status and CreatedAt of a container.
+	Status    engine.Status
+	CreatedAt time.Time
+	// Networks of a container; of a network the containers on it that run,
+	// whose soever they are.
+	Networks, Users []string
+}
+
+// Engine is what Collect needs of one.
+type Engine interface {
+	engine.ContainerReader
+	engine.Networks
+	engine.Inventory
+}
+
+// Collect everything that carries the provider's labels: containers, then
+// networks, then volumes, each ordered by name.
+func Collect(ctx context.Context, e Engine) ([]Object, error) {
+	containers, err := collectContainers(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	networks, err := collectNetworks(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	volumes, err := e.ListVolumes(ctx, map[string]string{identity.LabelManaged: ""})
+	if err != nil {
+		return nil, fmt.Errorf("collect volumes: %w", err)
+	}
+	objects := slices.Concat(containers, networks)
+	for _, volume := range volumes {
+		objects = append(objects, labelled(Volume, volume.Name, volume.Labels))
+	}
+	return objects, nil
+}
+
+func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object, error) {
+	// Every container of ours has a role.
+	containers, err := e.ListContainers(ctx, map[string]string{identity.LabelRole: ""})
+	if err != nil {
+		return nil, fmt.Errorf("collect containers: %w", err)
+	}
+	objects := make([]Object, 0, len(containers))
+	for _, container := range containers {
+		object := labelled(Container, container.Name, container.Labels)
+		object.Machine = container.Labels[identity.LabelMachine]
+		object.Status, object.CreatedAt = container.Status, container.CreatedAt
+		object.Networks = slices.Sorted(maps.Keys(container.Networks))
+		// What does not run has it in a label only.
+		if name := container.Labels[identity.LabelNetwork]; name != "" && !slices.Contains(object.Networks, name) {
+			object.Networks = append(object.Networks, name)
+		}
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
+	listed, err := e.ListNetworks(ctx, map[string]string{identity.LabelManaged: ""})
+	if err != nil {
+		return nil, fmt.Errorf("collect networks: %w", err)
+	}
+	objects := make([]Object, 0, len(listed))
+	for _, one := range listed {
+		object := labelled(Network, one.Name, one.Labels)
+		network, err := e.InspectNetwork(ctx, one.Name)
+		if err != nil {
+			if engine.IgnoreNotFound(err) == nil {
+				continue // gone meanwhile
+			}
+			return nil, fmt.Errorf("collect the containers on network %q: %w", one.Name, err)
+		}
+		object.Users = slices.Sorted(maps.Keys(network.Containers))
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+func labelled(kind Kind, name string, labels map[string]string) Object {
+	return Object{
+		Kind: kind, Name: name, Role: identity.Role(labels[identity.LabelRole]),
+		Owner: identity.Owner{
+			Namespace: labels[identity.LabelNamespace], Cluster: labels[identity.LabelCluster], ID: labels[identity.LabelOwnerID],
+		},
+	}
+}

@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// Manager is a management plane of the engine, or another management cluster.
+type Manager struct {
+	// Name for people.
+	Name string
+	// Answers: its clusters are known. Otherwise Detail says why not.
+	Answers bool
+	Detail  string
+	// Plane says that it is one on the engine, and not named by the user.
+	Plane bool
+	// Clusters that it has.
+	Clusters []Cluster
+}
+
+// Cluster of a manager.
+type Cluster struct {
+	Owner identity.Owner
+	// Network of the engine that it is on.
+	Network string
+}
+
+// World is everything that a plan depends on.
+type World struct {
+	Objects  []Object
+	Managers []Manager
+	// Remembered are the owner IDs of clusters that this user made with
+	// capcon.
+	Remembered []string
+	Now        time.Time
+	// All: also what may belong to a manager that does not answer or is not
+	// known.
+	All bool
+}
+
+// Decision about one object.
+type Decision struct {
+	Object
+	Remove bool
+	// Reason for it, for people.
+	Reason string
+}
+
+// Plan decides about every object, in the order in which they can be removed.
+// Planes and their volumes are never removed, nor is anything without the
+// provider's labels.
+func Plan(w World) []Decision {
+	var decisions []Decision
+	for _, kind := range []Kind{Container, Network, Volume} {
+		for _, object := range w.Objects {
+			if object.Kind == kind {
+				decisions = append(decisions, w.decide(object, decisions))
+			}
+		}
+	}
+	return decisions
+}
+
+// ManagerOf a cluster; false where none that answers has it.
+func (w World) ManagerOf(ownerID string) (Manager, bool) {
+	for _, manager := range w.Managers {
+		if manager.Answers && slices.ContainsFunc(manager.Clusters, func(c Cluster) bool { return c.Owner.ID == ownerID }) {
+			return manager, true
+		}
+	}
+	return Manager{}, false
+}
+
+func (w World) decide(object Object, before []Decision) Decision {
+	switch {
+	case object.Role == identity.RolePlane:
+		return keep(object, "of a management plane; capcon down --all removes it with the last cluster")
+	case object.Role == identity.RoleProbe:
+		return w.decideProbe(object)
+	case object.Kind == Network:
+		return w.decideNetwork(object, before)
+	case object.Owner.ID == "":
+		return keep(object, "has no owner ID: it is not known whose it is")
+	}
+	return w.decideOwned(object)
+}
+
+// probeLifetime is more than any probe takes.
+const probeLifetime = time.Minute
+
+func (w World) decideProbe(object Object) Decision {
+	if w.Now.Sub(object.CreatedAt) < probeLifetime {
+		return keep(object, "looks at the host or at an image right now")
+	}
+	return remove(object, "was left behind by a look at the host or at an image that was cut off")
+}
+
+func (w World) decideOwned(object Object) Decision {
+	if manager, found := w.ManagerOf(object.Owner.ID); found {
+		return keep(object, fmt.Sprintf("its cluster is in %s", manager.Name))
+	}
+	why := w.doubt(object.Owner.ID)
+	switch {
+	case why == "":
+		return remove(object, "its cluster was made by capcon for this user, and is in no management plane any more")
+	case w.All:
+		return remove(object, why+", and --all is given")
+	}
+	return keep(object, why+"; --all removes it")
+}
+
+// doubt says why an object that no manager knows may be needed all the same,
+// if it may. What this user's capcon made belongs to a plane on this engine.
+func (w World) doubt(ownerID string) string {
+	mine := slices.Contains(w.Remembered, ownerID)
+	var silent []string
+	for _, manager := range w.Managers {
+		if !manager.Answers && (manager.Plane || !mine) {
+			silent = append(silent, fmt.Sprintf("%s, which does not answer (%s)", manager.Name, manager.Detail))
+		}
+	}
+	switch {
+	case len(silent) > 0:
+		return "may belong to " + strings.Join(silent, " or ")
+	case !mine:
+		return "was not made by this user's capcon: another management cluster may have it (--kubeconfig FILE asks one)"
+	}
+	return ""
+}
+
+// decideNetwork: it goes when nothing is left that is on it or would be.
+func (w World) decideNetwork(object Object, before []Decision) Decision {
+	var removed []string
+	for _, decision := range before {
+		switch {
+		case decision.Remove:
+			removed = append(removed, decision.Name)
+		case slices.Contains(decision.Networks, object.Name):
+			return keep(object, fmt.Sprintf("container %s is on it", decision.Name))
+		}
+	}
+	for _, user := range object.Users {
+		if !slices.Contains(removed, user) {
+			return keep(object, fmt.Sprintf("container %s is on it", user))
+		}
+	}
+	for _, manager := range w.Managers {
+		for _, cluster := range manager.Clusters {
+			if cluster.Network == object.Name {
+				return keep(object, fmt.Sprintf("cluster %s/%s of %s is on it", cluster.Owner.Namespace, cluster.Owner.Cluster, manager.Name))
+			}
+		}
+		if manager.Plane && object.Name == network.DefaultName {
+			return keep(object, fmt.Sprintf("%s is on it, also while it does not run", manager.Name))
+		}
+	}
+	return remove(object, "was made for clusters, and nothing is on it")
+}
+
+func keep(object Object, reason string) Decision { return Decision{Object: object, Reason: reason} }
+
+func remove(object Object, reason string) Decision {
+	return Decision{Object: object, Remove: true, Reason: reason}
+}

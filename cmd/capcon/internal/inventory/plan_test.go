@@ -1,0 +1,187 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+func owned(id string) identity.Owner {
+	return identity.Owner{Namespace: "default", Cluster: "c-" + id, ID: id}
+}
+
+func node(id string) Object {
+	return Object{Kind: Container, Name: "node-" + id, Owner: owned(id), Role: identity.RoleWorker, Networks: []string{"capcon"}}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	plane := Manager{Name: "plane", Plane: true, Answers: true, Clusters: []Cluster{{owned("known"), "capcon"}}}
+	silent := Manager{Name: "plane", Plane: true, Detail: "is starting"}
+	other := Manager{Name: "mine", Answers: true, Clusters: []Cluster{{owned("theirs"), "net"}}}
+	otherSilent := Manager{Name: "mine", Detail: "refused"}
+	net := func(name string, users ...string) Object { return Object{Kind: Network, Name: name, Users: users} }
+	cases := map[string]struct {
+		reason string
+		world  World
+		// want are actions and names, with a word of the reason.
+		want []string
+	}{
+		"Known": {
+			"What a manager has stays, and so does its network.",
+			World{Managers: []Manager{plane}, Objects: []Object{net("capcon", "node-known"), node("known")}},
+			[]string{"keep node-known: in plane", "keep capcon: node-known is on it"},
+		},
+		"KnownElsewhere": {
+			"Another management cluster counts as much.",
+			World{Managers: []Manager{plane, other}, Objects: []Object{node("theirs"), net("net")}},
+			[]string{"keep node-theirs: in mine", "keep net: cluster default/c-theirs of mine"},
+		},
+		"Orphan": {
+			"What this user made and no plane has goes; the network stays for the plane.",
+			World{Managers: []Manager{plane}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), net("capcon", "node-gone")}},
+			[]string{"remove node-gone: no management plane any more", "keep capcon: c-known"},
+		},
+		"OrphanWithoutPlane": {
+			"Without any plane everything of it goes, in the order that works.",
+			World{Remembered: []string{"gone"}, Objects: []Object{
+				{Kind: Volume, Name: "vol", Owner: owned("gone")}, net("capcon", "node-gone"), node("gone"),
+			}},
+			[]string{"remove node-gone: any more", "remove capcon: nothing is on it", "remove vol: any more"},
+		},
+		"Stranger": {
+			"What somebody else made may have a manager that cannot be asked.",
+			World{Managers: []Manager{plane}, Objects: []Object{node("strange"), net("capcon")}},
+			[]string{"keep node-strange: another management cluster may have it", "keep capcon: node-strange is on it"},
+		},
+		"StrangerAll": {
+			"Until the user says so.",
+			World{All: true, Objects: []Object{node("strange"), net("capcon", "node-strange")}},
+			[]string{"remove node-strange: --all is given", "remove capcon: nothing is on it"},
+		},
+		"Silent": {
+			"A plane that does not answer may have anything, also what is remembered.",
+			World{Managers: []Manager{silent}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), node("strange"), net("capcon")}},
+			[]string{"keep node-gone: does not answer (is starting)", "keep node-strange: does not answer", "keep capcon: node-gone"},
+		},
+		"SilentAll": {
+			"Until the user says so; its own network stays.",
+			World{All: true, Managers: []Manager{silent}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), net("capcon")}},
+			[]string{"remove node-gone: --all is given", "keep capcon: also while it does not run"},
+		},
+		"SilentElsewhere": {
+			"What this user's capcon made is not in a management cluster elsewhere.",
+			World{Managers: []Manager{plane, otherSilent}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), node("strange")}},
+			[]string{"remove node-gone: any more", "keep node-strange: mine, which does not answer (refused)"},
+		},
+		"Planes": {
+			"Planes are never removed.",
+			World{All: true, Managers: []Manager{silent}, Objects: []Object{
+				{Kind: Container, Name: "capcon-plane", Role: identity.RolePlane}, {Kind: Volume, Name: "capcon-plane", Role: identity.RolePlane},
+			}},
+			[]string{"keep capcon-plane: of a management plane", "keep capcon-plane: of a management plane"},
+		},
+		"Probes": {
+			"A probe takes seconds.",
+			World{Now: now, Objects: []Object{
+				{Kind: Container, Name: "new", Role: identity.RoleProbe, CreatedAt: now.Add(-time.Second)},
+				{Kind: Container, Name: "old", Role: identity.RoleProbe, CreatedAt: now.Add(-time.Hour)},
+			}},
+			[]string{"keep new: right now", "remove old: left behind"},
+		},
+		"Odd": {
+			"Without an owner ID nothing is known, whatever the user says.",
+			World{All: true, Objects: []Object{{Kind: Container, Name: "odd", Role: identity.RoleWorker}, {Kind: Volume, Name: "odd"}}},
+			[]string{"keep odd: no owner ID", "keep odd: no owner ID"},
+		},
+		"ForeignOnNetwork": {
+			"A container of somebody keeps the network it is on.",
+			World{Objects: []Object{net("capcon", "someone")}},
+			[]string{"keep capcon: someone is on it"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			decisions := Plan(tc.world)
+			if len(decisions) != len(tc.want) {
+				t.Fatalf("%s\nGot %+v", tc.reason, decisions)
+			}
+			for i, decision := range decisions {
+				action := "keep"
+				if decision.Remove {
+					action = "remove"
+				}
+				head, words, _ := strings.Cut(tc.want[i], ": ")
+				if got := action + " " + decision.Name; got != head || !strings.Contains(decision.Reason, words) {
+					t.Errorf("%s\nGot %s: %s, want %s", tc.reason, got, decision.Reason, tc.want[i])
+				}
+			}
+		})
+	}
+}
+
+// Only what carries the labels is found, each with its place.
+func TestCollect(t *testing.T) {
+	t.Parallel()
+	e := simulated.New()
+	e.AddImage(engine.Image{Tags: []string{"image:1"}}, nil)
+	ctx := t.Context()
+	for name, labels := range map[string]map[string]string{"ours": {identity.LabelManaged: "true"}, "foreign": nil} {
+		if _, err := e.CreateNetwork(ctx, engine.NetworkSpec{Name: name, Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.CreateVolume(ctx, name, labels); err != nil {
+			t.Fatal(err)
+		}
+	}
+	labels := owned("a").ContainerLabels(identity.RoleWorker, "m")
+	labels[identity.LabelNetwork] = "ours"
+	for name, labels := range map[string]map[string]string{"node": labels, "someone": nil} {
+		spec := engine.Spec{Name: name, Image: "image:1", Labels: labels, Attachment: engine.Attachment{Network: "ours"}}
+		if _, err := e.CreateContainer(ctx, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.StartContainer(ctx, "someone"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Collect(ctx, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		got[i].CreatedAt = time.Time{}
+	}
+	want := []Object{
+		{Kind: Container, Name: "node", Owner: owned("a"), Role: identity.RoleWorker, Machine: "m", Status: engine.StatusCreated, Networks: []string{"ours"}},
+		{Kind: Network, Name: "ours", Users: []string{"someone"}},
+		{Kind: Volume, Name: "ours"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("collected (-want +got):\n%s", diff)
+	}
+}
