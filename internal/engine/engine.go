@@ -28,6 +28,7 @@ type Engine interface {
 	ContainerWriter
 	Archiver
 	Executor
+	Logs
 	Images
 	Networks
 	Volumes
@@ -117,6 +118,16 @@ type Executor interface {
 	// as in a shell. Container absent: ErrNotFound; not running: ErrConflict.
 	// When ctx ends the call returns; the process may live on.
 	Exec(ctx context.Context, name string, command Command) (Output, error)
+}
+
+// Logs tells what containers print.
+type Logs interface {
+	// ContainerLog writes to out what the first process of a container has
+	// printed on both its streams, also where the container has ended. With
+	// Follow it goes on with what is printed next until the container ends;
+	// when ctx ends it returns its error. An error of out is returned as it
+	// is. Container absent: ErrNotFound.
+	ContainerLog(ctx context.Context, name string, request LogRequest, out io.Writer) error
 }
 
 // Images observes and fetches images.

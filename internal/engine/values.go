@@ -222,6 +222,14 @@ type Output struct {
 	Stdout, Stderr []byte
 }
 
+// LogRequest says how much of a container's log is wanted.
+type LogRequest struct {
+	// Tail is how many lines of what was printed before; 0 = all.
+	Tail int
+	// Follow what is printed next.
+	Follow bool
+}
+
 // Image is a local image.
 type Image struct {
 	// ID is the digest of its configuration, "sha256:…".

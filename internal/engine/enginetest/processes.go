@@ -19,6 +19,8 @@ package enginetest
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -54,6 +56,11 @@ func processChecks() map[string]check {
 					t.Errorf("exit code %d, want 9", got)
 				}
 			},
+		},
+		"log": {
+			contract:  "ContainerLog writes what the first process has printed, also where the container has ended",
+			processes: true,
+			run:       readsLog,
 		},
 		"program absent": {
 			contract: "a program that the image does not have: the start says ErrInvalid, the container stays",
@@ -191,4 +198,38 @@ func processChecks() map[string]check {
 		checks[title] = c
 	}
 	return checks
+}
+
+func readsLog(t *testing.T, c *fixture) {
+	ctx := t.Context()
+	spec := c.spec("a")
+	spec.Entrypoint, spec.Command = []string{"/tool", "print"}, []string{"first\nsecond\nthird\n", "apart\n"}
+	c.run(t, spec)
+	c.eventuallyStatus(t, "a", engine.StatusExited)
+	read := func(request engine.LogRequest) string {
+		var out strings.Builder
+		wantNoError(t, "log", c.ContainerLog(ctx, spec.Name, request, &out))
+		return out.String()
+	}
+	// The two streams are read apart: which is first is not defined.
+	for title, request := range map[string]engine.LogRequest{"all": {}, "a container that ended is not waited for": {Follow: true}} {
+		got := read(request)
+		if !strings.Contains(got, "first\nsecond\nthird\n") || !strings.Contains(got, "apart\n") {
+			t.Errorf("%s: %q, want both streams", title, got)
+		}
+	}
+	if got := read(engine.LogRequest{Tail: 2}); strings.Count(got, "\n") != 2 {
+		t.Errorf("%q, want the last two lines", got)
+	}
+	wantKind(t, "log of what is absent", c.ContainerLog(ctx, c.named("absent"), engine.LogRequest{}, io.Discard), engine.ErrNotFound)
+
+	terminal := c.spec("b")
+	terminal.TTY, terminal.Entrypoint, terminal.Command = true, spec.Entrypoint, []string{"on a terminal\n", ""}
+	c.run(t, terminal)
+	c.eventuallyStatus(t, "b", engine.StatusExited)
+	var out strings.Builder
+	wantNoError(t, "log of a terminal", c.ContainerLog(ctx, terminal.Name, engine.LogRequest{}, &out))
+	if got := out.String(); got != "on a terminal\r\n" {
+		t.Errorf("%q, want what the terminal got", got)
+	}
 }

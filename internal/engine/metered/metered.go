@@ -167,6 +167,11 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	return get(e, "Exec", func() (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
 }
 
+// ContainerLog implements engine.Logs.
+func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
+	return e.do("ContainerLog", func() error { return e.inner.ContainerLog(ctx, name, request, out) })
+}
+
 // InspectImage implements engine.Images.
 func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
 	return get(e, "InspectImage", func() (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })

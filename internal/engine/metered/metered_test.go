@@ -19,6 +19,7 @@ package metered_test
 import (
 	"context"
 	"errors"
+	"io"
 	"reflect"
 	"testing"
 
@@ -117,8 +118,12 @@ func TestEveryMethodIsMetered(t *testing.T) {
 		}
 		arguments := []reflect.Value{reflect.ValueOf(t.Context())}
 		for n := 1; n < method.Type.NumIn(); n++ {
-			if method.Type.In(n).String() == "io.Reader" {
+			switch method.Type.In(n).String() {
+			case "io.Reader":
 				arguments = append(arguments, reflect.ValueOf(new(emptyReader)))
+				continue
+			case "io.Writer":
+				arguments = append(arguments, reflect.ValueOf(io.Discard))
 				continue
 			}
 			arguments = append(arguments, reflect.Zero(method.Type.In(n)))

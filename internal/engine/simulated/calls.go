@@ -47,6 +47,7 @@ type hooks struct {
 	before  []func(Call) error
 	after   []func(Call) error
 	start   []func(name string)
+	logs    map[string]string
 	exec    func(container string, command engine.Command) (engine.Output, error)
 }
 

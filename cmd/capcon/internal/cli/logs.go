@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/logs"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// loadBalancerName names the load balancer where a machine is named.
+const loadBalancerName = "load-balancer"
+
+// logsOptions say which logs are told, and how.
+type logsOptions struct {
+	cluster string
+	// machine of the cluster, its container, or loadBalancerName; empty = all.
+	machine string
+	// tail is how many lines of each log; 0 = all.
+	tail   int
+	follow bool
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var options logsOptions
+	command := &cobra.Command{
+		Use:   "logs NAME [MACHINE]",
+		Short: "Print the logs of a cluster's machines and of its load balancer",
+		Long: "Print the log of the bootstrap, the journal of kubelet and containerd, and what the load balancer\n" +
+			"prints; of a machine that does not run its console instead of the journal. MACHINE is the name of\n" +
+			"a machine or of its container, or " + loadBalancerName + "; without it all are told. What looks like a\n" +
+			"secret is left out, and what the machine's bootstrap data names as one. No management plane is needed\n" +
+			"for clusters that were made here.",
+		Example: "  capcon logs demo\n  capcon logs demo demo-worker-abcde-12345 --tail 0\n  capcon logs demo " + loadBalancerName + " --follow",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(command *cobra.Command, args []string) error {
+			options.cluster = args[0]
+			if len(args) > 1 {
+				options.machine = args[1]
+			}
+			problems := input.CheckName(options.cluster)
+			if options.tail < 0 {
+				problems = append(problems, input.Problem{
+					Field: "--tail", Value: strconv.Itoa(options.tail), Reason: "it is negative", Remedy: "give a number of lines, or 0 for all",
+				})
+			}
+			if len(problems) > 0 {
+				return &input.Error{Problems: problems}
+			}
+			return a.logs(command.Context(), options)
+		},
+		ValidArgsFunction: a.completeMachines,
+	}
+	const defaultTail = 100
+	command.Flags().IntVar(&options.tail, "tail", defaultTail, "lines of each log, the last ones; 0 = all")
+	command.Flags().BoolVarP(&options.follow, "follow", "f", false, "go on with what is logged next, until interrupted")
+	return command
+}
+
+// part is a log with the name it is told under.
+type part struct {
+	logs.Log
+	title string
+}
+
+func (a *app) logs(ctx context.Context, options logsOptions) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	owner, err := s.ownerOf(ctx, options.cluster)
+	if err != nil {
+		return err
+	}
+	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+	if err != nil {
+		return fmt.Errorf("list containers of cluster %q: %w", options.cluster, err)
+	}
+	parts, err := s.partsOf(ctx, options, containers)
+	if err != nil {
+		return err
+	}
+	if options.follow {
+		return s.followAll(ctx, parts, options.tail)
+	}
+	var failed []error
+	for i, one := range parts {
+		text, err := one.Read(ctx, s.engine, options.tail)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if i > 0 {
+			a.say("")
+		}
+		a.say("==> %s <==", one.title)
+		a.say("%s", strings.TrimSuffix(text, "\n"))
+	}
+	return errors.Join(failed...)
+}
+
+// ownerOf a cluster, from the management plane or, where that does not answer
+// or knows no such cluster, from memory.
+func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, error) {
+	plane, err := s.plane.State(ctx)
+	if err != nil {
+		return identity.Owner{}, err
+	}
+	if plane.Answers {
+		if err := s.use(plane.Kubeconfig); err != nil {
+			return identity.Owner{}, err
+		}
+		present, err := management.Read(ctx, s.client, namespace, name)
+		if err != nil {
+			return identity.Owner{}, err
+		}
+		if present.OwnerID != "" {
+			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
+		}
+	}
+	remembered, found, err := s.state.Recall(name)
+	switch {
+	case err != nil:
+		return identity.Owner{}, err
+	case !found || remembered.OwnerID == "":
+		return identity.Owner{}, fmt.Errorf("there is no cluster %q, or it has no containers yet; \"%s list\" tells those there are", name, s.Program)
+	}
+	return owner(name, remembered), nil
+}
+
+// partsOf the containers that were asked for, machines in their order and the
+// load balancer last.
+func (s *session) partsOf(ctx context.Context, options logsOptions, containers []engine.Container) ([]part, error) {
+	var nodes, others []part
+	var known []string
+	for _, container := range containers {
+		machine := container.Labels[identity.LabelMachine]
+		isLoadBalancer := container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
+		if isLoadBalancer {
+			machine = loadBalancerName
+		}
+		known = append(known, machine)
+		if options.machine != "" && options.machine != machine && options.machine != container.Name {
+			continue
+		}
+		if isLoadBalancer {
+			others = append(others, part{logs.Log{Container: container.Name, Source: logs.Console}, machine})
+			continue
+		}
+		secrets, err := s.secretsOf(ctx, machine, container.Name)
+		if err != nil {
+			return nil, err
+		}
+		second := logs.Journal
+		if container.Status != engine.StatusRunning {
+			second = logs.Console
+		}
+		for _, source := range []logs.Source{logs.Bootstrap, second} {
+			nodes = append(nodes, part{logs.Log{Container: container.Name, Source: source, Secrets: secrets}, machine + " " + string(source)})
+		}
+	}
+	parts := slices.Concat(nodes, others)
+	if len(parts) == 0 {
+		return nil, fmt.Errorf("cluster %q has no container of machine %q; it has: %s",
+			options.cluster, options.machine, orNone(known))
+	}
+	return parts, nil
+}
+
+// secretsOf a machine's bootstrap data, as far as the management plane has it.
+func (s *session) secretsOf(ctx context.Context, machine, container string) ([]string, error) {
+	if s.client == nil {
+		return nil, nil
+	}
+	return management.BootstrapSecrets(ctx, s.client, namespace, machine, container)
+}
+
+// followAll of them at once, each line with the name of its log if there are
+// several.
+func (s *session) followAll(ctx context.Context, parts []part, tail int) error {
+	var mutex sync.Mutex
+	var all sync.WaitGroup
+	failed := make([]error, len(parts))
+	for i, one := range parts {
+		all.Go(func() {
+			failed[i] = one.Follow(ctx, s.engine, tail, s.After, func(text string) {
+				mutex.Lock()
+				defer mutex.Unlock()
+				for line := range strings.Lines(text) {
+					if len(parts) > 1 {
+						line = "[" + one.title + "] " + line
+					}
+					s.say("%s", strings.TrimSuffix(line, "\n"))
+				}
+			})
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return errReported // the user has ended it
+	}
+	return errors.Join(failed...)
+}
+
+// completeMachines completes the name of the cluster, then that of a machine
+// from what the engine has.
+func (a *app) completeMachines(command *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return a.completeNames(command, args, begun)
+	}
+	s, err := a.connect(command.Context())
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer s.close()
+	containers, err := s.containersOf(command.Context(), args[0])
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, container := range containers {
+		if machine := container.Labels[identity.LabelMachine]; machine != "" {
+			names = append(names, machine)
+		}
+	}
+	return append(names, loadBalancerName), cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,246 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package logs reads what the containers of a cluster have logged: the
+// bootstrap of nodes, the journal of kubelet and containerd in them, and what
+// load balancers print. Nothing is written that looks like a secret, or that
+// is named as one.
+package logs
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Source is what logged.
+type Source string
+
+// The sources.
+const (
+	// Bootstrap is the log of the node's bootstrap.
+	Bootstrap Source = "bootstrap"
+	// Journal is that of kubelet and containerd in a node that runs.
+	Journal Source = "journal"
+	// Console is what a container's first process prints: haproxy's messages
+	// of a load balancer, systemd's of a node.
+	Console Source = "console"
+)
+
+// units whose journal is told.
+const units = "-u kubelet -u containerd"
+
+// Engine is what reading takes.
+type Engine interface {
+	engine.Archiver
+	engine.Executor
+	engine.Logs
+}
+
+// Log is one log of one container.
+type Log struct {
+	// Container that has it.
+	Container string
+	Source    Source
+	// Secrets that must not appear.
+	Secrets []string
+}
+
+// Read the last lines of the log; 0 = all. One that does not exist, and the
+// journal of a container that does not run, is empty.
+func (l Log) Read(ctx context.Context, e Engine, lines int) (string, error) {
+	text, err := l.read(ctx, e, lines)
+	if err != nil {
+		return "", fmt.Errorf("read %s of container %q: %w", l.Source, l.Container, err)
+	}
+	return l.redact(text), nil
+}
+
+func (l Log) redact(text string) string {
+	return bootstrap.Redact(strings.ToValidUTF8(text, "\ufffd"), l.Secrets...)
+}
+
+func (l Log) read(ctx context.Context, e Engine, lines int) (string, error) {
+	switch l.Source {
+	case Bootstrap:
+		return readFile(ctx, e, l.Container, lines)
+	case Journal:
+		text, _, err := l.journal(ctx, e, "-n "+journalLines(lines))
+		return text, err
+	case Console:
+	}
+	var out strings.Builder
+	err := e.ContainerLog(ctx, l.Container, engine.LogRequest{Tail: lines}, &out)
+	return out.String(), engine.IgnoreNotFound(err)
+}
+
+func journalLines(lines int) string {
+	if lines == 0 {
+		return "all"
+	}
+	return strconv.Itoa(lines)
+}
+
+// cursorMark begins the line with which journalctl ends.
+const cursorMark = "-- cursor: "
+
+// journal of the node behind a position, and the position of its end.
+func (l Log) journal(ctx context.Context, e engine.Executor, where string) (text, cursor string, err error) {
+	script := "journalctl --no-pager --quiet --show-cursor -o short " + units + " " + where
+	output, err := e.Exec(ctx, l.Container, engine.Command{Args: []string{"sh", "-c", script}})
+	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) {
+		return "", "", nil // it does not run, or is gone
+	}
+	if err != nil {
+		return "", "", err
+	}
+	text = string(output.Stdout)
+	if at := strings.LastIndex(text, cursorMark); at >= 0 {
+		cursor = strings.TrimSpace(text[at+len(cursorMark):])
+		text = text[:at]
+	}
+	return text, cursor, nil
+}
+
+// readFile reads the end of the bootstrap's log, also in a node that does not
+// run.
+func readFile(ctx context.Context, e engine.Archiver, container string, lines int) (text string, err error) {
+	stream, err := e.Download(ctx, container, bootstrap.LogPath)
+	if errors.Is(err, engine.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	archive := tar.NewReader(stream)
+	if _, err := archive.Next(); err != nil {
+		return "", err
+	}
+	const most = 16 << 20 // far more than any bootstrap prints
+	content, err := io.ReadAll(io.LimitReader(archive, most))
+	return lastLines(string(content), lines), err
+}
+
+func lastLines(text string, lines int) string {
+	if lines == 0 {
+		return text
+	}
+	at := len(strings.TrimSuffix(text, "\n"))
+	for range lines {
+		if at = strings.LastIndexByte(text[:at], '\n'); at < 0 {
+			return text
+		}
+	}
+	return text[at+1:]
+}
+
+// interval between looks for what was logged meanwhile.
+const interval = time.Second
+
+// Follow writes what is logged from now on, with the last lines before it,
+// until ctx ends; that is no error. Write is given whole lines.
+func (l Log) Follow(ctx context.Context, e Engine, lines int, after func(time.Duration) <-chan time.Time, write func(string)) error {
+	err := l.follow(ctx, e, lines, after, write)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("follow %s of container %q: %w", l.Source, l.Container, err)
+	}
+	return nil
+}
+
+func (l Log) follow(ctx context.Context, e Engine, lines int, after func(time.Duration) <-chan time.Time, write func(string)) error {
+	if l.Source == Console {
+		writer := &lineWriter{write: func(text string) { write(l.redact(text)) }}
+		err := e.ContainerLog(ctx, l.Container, engine.LogRequest{Tail: lines, Follow: true}, writer)
+		writer.flush()
+		return engine.IgnoreNotFound(err)
+	}
+	next := l.reader(e, lines)
+	for {
+		text, err := next(ctx)
+		if err != nil {
+			return err
+		}
+		if text != "" {
+			write(l.redact(text))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-after(interval):
+		}
+	}
+}
+
+// reader returns a function that returns what was logged since its last call.
+func (l Log) reader(e Engine, lines int) func(context.Context) (string, error) {
+	if l.Source == Journal {
+		where := "-n " + journalLines(lines)
+		return func(ctx context.Context) (string, error) {
+			text, cursor, err := l.journal(ctx, e, where)
+			if cursor != "" {
+				where = "--after-cursor='" + cursor + "'"
+			}
+			return text, err
+		}
+	}
+	seen := -1
+	return func(ctx context.Context) (string, error) {
+		text, err := readFile(ctx, e, l.Container, 0)
+		// What is not a whole line yet is for the next time; a node that was
+		// created anew begins from the start.
+		text = text[:strings.LastIndexByte(text, '\n')+1]
+		before := seen
+		seen = len(text)
+		switch {
+		case before < 0:
+			return lastLines(text, lines), err
+		case before > len(text):
+			return text, err
+		}
+		return text[before:], err
+	}
+}
+
+// lineWriter hands on whole lines.
+type lineWriter struct {
+	write func(string)
+	rest  string
+}
+
+// Write implements io.Writer.
+func (w *lineWriter) Write(piece []byte) (int, error) {
+	text := w.rest + string(piece)
+	end := strings.LastIndexByte(text, '\n') + 1
+	if w.rest = text[end:]; end > 0 {
+		w.write(text[:end])
+	}
+	return len(piece), nil
+}
+
+func (w *lineWriter) flush() {
+	if w.rest != "" {
+		w.write(w.rest)
+	}
+}

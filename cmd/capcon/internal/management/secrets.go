@@ -1,0 +1,63 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// BootstrapSecrets returns the strings of a machine's bootstrap data that no
+// log may show; none where the data is not there or cannot be read as such. The
+// machine is named by its infrastructure's name, which its container carries.
+func BootstrapSecrets(ctx context.Context, c client.Client, namespace, name, container string) ([]string, error) {
+	machines := &clusterv1.MachineList{}
+	if err := c.List(ctx, machines, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list Machines: %w", err)
+	}
+	at := slices.IndexFunc(machines.Items, func(m clusterv1.Machine) bool {
+		return m.Name == name || m.Spec.InfrastructureRef.Name == name
+	})
+	if at < 0 || machines.Items[at].Spec.Bootstrap.DataSecretName == nil {
+		return nil, nil
+	}
+	secret := &corev1.Secret{}
+	found, err := get(ctx, c, namespace, *machines.Items[at].Spec.Bootstrap.DataSecretName, secret)
+	if err != nil {
+		return nil, fmt.Errorf("get bootstrap data of Machine %q: %w", name, err)
+	}
+	if !found {
+		return nil, nil
+	}
+	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), bootstrap.Instance{
+		ID: container, Hostname: identity.HostName(machines.Items[at].Name),
+	})
+	if err != nil {
+		// A machine cannot have been made of it.
+		return nil, nil //nolint:nilerr // see above
+	}
+	return config.Secrets(), nil
+}
