@@ -35,6 +35,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -47,11 +48,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		predicates.ResourceIsNotExternallyManaged(scheme, log),
 	)
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerCluster{}, builder.WithPredicates(filter)).
+		For(&infrav1.ContainerCluster{}, builder.WithPredicates(filter, watching.TakenOver("Cluster"))).
 		Named("containercluster").
 		WithOptions(options).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(util.ClusterToInfrastructureMapFunc(
-			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{}))).
+			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), watching.ClusterSpec()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.kubeconfigToCluster)).

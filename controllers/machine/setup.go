@@ -35,6 +35,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -47,11 +48,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return fmt.Errorf("map Clusters to ContainerMachines: %w", err)
 	}
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachine{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue))).
+		For(&infrav1.ContainerMachine{}, builder.WithPredicates(
+			predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue), watching.TakenOver("Machine"))).
 		Named("containermachine").
 		WithOptions(options).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(
-			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine")))).
+			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), watching.MachineSpecOrNode()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToMachines),
 			predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
 		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).
