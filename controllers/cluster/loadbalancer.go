@@ -53,9 +53,9 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return s.waitForGivenEndpoint()
 	}
 	name := s.owner().LoadBalancerContainer()
-	before, err := loadbalancer.Observe(ctx, r.Engine, name)
+	before, err := loadbalancer.Inspect(ctx, r.Engine, name)
 	if err != nil {
-		return s.loadBalancerError(fmt.Errorf("observe load balancer: %w", err))
+		return s.loadBalancerError(err)
 	}
 	image := r.loadBalancerImage(s)
 	if !before.Exists {
@@ -68,7 +68,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return phase.Wait(remaining)
 	}
 	s.loadBalancer = before
-	machines, err := r.controlPlanes(ctx, s)
+	s.controlPlanes, err = r.listControlPlanes(ctx, s)
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
 	}
@@ -78,7 +78,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Network:   s.networkName(),
 		Addresses: s.pinnedAddresses(),
 		HostPort:  uint16(s.containerCluster.Spec.LoadBalancer.HostPort), //nolint:gosec // The API admits 1 to 65535.
-		Config:    s.loadBalancerConfig(machines),
+		Config:    s.loadBalancerConfig(),
 	})
 	if err != nil {
 		r.Refusals.Keep(s.containerCluster, err, lookAgain)
@@ -201,10 +201,10 @@ func (s *scope) loadBalancerError(err error) error {
 }
 
 // loadBalancerConfig is what the load balancer shall do now.
-func (s *scope) loadBalancerConfig(machines []loadbalancer.Machine) haproxy.Config {
+func (s *scope) loadBalancerConfig() haproxy.Config {
 	return haproxy.Config{
 		Port:     s.endpointPort(),
-		Backends: loadbalancer.Backends(machines, s.loadBalancer),
+		Backends: loadbalancer.Backends(s.controlPlanes, s.loadBalancer),
 	}
 }
 
@@ -213,12 +213,9 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	if !s.hasLoadBalancer() {
 		return nil
 	}
-	machines, err := r.controlPlanes(ctx, s)
-	if err != nil {
-		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
-	}
-	config := s.loadBalancerConfig(machines)
+	config := s.loadBalancerConfig()
 	before := s.loadBalancer.Generation
+	var err error
 	s.loadBalancer, err = loadbalancer.Sync(ctx, r.Engine, s.loadBalancer.Name, config)
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("synchronize load balancer: %w", err))
@@ -228,7 +225,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 			"Load balancer %s now has %d backends", s.loadBalancer.Name, len(config.Backends))
 	}
 	r.reportLoadBalancer(s)
-	if draining(machines, config) {
+	if draining(s.controlPlanes, config) {
 		s.reported = append(s.reported, phase.Wait(drainInterval))
 	}
 	return nil
@@ -277,10 +274,10 @@ func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
 	return false
 }
 
-// controlPlanes are the containers of the cluster that have an API server, or
+// listControlPlanes returns the containers of the cluster that have an API server, or
 // will. A stopped one stays a backend: its health check keeps connections
 // away, and it needs no reload when it comes back.
-func (r *Reconciler) controlPlanes(ctx context.Context, s *scope) ([]loadbalancer.Machine, error) {
+func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbalancer.Machine, error) {
 	selector := s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)})
 	containers, err := r.Engine.ListContainers(ctx, selector)
 	if err != nil {

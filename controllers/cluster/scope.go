@@ -47,6 +47,8 @@ type scope struct {
 	cluster          *clusterv1.Cluster
 	containerCluster *infrav1.ContainerCluster
 
+	// controlPlanes are the machines that the load balancer serves.
+	controlPlanes []loadbalancer.Machine
 	// loadBalancer as observed by this reconcile.
 	loadBalancer loadbalancer.State
 	// loadBalancerFound is what it was when this reconcile began, and

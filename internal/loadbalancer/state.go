@@ -71,10 +71,10 @@ func (s State) Backend(name string) (haproxy.Server, bool) {
 	return haproxy.Server{}, false
 }
 
-// Observe returns what the container and the process in it do. An absent
-// container is a State that does not exist, and no error; a process that
-// does not answer is one without Generation.
-func Observe(ctx context.Context, containers engine.Containers, name string) (State, error) {
+// Inspect returns what the container does, without asking the process in it:
+// Generation and Backends stay empty. An absent container is a State that does
+// not exist, and no error.
+func Inspect(ctx context.Context, containers engine.ContainerReader, name string) (State, error) {
 	container, err := containers.InspectContainer(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {
 		return State{Name: name}, nil
@@ -82,9 +82,15 @@ func Observe(ctx context.Context, containers engine.Containers, name string) (St
 	if err != nil {
 		return State{}, fmt.Errorf("inspect load balancer %q: %w", name, err)
 	}
-	state := stateOf(container)
-	if !state.Running {
-		return state, nil
+	return stateOf(container), nil
+}
+
+// Observe is Inspect, and asks the process too. One that does not answer is a
+// State without Generation.
+func Observe(ctx context.Context, containers engine.Containers, name string) (State, error) {
+	state, err := Inspect(ctx, containers, name)
+	if err != nil || !state.Running {
+		return state, err
 	}
 	answer, err := ask(ctx, containers, name)
 	if err != nil {
