@@ -123,6 +123,46 @@ func TestSpec(t *testing.T) {
 	}
 }
 
+func TestEngineMount(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason      string
+		description description
+		mount       engine.Mount
+		environment map[string]string
+	}{
+		"Docker": {
+			reason:      "The socket alone: there is much else in its directory.",
+			description: description{engineName: "docker", engineSocket: "/var/run/docker.sock"},
+			mount:       engine.Mount{Type: engine.MountBind, Source: "/var/run/docker.sock", Target: "/run/capcon/engine.sock"},
+			environment: map[string]string{"DOCKER_HOST": "unix:///run/capcon/engine.sock"},
+		},
+		"Podman": {
+			reason:      "A service that was restarted has a new socket in the same directory.",
+			description: description{engineName: "podman", engineSocket: "/run/user/1000/podman/podman.sock"},
+			mount:       engine.Mount{Type: engine.MountBind, Source: "/run/user/1000/podman", Target: "/run/capcon/engine", ReadOnly: true},
+			environment: map[string]string{"CONTAINER_HOST": "unix:///run/capcon/engine/podman.sock"},
+		},
+		"PodmanElsewhere": {
+			reason:      "What else is in such a directory is nobody's business.",
+			description: description{engineName: "podman", engineSocket: "/srv/podman.sock"},
+			mount:       engine.Mount{Type: engine.MountBind, Source: "/srv/podman.sock", Target: "/run/capcon/engine.sock"},
+			environment: map[string]string{"CONTAINER_HOST": "unix:///run/capcon/engine.sock"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.mount, tc.description.engineMount()); diff != "" {
+				t.Errorf("\n%s\nengineMount(): -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.environment, tc.description.environment()); diff != "" {
+				t.Errorf("\n%s\nenvironment(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestSocketOf(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"path"
 	"strconv"
 	"strings"
 
@@ -36,9 +37,10 @@ const (
 	// stateDir is where the container finds its volume; the daemon's
 	// default.
 	stateDir = "/var/lib/capcon-plane"
-	// program and socket are paths in the container.
-	program = "/usr/local/bin/capcon-plane"
-	socket  = "/run/capcon/engine.sock"
+	// program, socket and socketDir are paths in the container.
+	program   = "/usr/local/bin/capcon-plane"
+	socket    = "/run/capcon/engine.sock"
+	socketDir = "/run/capcon/engine"
 	// apiPort is the API server's in the container.
 	apiPort = 6443
 )
@@ -92,7 +94,7 @@ func (d description) spec() (engine.Spec, error) {
 		Ports: []engine.PortBinding{{HostAddress: loopback, HostPort: d.port, ContainerPort: apiPort}},
 		Mounts: []engine.Mount{
 			{Type: engine.MountVolume, Source: d.name, Target: stateDir},
-			{Type: engine.MountBind, Source: d.engineSocket, Target: socket},
+			d.engineMount(),
 		},
 		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
 		// The plane comes back with the engine in any case, and starts what
@@ -109,11 +111,29 @@ func (d description) spec() (engine.Spec, error) {
 	return spec, nil
 }
 
-func (d description) environment() map[string]string {
-	if d.engineName == "podman" {
-		return map[string]string{"CONTAINER_HOST": "unix://" + socket}
+// engineMount makes the engine's socket visible. Podman's service makes a new
+// one at each start, while containers run on: a mount of the old one would lead
+// nowhere. So it is the socket's directory that is mounted, if it is Podman's own.
+func (d description) engineMount() engine.Mount {
+	if directory, ok := d.podmanDirectory(); ok {
+		return engine.Mount{Type: engine.MountBind, Source: directory, Target: socketDir, ReadOnly: true}
 	}
-	return map[string]string{"DOCKER_HOST": "unix://" + socket}
+	return engine.Mount{Type: engine.MountBind, Source: d.engineSocket, Target: socket}
+}
+
+func (d description) podmanDirectory() (string, bool) {
+	directory := path.Dir(d.engineSocket)
+	return directory, d.engineName == "podman" && path.Base(directory) == "podman"
+}
+
+func (d description) environment() map[string]string {
+	if d.engineName != "podman" {
+		return map[string]string{"DOCKER_HOST": "unix://" + socket}
+	}
+	if _, ok := d.podmanDirectory(); ok {
+		return map[string]string{"CONTAINER_HOST": "unix://" + path.Join(socketDir, path.Base(d.engineSocket))}
+	}
+	return map[string]string{"CONTAINER_HOST": "unix://" + socket}
 }
 
 // hashOf a spec, without its image: that one is compared by what it names now.
@@ -152,12 +172,12 @@ func portOf(volume engine.Volume) (uint16, error) {
 
 // socketOf is the path of the engine's socket on the engine's host.
 func socketOf(info engine.Info) string {
-	path, local := strings.CutPrefix(info.Endpoint, "unix://")
+	found, local := strings.CutPrefix(info.Endpoint, "unix://")
 	switch {
 	// The socket on the user's side of the virtual machine is not there on
 	// the engine's.
 	case local && !strings.Contains(info.OperatingSystem, "Docker Desktop"):
-		return path
+		return found
 	case info.Name == "podman" && !info.Rootless:
 		return "/run/podman/podman.sock"
 	default:

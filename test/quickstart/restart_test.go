@@ -305,9 +305,9 @@ func interruptions(t *testing.T, eng engine.Engine, program *capcon) map[string]
 		}
 		possible["host-reboot"] = func(t *testing.T) {
 			mustExecute(t, "testdata/podman-reboot.sh")
+			// It also does what podman-restart.service does where systemd runs
+			// the host.
 			start(t)
-			// What podman-restart.service does when systemd runs the host.
-			mustExecute(t, "podman", "start", "--all", "--filter", "restart-policy=always")
 		}
 	}
 	return possible

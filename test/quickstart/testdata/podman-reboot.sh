@@ -14,8 +14,8 @@
 # limitations under the License.
 
 # Leaves Podman as a host does that lost its power and booted: no process of a
-# container, of its monitor or of the service, nothing below /run, no network
-# interface and no rule. What lies on the disk stays. Needs root, and ends all
+# container, of its monitor or of the service, nothing below /run and no lock, no
+# network interface and no rule. What lies on the disk stays. Needs root, and ends all
 # containers of root's Podman.
 #
 #   podman-reboot.sh
@@ -36,6 +36,8 @@ main() {
     rm -rf "/run/runc/${id}" "/run/crun/${id}"
   done
   rm -rf /run/libpod /run/containers
+  # The locks of containers and volumes, in memory.
+  rm -f /dev/shm/libpod_lock
 }
 
 kill_all() {
