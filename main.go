@@ -84,7 +84,8 @@ func run(ctx context.Context, opts *options) error {
 	if err != nil {
 		return fmt.Errorf("connect to the container engine: %w", err)
 	}
-	metrics, err := metered.New(eng, metrics.Registry)
+	opts.metered.Logger = ctrl.Log
+	metrics, err := metered.New(eng, metrics.Registry, opts.metered)
 	if err != nil {
 		return errors.Join(fmt.Errorf("register engine metrics: %w", err), eng.Close())
 	}

@@ -30,6 +30,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 )
 
 // options of the manager. Names and defaults are those of Cluster API's own
@@ -53,6 +54,7 @@ type options struct {
 	manager                                         flags.ManagerOptions
 	logs                                            *logs.Options
 	engine                                          connect.Options
+	metered                                         metered.Options
 	loadBalancerImage, selfContainer                string
 }
 
@@ -103,6 +105,7 @@ func (o *options) addLoadFlags(set *pflag.FlagSet) {
 
 func (o *options) addEngineFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.engine.Engine, "engine", connect.Auto, connect.Help)
+	o.metered.AddFlags(set)
 	set.StringVar(&o.loadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "Image of load balancers where a ContainerCluster names none; haproxy 2.6 or newer, with bash.")
 	set.StringVar(&o.selfContainer, "self-container", "", "Name of the container on the same engine that this manager runs in; it is attached to the networks of clusters. Empty where it runs elsewhere.")
 }

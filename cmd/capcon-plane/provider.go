@@ -18,25 +18,30 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 )
 
 // containerProvider is this provider within the plane's one manager.
 type containerProvider struct {
 	engine  connect.Options
+	metered metered.Options
 	options controllers.Options
 }
 
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.engine.Engine, "engine", connect.Auto, "container engine to run clusters on: auto, docker, podman, or none to leave this provider's controllers out")
+	p.metered.AddFlags(flags)
 	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "image of load balancers where a cluster names none")
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
 }
@@ -51,7 +56,12 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 	if err != nil {
 		return fmt.Errorf("connect to the container engine: %w", err)
 	}
+	p.metered.Logger = ctrl.Log
+	counted, err := metered.New(eng, metrics.Registry, p.metered)
+	if err != nil {
+		return errors.Join(fmt.Errorf("register engine metrics: %w", err), eng.Close())
+	}
 	options := p.options
-	options.Engine, options.ClusterCache = eng, clusterCache
+	options.Engine, options.ClusterCache = counted, clusterCache
 	return controllers.Setup(ctx, mgr, options)
 }

@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metered
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"golang.org/x/time/rate"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Options of what costs something, all of it off by default.
+type Options struct {
+	// CallsPerSecond is the most calls per second in the long run; 0 = no
+	// limit. The stream of events is one call, which is not counted.
+	CallsPerSecond float64
+	// Burst is how many calls may be made at once after a rest; 0 = as many
+	// as in a second, at least one.
+	Burst int
+	// Audit writes a line for each call that may change something.
+	Audit bool
+	// Logger of calls whose context has none, as outside of a controller.
+	Logger logr.Logger
+}
+
+// AddFlags registers a flag for each option that a user has.
+func (o *Options) AddFlags(set *pflag.FlagSet) {
+	set.Float64Var(&o.CallsPerSecond, "engine-qps", 0, "Most calls per second to the container engine; 0 means no limit. "+
+		"A limit slows everything down that the engine could have done faster; it is for an engine that others need too.")
+	set.IntVar(&o.Burst, "engine-burst", 0, "Most calls to the container engine in one burst, where --engine-qps limits them; 0 means as many as in a second.")
+	set.BoolVar(&o.Audit, "engine-audit", false, "Log every call that may change something on the container engine: the controller and the object "+
+		"it was made for, the call, what it was made on, how long it took and how it ended. Neither files nor arguments of commands are logged.")
+}
+
+func (o Options) limiter() *rate.Limiter {
+	if o.CallsPerSecond <= 0 {
+		return nil
+	}
+	burst := o.Burst
+	if burst <= 0 {
+		burst = max(1, int(math.Ceil(o.CallsPerSecond)))
+	}
+	return rate.NewLimiter(rate.Limit(o.CallsPerSecond), burst)
+}
+
+// wait until a call may be made. A context that ends meanwhile, or would end
+// before: its error.
+func (e *Engine) wait(ctx context.Context, method string) error {
+	if e.limiter == nil {
+		return nil
+	}
+	began := time.Now()
+	err := e.limiter.Wait(ctx)
+	e.delay.Add(time.Since(began).Seconds())
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	// The limiter knows that the time left is too short, and does not wait
+	// for nothing.
+	return fmt.Errorf("wait for the rate of engine calls to be kept (%s): %w: %w", method, context.DeadlineExceeded, err)
+}
+
+// record a call in the audit log. Who made it is in the logger of the context:
+// controller-runtime puts the controller and the object there.
+func (e *Engine) record(ctx context.Context, c call, took time.Duration, err error) {
+	log, missing := logr.FromContext(ctx)
+	if missing != nil {
+		log = e.fallback
+	}
+	pairs := []any{"verb", c.method, c.changes, c.object}
+	pairs = append(pairs, c.details...)
+	pairs = append(pairs, "duration", took.String())
+	if err != nil {
+		pairs = append(pairs, "error", err.Error())
+	}
+	log.WithName("engine-audit").Info("Changed the engine", pairs...)
+}
+
+// program of a command, without its arguments, which may be anything.
+func program(command engine.Command) string {
+	if len(command.Args) == 0 {
+		return ""
+	}
+	return command.Args[0]
+}
