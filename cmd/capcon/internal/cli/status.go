@@ -26,7 +26,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
@@ -72,15 +71,17 @@ type planeReport struct {
 }
 
 type clusterReport struct {
-	Namespace         string               `json:"namespace"`
-	Name              string               `json:"name"`
-	KubernetesVersion string               `json:"kubernetesVersion,omitempty"`
-	ControlPlanes     countReport          `json:"controlPlanes"`
-	Workers           countReport          `json:"workers"`
-	Available         bool                 `json:"available"`
-	Deleting          bool                 `json:"deleting,omitempty"`
-	Troubles          []management.Trouble `json:"troubles,omitempty"`
-	Tree              *describe.Node       `json:"tree,omitempty"`
+	Namespace         string      `json:"namespace"`
+	Name              string      `json:"name"`
+	KubernetesVersion string      `json:"kubernetesVersion,omitempty"`
+	ControlPlanes     countReport `json:"controlPlanes"`
+	Workers           countReport `json:"workers"`
+	Available         bool        `json:"available"`
+	// State in a few words, with what the cluster waits for.
+	State    string               `json:"state"`
+	Deleting bool                 `json:"deleting,omitempty"`
+	Troubles []management.Trouble `json:"troubles,omitempty"`
+	Tree     *describe.Node       `json:"tree,omitempty"`
 }
 
 type countReport struct {
@@ -243,15 +244,14 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 	if err != nil {
 		return clusterReport{}, err
 	}
+	snapshot := management.Summarize(observed)
 	told := clusterReport{
 		Namespace: cluster.Namespace, Name: cluster.Name,
-		Available: conditions.IsTrue(cluster, clusterv1.ClusterAvailableCondition),
-		Deleting:  !cluster.DeletionTimestamp.IsZero(),
-		Troubles:  management.Summarize(observed).Troubles,
+		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Troubles: snapshot.Troubles,
 	}
 	if controlPlane := observed.ControlPlane; controlPlane != nil {
 		told.KubernetesVersion = controlPlane.Spec.Version
-		told.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), ptr.Deref(controlPlane.Status.ReadyReplicas, 0)}
+		told.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), snapshot.ReadyControlPlanes}
 	}
 	if workers := observed.Workers; workers != nil {
 		told.Workers = countReport{ptr.Deref(workers.Spec.Replicas, 1), ptr.Deref(workers.Status.ReadyReplicas, 0)}
@@ -286,7 +286,7 @@ func (a *app) printReport(told report, options statusOptions) error {
 	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
 	for _, cluster := range told.Clusters {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
-			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, stateWord(cluster)))
+			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, cluster.State))
 	}
 	if err := a.table(lines); err != nil {
 		return err
@@ -320,16 +320,6 @@ func planeLine(p planeReport) string {
 		return p.Detail
 	}
 	return "none"
-}
-
-func stateWord(cluster clusterReport) string {
-	switch {
-	case cluster.Deleting:
-		return "deleting"
-	case cluster.Available:
-		return "available"
-	}
-	return "not available"
 }
 
 // completeNames completes the names of clusters from what is remembered,

@@ -28,6 +28,7 @@ import (
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
@@ -61,6 +62,15 @@ type Snapshot struct {
 	Machines []Machine
 	// Troubles cannot be expected to heal by waiting.
 	Troubles []Trouble
+	// Available is what Cluster API makes of the whole. It follows the Nodes
+	// by up to 20 s: the control plane's provider looks at intervals.
+	Available bool
+	// Initialized says that the cluster has had an API server.
+	Initialized bool
+	// Unavailable is the message of Cluster API for why it is not available.
+	Unavailable string
+	// ReadyControlPlanes are the control planes whose Nodes are ready.
+	ReadyControlPlanes int32
 }
 
 // Stage is one part of a cluster's way.
@@ -98,6 +108,27 @@ func (s Snapshot) Ready() bool {
 	return s.Exists && !s.Deleting && !slices.ContainsFunc(s.Stages, func(stage Stage) bool { return !stage.Done })
 }
 
+// State in a few words: what it waits for, where it does.
+func (s Snapshot) State() string {
+	word := "not available"
+	switch {
+	case s.Deleting:
+		return "deleting"
+	case s.Available:
+		return "available"
+	// What has never been there, and what Cluster API has not noticed yet.
+	case !s.Initialized, s.Ready():
+		word = "starting"
+	}
+	if missing := s.Missing(); len(missing) > 0 {
+		return word + ": " + missing[0]
+	}
+	if s.Unavailable != "" {
+		return word + ": " + s.Unavailable
+	}
+	return word
+}
+
 // Missing names the stages and machines that are not done.
 func (s Snapshot) Missing() []string {
 	var missing []string
@@ -129,8 +160,12 @@ func Summarize(o Observed) Snapshot {
 			workersStage(o),
 			nodesStage(machines),
 		},
-		Machines: machines,
-		Troubles: troubles(o),
+		Machines:           machines,
+		Troubles:           troubles(o),
+		Available:          conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition),
+		Initialized:        ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false),
+		Unavailable:        OneLine(conditions.GetMessage(o.Cluster, clusterv1.ClusterAvailableCondition)),
+		ReadyControlPlanes: readyControlPlanes(o.Machines),
 	}
 }
 

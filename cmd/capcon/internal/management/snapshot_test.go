@@ -38,7 +38,7 @@ func ready() Observed {
 			ObjectMeta: metav1.ObjectMeta{Name: "demo", Generation: 2},
 			Status: clusterv1.ClusterStatus{
 				ObservedGeneration: 2,
-				Initialization:     clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true)},
+				Initialization:     clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true), ControlPlaneInitialized: ptr.To(true)},
 			},
 		},
 		Infrastructure: &infrav1.ContainerCluster{
@@ -103,7 +103,7 @@ func container(name string) infrav1.ContainerMachine {
 func TestSummarizeReady(t *testing.T) {
 	t.Parallel()
 	want := Snapshot{
-		Exists: true,
+		Exists: true, Initialized: true, ReadyControlPlanes: 1,
 		Stages: []Stage{
 			{"infrastructure", true, "API server at 127.0.0.1:40001"},
 			{"control plane", true, "1 of 1 available"},
@@ -313,6 +313,60 @@ func TestReplaceable(t *testing.T) {
 			troubles := Summarize(observed).Troubles
 			if len(troubles) != 1 || troubles[0].Replace != tc.want {
 				t.Errorf("%s Want one trouble that replaces %q, got %+v", tc.reason, tc.want, troubles)
+			}
+		})
+	}
+}
+
+// The state says what the cluster waits for, and never that one that has just
+// been made is broken.
+func TestState(t *testing.T) {
+	t.Parallel()
+	available := func(o *Observed, status metav1.ConditionStatus, message string) {
+		o.Cluster.Status.Conditions = []metav1.Condition{{Type: clusterv1.ClusterAvailableCondition, Status: status, Message: message}}
+	}
+	cases := map[string]struct {
+		reason string
+		change func(*Observed)
+		want   string
+	}{
+		"Available": {"Cluster API says so.", func(o *Observed) { available(o, metav1.ConditionTrue, "") }, "available"},
+		"Lagging": {
+			"All Nodes are ready, and Cluster API has not looked yet.",
+			func(o *Observed) {
+				available(o, metav1.ConditionFalse, "* ControlPlaneAvailable:\n  * Etcd member is starting")
+			},
+			"starting: ControlPlaneAvailable: Etcd member is starting",
+		},
+		"New": {"Nothing is reported yet.", func(*Observed) {}, "starting"},
+		"Beginning": {
+			"What is missing first.",
+			func(o *Observed) {
+				o.Cluster.Status.Initialization = clusterv1.ClusterInitializationStatus{}
+				available(o, metav1.ConditionFalse, "whatever")
+			},
+			"starting: infrastructure: network and load balancer",
+		},
+		"Broken": {
+			"It was there before.",
+			func(o *Observed) {
+				o.Workers.Status.AvailableReplicas = ptr.To[int32](0)
+				available(o, metav1.ConditionFalse, "whatever")
+			},
+			"not available: workers: 0 of 1 available",
+		},
+		"Deleting": {
+			"Whatever else is true.",
+			func(o *Observed) { o.Cluster.DeletionTimestamp = ptr.To(metav1.Now()) }, "deleting",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			observed := ready()
+			tc.change(&observed)
+			if got := Summarize(observed).State(); got != tc.want {
+				t.Errorf("%s\nGot %q, want %q", tc.reason, got, tc.want)
 			}
 		})
 	}
