@@ -72,6 +72,11 @@ func (r *Reconciler) preflightFacts(ctx context.Context) (preflight.Facts, error
 		return preflight.Facts{}, fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	facts := preflight.Facts{Nodes: len(machines.Items), Asked: time.Now()}
+	for i := range machines.Items {
+		if machines.Items[i].Spec.ProviderID != "" {
+			facts.Existing++
+		}
+	}
 	facts.Engine, facts.EngineError = r.Engine.Info(ctx)
 	facts.Answered = time.Now()
 	if host, known := r.Host.Known(); known {

@@ -209,6 +209,13 @@ func TestCheck(t *testing.T) {
 			"Images cannot be loaded.",
 			func(_ *Facts, h *Host) { h.StorageFreeBytes = gibibyte }, []string{"Storage error"},
 		},
+		"StorageForMore": {
+			"Nodes that are there have taken what they need.",
+			func(f *Facts, h *Host) {
+				f.Nodes, f.Existing = 20, 18
+				h.StorageFreeBytes, h.StorageTotalBytes = 5*gibibyte, 20*gibibyte
+			}, nil,
+		},
 		"StorageShare": {
 			"Kubelets evict by share.",
 			func(_ *Facts, h *Host) { h.StorageFreeBytes = 20 * gibibyte }, []string{"Storage warning"},

@@ -34,6 +34,9 @@ type Facts struct {
 	Host *Host
 	// Nodes that the host shall carry, those it has included; 0 means 1.
 	Nodes int
+	// Existing of them have their containers already, and what these take of
+	// the disk.
+	Existing int
 	// KubernetesMinor is the minor version wanted, such as 36; 0 = not
 	// known, and judged as a current one.
 	KubernetesMinor int

@@ -52,7 +52,7 @@ func checkHost(facts Facts, host Host) []Item {
 	var items []Item
 	items = append(items, checkInotify(facts.Nodes, host)...)
 	items = append(items, checkProcesses(facts, host)...)
-	items = append(items, checkStorage(facts.Nodes, host)...)
+	items = append(items, checkStorage(max(facts.Nodes-facts.Existing, 1), host)...)
 	items = append(items, checkCapabilities(host)...)
 	items = append(items, checkOpenFiles(facts.Engine, host)...)
 	items = append(items, checkKernel(host)...)

@@ -106,6 +106,8 @@ func checkProcesses(facts Facts, host Host) []Item {
 	return items
 }
 
+// checkStorage for the nodes that are to be made, at least one: those there are
+// have taken what they need.
 func checkStorage(nodes int, host Host) []Item {
 	const remedy = "free space there (docker system df or podman system df show what takes it), or move the engine's storage to a larger disk"
 	need := storageBase + int64(nodes)*storagePerNode

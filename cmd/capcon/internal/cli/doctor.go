@@ -144,10 +144,11 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 	if found.Images, err = imageReports(ctx, e); err != nil {
 		return found, err
 	}
+	if facts.Existing, err = countNodes(ctx, e); err != nil {
+		return found, err
+	}
 	if options.nodes == 0 {
-		if facts.Nodes, err = countNodes(ctx, e); err != nil {
-			return found, err
-		}
+		facts.Nodes = facts.Existing
 	}
 	host, extra, err := lookAtHost(ctx, e, found.Images)
 	if err != nil {
