@@ -242,10 +242,22 @@ func nodesLive(t *testing.T, kubeconfig []byte, want int, since time.Time) {
 func workloadRuns(t *testing.T, program *capcon, nodes int) {
 	t.Helper()
 	cluster := program.connectCluster()
-	servers := webPods(t, cluster, nodes)
-	for node := range servers {
-		askFrom(t, cluster, node, servers)
+	// A node that has just booted may still tell its Pods' addresses from
+	// before, which others have by now: a client with these fails.
+	const attempts = 3
+	failure := ""
+	for range attempts {
+		servers := webPods(t, cluster, nodes)
+		failure = ""
+		for node := range servers {
+			failure += tryFrom(t, cluster, node, servers)
+		}
+		if failure == "" {
+			return
+		}
+		t.Log(failure)
 	}
+	t.Fatalf("after %d attempts with new addresses: %s", attempts, failure)
 }
 
 // machinesReady waits until the management plane finds every Machine's

@@ -36,7 +36,7 @@ import (
 )
 
 // patience with a workload cluster: Pods start within seconds.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // eventually polls until check says nothing is missing any more.
 func eventually(t *testing.T, what string, check func(ctx context.Context) (missing string, err error)) {
@@ -118,9 +118,17 @@ func webPods(t *testing.T, cluster kubernetes.Interface, nodes int) map[string]s
 	return addresses
 }
 
-// askFrom runs a client on a node that asks every server by its address and
-// one by the Service's name, and returns how many answered.
+// askFrom runs a client on a node, which has to succeed.
 func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) {
+	t.Helper()
+	if failure := tryFrom(t, cluster, node, servers); failure != "" {
+		t.Fatal(failure)
+	}
+}
+
+// tryFrom runs a client on a node that asks every server by its address and
+// one by the Service's name, and returns what went wrong.
+func tryFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) string {
 	t.Helper()
 	args := []string{"get", "http://web.default.svc.cluster.local:8080", "http://web:8080"}
 	for _, address := range servers {
@@ -141,23 +149,26 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 	if err != nil {
 		t.Fatal(err)
 	}
+	failed := false
 	eventually(t, "answers on node "+node, func(ctx context.Context) (string, error) {
 		job, err := cluster.BatchV1().Jobs("default").Get(ctx, asked.Name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
-		if job.Status.Failed > 0 {
-			t.Fatalf("client on node %s failed:\n%s", node, podLog(ctx, cluster, "job-name="+asked.Name))
-		}
-		if job.Status.Succeeded == 0 {
+		failed = job.Status.Failed > 0
+		if !failed && job.Status.Succeeded == 0 {
 			return "client still asks", nil
 		}
 		return "", nil
 	})
-	lines := strings.Count(podLog(t.Context(), cluster, "job-name="+asked.Name), "\n")
-	if diff := cmp.Diff(len(args)-1, lines); diff != "" {
-		t.Errorf("answers on node %s (-want, +got):\n%s", node, diff)
+	output := podLog(t.Context(), cluster, "job-name="+asked.Name)
+	if failed {
+		return fmt.Sprintf("client on node %s failed:\n%s", node, output)
 	}
+	if diff := cmp.Diff(len(args)-1, strings.Count(output, "\n")); diff != "" {
+		return fmt.Sprintf("answers on node %s (-want, +got):\n%s", node, diff)
+	}
+	return ""
 }
 
 // podLog returns what a Pod printed, and how it stands where that is nothing.
