@@ -17,6 +17,7 @@ limitations under the License.
 package quickstart_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -58,7 +59,7 @@ func TestDrift(t *testing.T) {
 	program.mustRun("down", driftCluster)
 	t.Cleanup(func() {
 		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(t.Context(), "down", driftCluster)
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", driftCluster)
 		}
 	})
 	program.mustRun("up", driftCluster, "--control-planes", "1", "--workers", "1")
