@@ -43,7 +43,7 @@ main() {
   programs="$(plane_binaries)"
   managers="$(managers)"
   # Of this checkout, whatever is committed; Go's cache makes it quick.
-  CGO_ENABLED=0 go build -C "${root}" -trimpath -ldflags="-s -w" -o "${managers}/container" .
+  CGO_ENABLED=0 go build -C "${root}" -trimpath -ldflags="-s -w" -o "${artifacts}/manager" .
   capd_load_balancer_image
   docker network inspect kind >/dev/null 2>&1 || docker network create kind >/dev/null
   go -C "${module}" build -o "${artifacts}/bench-capd" .
@@ -89,6 +89,8 @@ managers() {
     compile "${directory}.new/control-plane" "${capi}/controlplane/kubeadm"
     compile "${directory}.new/capd" "${capi}/test/infrastructure/docker"
     mv "${directory}.new" "${directory}"
+    # Older versions are quickly made again from Go's own cache.
+    find "${cache}/bench-managers" -mindepth 1 -maxdepth 1 ! -name "${key}" -exec rm -rf {} +
   fi
   echo "${directory}"
 }

@@ -75,7 +75,7 @@ func main() {
 func (b *bench) addFlags(set *flag.FlagSet) {
 	set.StringVar(&b.root, "root", filepath.Join("..", ".."), "directory of the repository")
 	set.StringVar(&b.programs, "programs", "", "directory of etcd, kube-apiserver and kube-controller-manager")
-	set.StringVar(&b.managers, "managers", "", "directory of the managers: core, bootstrap, control-plane, capd, container")
+	set.StringVar(&b.managers, "managers", "", "directory of the managers: core, bootstrap, control-plane, capd")
 	set.StringVar(&b.capiModule, "capi", "", "directory of the module sigs.k8s.io/cluster-api")
 	set.StringVar(&b.capdModule, "capd", "", "directory of the module sigs.k8s.io/cluster-api/test")
 	set.StringVar(&b.nodeImage, "node-image", "localhost/capcon/node:v1.36.3", "image of nodes")
