@@ -23,6 +23,7 @@ limitations under the License.
 package refusal
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -54,13 +55,14 @@ func NewMemory(passive clock.PassiveClock) *Memory {
 }
 
 // Repeats reports whether the engine would refuse the same again. It would not
-// where it did not answer, where something was absent, and where a container
-// ended in the middle of what was done to it.
+// where it did not answer in time, where something was absent, and where a
+// container ended in the middle of what was done to it.
 func Repeats(err error) bool {
 	var taken *engine.ConflictError
 	var exit *engine.ExitError
 	switch {
-	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrNotFound), errors.As(err, &exit):
+	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrNotFound), errors.As(err, &exit),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return false
 	case errors.Is(err, engine.ErrConflict):
 		return errors.As(err, &taken)

@@ -36,6 +36,20 @@ import (
 // status listener is on the loopback of the container alone, and bash can
 // connect to it and has kill, which slim images have neither tools for.
 
+// executeLimit bounds each of these commands: they take a tenth of a second, on
+// a busy host one or two, and never end in a container that was paused meanwhile.
+const executeLimit = 5 * time.Second
+
+func execute(ctx context.Context, containers engine.Executor, name string, command engine.Command) (engine.Output, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, executeLimit, errSilent)
+	defer cancel()
+	output, err := containers.Exec(limited, name, command)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return output, fmt.Errorf("%w: %w", context.Cause(limited), err)
+	}
+	return output, err
+}
+
 // answer is what the process says of itself. Both parts come over one
 // connection and so from one process, also while it is being replaced.
 type answer struct {
@@ -47,7 +61,7 @@ type answer struct {
 // (yet) is an empty answer. Container absent: ErrNotFound; not running:
 // ErrConflict.
 func ask(ctx context.Context, containers engine.Executor, name string) (answer, error) {
-	output, err := containers.Exec(ctx, name, engine.Command{Args: askCommand()})
+	output, err := execute(ctx, containers, name, engine.Command{Args: askCommand()})
 	var exit *engine.ExitError
 	switch {
 	case errors.As(err, &exit) && (exit.Code == exitCannotRun || exit.Code == exitNotFound):
@@ -106,6 +120,9 @@ const (
 // errNoShell says what an image lacks.
 var errNoShell = errors.New("the image has no bash; use one of haproxy's images that are based on Debian")
 
+// errSilent says that a command did not end; see executeLimit.
+var errSilent = fmt.Errorf("a command in the container did not end within %s", executeLimit)
+
 // errAnswer says that the process answered something else than asked.
 var errAnswer = errors.New("unexpected answer")
 
@@ -113,7 +130,7 @@ var errAnswer = errors.New("unexpected answer")
 // anywhere. The text goes through a pipe of bash's: the standard input of an
 // exec may belong to another user and cannot then be opened by its path.
 func check(ctx context.Context, containers engine.Executor, name, text string) error {
-	output, err := containers.Exec(ctx, name, engine.Command{
+	output, err := execute(ctx, containers, name, engine.Command{
 		Args:  []string{"bash", "-c", "haproxy -c -f <(cat)"},
 		Stdin: []byte(text),
 	})
@@ -153,7 +170,7 @@ func alerts(output engine.Output) string {
 // comes from inside: one that goes through the engine's API makes the engine
 // take the container as stopped by its user.
 func reload(ctx context.Context, containers engine.Executor, name string) error {
-	_, err := containers.Exec(ctx, name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}})
+	_, err := execute(ctx, containers, name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}})
 	if err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
