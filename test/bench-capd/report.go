@@ -108,7 +108,7 @@ func (b *bench) commit(ctx context.Context) string {
 	if err != nil {
 		return "unknown"
 	}
-	if changed, err := command(ctx, "git", "-C", b.root, "status", "--porcelain", "--untracked-files=no"); err == nil && changed != "" {
+	if changed, err := command(ctx, "git", "-C", b.root, "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results"); err == nil && changed != "" {
 		commit += " with changes"
 	}
 	return commit
