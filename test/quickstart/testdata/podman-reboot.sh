@@ -14,9 +14,9 @@
 # limitations under the License.
 
 # Leaves Podman as a host does that lost its power and booted: no process of a
-# container, of its monitor or of the service, nothing below /run and no lock, no
-# network interface and no rule. What lies on the disk stays. Needs root, and ends all
-# containers of root's Podman.
+# container, of its monitor or of the service, nothing below /run, no lock, no
+# cgroup, no network interface and no rule. What lies on the disk stays. Needs root,
+# and ends all containers of root's Podman.
 #
 #   podman-reboot.sh
 
@@ -34,6 +34,7 @@ main() {
   local id
   for id in ${ids}; do
     rm -rf "/run/runc/${id}" "/run/crun/${id}"
+    remove_cgroups "${id}"
   done
   rm -rf /run/libpod /run/containers
   # The locks of containers and volumes, in memory.
@@ -53,6 +54,12 @@ kill_all() {
       kill -KILL "${pid}" 2>/dev/null || true
     fi
   done
+}
+
+# With what systemd made below it, a node's cgroup of version 1 can be given no
+# devices again.
+remove_cgroups() {
+  find /sys/fs/cgroup -depth -type d -path "*/libpod-$1*" -exec rmdir {} + 2>/dev/null || true
 }
 
 service_pid() { cat /run/cluster-api-provider-container-podman.pid 2>/dev/null || true; }
