@@ -20,7 +20,7 @@
 #   hack/test.sh
 #
 # Environment:
-#   ENGINES  the engines that the parts which need one run on; default docker podman
+#   ENGINES  the engines that the parts which need one run on; default docker
 
 set -o errexit -o nounset -o pipefail
 
@@ -30,7 +30,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # Targets of the Makefile, in order, and those of them that run on each engine.
 readonly parts=(verify lint test-unit test-images)
 readonly engine_parts=(engine images-load test-integration test-quickstart)
-read -r -a engines <<<"${ENGINES:-docker podman}"
+read -r -a engines <<<"${ENGINES:-docker}"
 readonly engines
 
 summary=()
