@@ -21,6 +21,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	goruntime "runtime"
@@ -62,6 +63,8 @@ const controllerName = "cluster-api-container-controller-manager"
 func main() {
 	opts := defaultOptions()
 	opts.addFlags(pflag.CommandLine)
+	// controller-runtime has registered --kubeconfig there.
+	pflag.CommandLine.AddGoFlagSet(flag.CommandLine)
 	pflag.CommandLine.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
 	pflag.Parse()
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
