@@ -81,7 +81,10 @@ func (d *Deaths) Observe(event engine.Event) {
 	}
 	switch event.Kind {
 	case engine.EventOOM:
-		d.recent[event.ContainerID] = Death{OutOfMemory: true, at: now}
+		// Several watchers tell the same: a death that is known stays so.
+		death := d.recent[event.ContainerID]
+		death.OutOfMemory, death.at = true, now
+		d.recent[event.ContainerID] = death
 	case engine.EventDie:
 		// The want of memory is told first.
 		d.recent[event.ContainerID] = Death{

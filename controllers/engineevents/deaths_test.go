@@ -55,6 +55,11 @@ func TestDeaths(t *testing.T) {
 			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137)},
 			want:   "ended with exit code 137 for want of memory",
 		},
+		"ToldTwice": {
+			reason: "Each controller watches, and one may be behind.",
+			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137), event(engine.EventOOM, 0)},
+			want:   "ended with exit code 137 for want of memory",
+		},
 		"OneProcess": {
 			reason: "A process within a container that runs on is no death of the container.",
 			events: []engine.Event{event(engine.EventOOM, 0)},

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -56,6 +57,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), watching.MachineSpecOrNode()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToMachines),
 			predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
+		// Its annotations hold the owner ID, without which nothing is created.
+		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(r.machinesOfCluster), predicate.AnnotationChangedPredicate{}).
 		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
 			Container: containerToMachine,
@@ -74,9 +77,16 @@ func containerToMachine(_ context.Context, labels map[string]string) []reconcile
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: labels[identity.LabelNamespace], Name: name}}}
 }
 
-func (r *Reconciler) allMachines(ctx context.Context) []reconcile.Request {
+func (r *Reconciler) machinesOfCluster(ctx context.Context, containerCluster client.Object) []reconcile.Request {
+	name := containerCluster.GetLabels()[clusterv1.ClusterNameLabel]
+	return r.list(ctx, client.InNamespace(containerCluster.GetNamespace()), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
+}
+
+func (r *Reconciler) allMachines(ctx context.Context) []reconcile.Request { return r.list(ctx) }
+
+func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	machines := &infrav1.ContainerMachineList{}
-	if err := r.Client.List(ctx, machines); err != nil {
+	if err := r.Client.List(ctx, machines, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerMachines for an event")
 		return nil
 	}
