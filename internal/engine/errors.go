@@ -92,6 +92,22 @@ type ExitError struct {
 // Error implements error.
 func (e *ExitError) Error() string { return fmt.Sprintf("command ended with exit code %d", e.Code) }
 
+// WithKind gives an engine's error the kind that callers decide on, and keeps
+// its text, which says enough. It returns err as it is where kind is nil.
+func WithKind(err, kind error) error {
+	if kind == nil {
+		return err
+	}
+	return &kindError{kind: kind, err: err}
+}
+
+type kindError struct {
+	kind, err error
+}
+
+func (e *kindError) Error() string   { return e.err.Error() }
+func (e *kindError) Unwrap() []error { return []error{e.kind, e.err} }
+
 // IgnoreNotFound returns nil where err says that the thing is absent.
 func IgnoreNotFound(err error) error {
 	if errors.Is(err, ErrNotFound) {

@@ -292,7 +292,7 @@ func TestCouldBeID(t *testing.T) {
 func TestTypedErrorKeepsTextAndCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("its own words")
-	err := fmt.Errorf("do: %w", &typedError{kind: engine.ErrNotFound, err: cause})
+	err := fmt.Errorf("do: %w", engine.WithKind(cause, engine.ErrNotFound))
 	if !errors.Is(err, engine.ErrNotFound) || !errors.Is(err, cause) || err.Error() != "do: its own words" {
 		t.Errorf("error %q, want the cause's text and both kinds", err)
 	}

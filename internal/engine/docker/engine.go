@@ -92,8 +92,8 @@ func (e *Engine) open(ctx context.Context) error {
 func (e *Engine) negotiate(ctx context.Context) error {
 	answer, err := e.client.Ping(ctx)
 	if err != nil && !client.IsErrConnectionFailed(err) && ctx.Err() == nil && !isKind(err, engine.ErrUnauthorized) {
-		return &typedError{kind: engine.ErrUnavailable, err: fmt.Errorf(
-			"it does not answer as Docker does (TLS is turned on with DOCKER_TLS_VERIFY): %w", err)}
+		return engine.WithKind(
+			fmt.Errorf("it does not answer as Docker does (TLS is turned on with DOCKER_TLS_VERIFY): %w", err), engine.ErrUnavailable)
 	}
 	if err != nil {
 		return e.explainConnection(ctx, err)

@@ -29,23 +29,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// typedError adds the kind that callers decide on to an error of Docker, whose
-// own text says enough.
-type typedError struct {
-	kind, err error
-}
-
-func (e *typedError) Error() string   { return e.err.Error() }
-func (e *typedError) Unwrap() []error { return []error{e.kind, e.err} }
-
 // typed gives an error of the client its kind, by the status the engine
 // answered with or by how the connection went wrong.
 func typed(err error) error {
-	kind := kindOf(err)
-	if kind == nil {
-		return err
-	}
-	return &typedError{kind: kind, err: err}
+	return engine.WithKind(err, kindOf(err))
 }
 
 func kindOf(err error) error {

@@ -97,7 +97,7 @@ func (e *Engine) explainConnection(ctx context.Context, cause error) error {
 	connection, err := e.client.Dialer()(ctx)
 	if err == nil {
 		connection.Close()
-		return &typedError{kind: engine.ErrUnavailable, err: fmt.Errorf("it accepts connections and does not answer: %w", cause)}
+		return engine.WithKind(fmt.Errorf("it accepts connections and does not answer: %w", cause), engine.ErrUnavailable)
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):

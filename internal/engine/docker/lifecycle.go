@@ -159,7 +159,7 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 	if errdefs.IsNotFound(cause) {
 		// The container is there: what is absent is its network or a volume's
 		// driver, and callers must not take it for the container.
-		return fail(&typedError{kind: engine.ErrConflict, err: cause})
+		return fail(engine.WithKind(cause, engine.ErrConflict))
 	}
 	return fail(typed(cause))
 }

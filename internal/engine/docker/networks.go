@@ -166,7 +166,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 		return nil
 	case errdefs.IsPermissionDenied(err):
 		// Docker's answer for a network with active endpoints.
-		return fail(&typedError{kind: engine.ErrConflict, err: err})
+		return fail(engine.WithKind(err, engine.ErrConflict))
 	default:
 		return fail(typed(err))
 	}

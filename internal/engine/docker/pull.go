@@ -91,16 +91,16 @@ func (e *Engine) explainPull(ctx context.Context, name reference.Named, credenti
 	if credentials != nil || !isAbsent {
 		_, err := e.client.RegistryLogin(ctx, authConfig(name, credentials))
 		if errdefs.IsUnauthorized(err) || saysRefused(err) {
-			return &typedError{kind: engine.ErrUnauthorized, err: cause}
+			return engine.WithKind(cause, engine.ErrUnauthorized)
 		}
 	}
 	if isAbsent {
 		return known
 	}
 	if errdefs.IsPermissionDenied(cause) {
-		return &typedError{kind: engine.ErrUnauthorized, err: cause}
+		return engine.WithKind(cause, engine.ErrUnauthorized)
 	}
-	return &typedError{kind: engine.ErrUnavailable, err: cause}
+	return engine.WithKind(cause, engine.ErrUnavailable)
 }
 
 // saysRefused reads Docker's words about a login that did not succeed. Docker
@@ -126,11 +126,11 @@ func inStream(err error) error {
 	}
 	switch reported.Code {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &typedError{kind: engine.ErrUnauthorized, err: err}
+		return engine.WithKind(err, engine.ErrUnauthorized)
 	case http.StatusNotFound:
-		return &typedError{kind: engine.ErrNotFound, err: err}
+		return engine.WithKind(err, engine.ErrNotFound)
 	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
-		return &typedError{kind: engine.ErrUnavailable, err: err}
+		return engine.WithKind(err, engine.ErrUnavailable)
 	}
 	return err
 }

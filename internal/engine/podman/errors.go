@@ -69,23 +69,10 @@ var statuses = map[int]error{
 	http.StatusServiceUnavailable: engine.ErrUnavailable,
 }
 
-// typedError adds the kind that callers decide on to an error of Podman, whose
-// own text says enough.
-type typedError struct {
-	kind, err error
-}
-
-func (e *typedError) Error() string   { return e.err.Error() }
-func (e *typedError) Unwrap() []error { return []error{e.kind, e.err} }
-
 // typed gives an error its kind: by the status Podman answered with, then by
 // the root cause, or by how the connection went wrong.
 func typed(err error) error {
-	kind := kindOf(err)
-	if kind == nil {
-		return err
-	}
-	return &typedError{kind: kind, err: err}
+	return engine.WithKind(err, kindOf(err))
 }
 
 func kindOf(err error) error {

@@ -60,7 +60,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 		return fail(&engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err})
 	case isCause(err, syscall.ENOENT):
 		// The source of a bind mount.
-		return fail(&typedError{kind: engine.ErrInvalid, err: err})
+		return fail(engine.WithKind(err, engine.ErrInvalid))
 	default:
 		return fail(err)
 	}
@@ -118,7 +118,7 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 	case errors.Is(cause, engine.ErrNotFound):
 		// The container is there: what is absent is its network, and callers
 		// must not take it for the container.
-		return fail(&typedError{kind: engine.ErrConflict, err: errors.New(cause.Error())})
+		return fail(engine.WithKind(errors.New(cause.Error()), engine.ErrConflict))
 	}
 	return fail(cause)
 }

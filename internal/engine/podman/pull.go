@@ -148,11 +148,11 @@ func explainPull(text string) error {
 	}
 	switch err := errors.New(text); {
 	case says(refusals):
-		return &typedError{kind: engine.ErrUnauthorized, err: err}
+		return engine.WithKind(err, engine.ErrUnauthorized)
 	case says(absences):
-		return &typedError{kind: engine.ErrNotFound, err: err}
+		return engine.WithKind(err, engine.ErrNotFound)
 	case says(obstacles):
-		return &typedError{kind: engine.ErrUnavailable, err: err}
+		return engine.WithKind(err, engine.ErrUnavailable)
 	default:
 		return err
 	}
