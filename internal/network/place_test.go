@@ -19,9 +19,7 @@ package network_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -375,72 +373,5 @@ func TestPlaceCleansUpAfterItsCaller(t *testing.T) {
 	}
 	if left := names(t, eng); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-func TestPlaceExhausted(t *testing.T) {
-	t.Parallel()
-	eng := simulated.New()
-	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
-	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.9.0.0/29")}); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"a", "b"} {
-		if _, err := network.Place(t.Context(), eng, placement(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, err := network.Place(t.Context(), eng, placement("c"))
-	var exhausted *network.ExhaustedError
-	if !errors.As(err, &exhausted) || exhausted.Static != 2 || exhausted.Taken != 2 {
-		t.Errorf("Place: %v, want 2 of 2 taken", err)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, names(t, eng)); diff != "" {
-		t.Errorf("containers: -want +got:\n%s", diff)
-	}
-}
-
-// TestPlaceAtOnce is two processes, each with several machines, that meet at
-// every address.
-func TestPlaceAtOnce(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	placeAtOnce(t, eng, 2, 12, placement)
-}
-
-// placeAtOnce places from several processes at once and proves that no
-// address is held twice, neither by label nor in use.
-func placeAtOnce(t *testing.T, eng network.Engine, processes, each int, placement func(name string) network.Placement) {
-	t.Helper()
-	var mu sync.Mutex
-	recorded, used := map[netip.Addr]string{}, map[netip.Addr]string{}
-	claim := func(held map[netip.Addr]string, container engine.Container, addresses []netip.Addr) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, address := range addresses {
-			if holder, found := held[address]; found {
-				t.Errorf("%s is held by %s and %s", address, holder, container.Name)
-			}
-			held[address] = container.Name
-		}
-	}
-	var wait sync.WaitGroup
-	for process := range processes {
-		wait.Go(func() {
-			for machine := range each {
-				p := placement(fmt.Sprintf("capcon-place-%d-%d", process, machine))
-				container, err := network.Place(t.Context(), eng, p)
-				if err != nil {
-					t.Errorf("Place %s: %v", p.Spec.Name, err)
-					continue
-				}
-				claim(recorded, container, network.Addresses(container, p.Network))
-				claim(used, container, container.Networks[p.Network].Addresses)
-			}
-		})
-	}
-	wait.Wait()
-	if len(recorded) != processes*each || len(used) != processes*each {
-		t.Errorf("%d recorded and %d used addresses, want %d", len(recorded), len(used), processes*each)
 	}
 }
