@@ -86,15 +86,14 @@ func Connect(kubeconfig []byte) (client.Client, error) {
 // Apply makes the objects so, the first of them the Cluster, which comes to
 // own the others. Applying the same again changes nothing.
 //
-// Cluster API would set the owners of most of them, and the Cluster's
-// finalizer, by itself. Each takes one of its reconciles, which are a second
-// apart, and the network and load balancer would wait for three of them.
+// Cluster API would set the owners and finalizers by itself. Each takes one of
+// its reconciles, which are a second apart, and the network and load balancer
+// would wait for three of them.
 func Apply(ctx context.Context, c client.Client, rendered []client.Object) error {
 	var owner client.Object
 	for _, object := range rendered {
-		if owner == nil {
-			controllerutil.AddFinalizer(object, clusterv1.ClusterFinalizer)
-		} else {
+		addFinalizer(object)
+		if owner != nil {
 			objects.OwnedByCluster(object, owner.GetName(), owner.GetUID())
 		}
 		applied, err := apply(ctx, c, object)
@@ -106,6 +105,18 @@ func Apply(ctx context.Context, c client.Client, rendered []client.Object) error
 		}
 	}
 	return nil
+}
+
+// addFinalizer of the controller that reconciles the object, where it has one.
+func addFinalizer(object client.Object) {
+	switch object.(type) {
+	case *clusterv1.Cluster:
+		controllerutil.AddFinalizer(object, clusterv1.ClusterFinalizer)
+	case *clusterv1.MachineDeployment:
+		controllerutil.AddFinalizer(object, clusterv1.MachineDeploymentFinalizer)
+	case *controlplanev1.KubeadmControlPlane:
+		controllerutil.AddFinalizer(object, controlplanev1.KubeadmControlPlaneFinalizer)
+	}
 }
 
 func apply(ctx context.Context, c client.Client, object client.Object) (client.Object, error) {
