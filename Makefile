@@ -142,6 +142,17 @@ e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and 
 e2e-interrupt: ## Stop the engine for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
 	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12}" hack/test-quickstart.sh EngineStopsDuringBootstrap
 
+.PHONY: soak
+soak: soak-list soak-members ## Long lists, long silence and 200 changes of the control plane (CHANGES=200 SILENCE=10m; hours)
+
+.PHONY: soak-list
+soak-list: ## List a thousand containers (LIST_SIZE=1000)
+	@hack/soak-list.sh
+
+.PHONY: soak-members
+soak-members: ## Silent connections, and control planes that come and go below clients that never pause
+	@hack/test-quickstart.sh Soak
+
 ##@ Benchmark
 
 .PHONY: bench

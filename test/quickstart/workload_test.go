@@ -41,6 +41,11 @@ const patience = 4 * time.Minute
 // eventually polls until check says nothing is missing any more.
 func eventually(t *testing.T, what string, check func(ctx context.Context) (missing string, err error)) {
 	t.Helper()
+	eventuallyWithin(t, patience, what, check)
+}
+
+func eventuallyWithin(t *testing.T, patience time.Duration, what string, check func(ctx context.Context) (missing string, err error)) {
+	t.Helper()
 	missing := "nothing was looked at"
 	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(ctx context.Context) (bool, error) {
 		var err error

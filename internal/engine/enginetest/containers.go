@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -261,14 +263,23 @@ func listsFields(t *testing.T, c *fixture) {
 	}
 }
 
-// listSize is what a host with a few dozen clusters has.
-const listSize = 200
+// listSize is how many containers the longest list has: LIST_SIZE in the
+// environment, or what a host with a few dozen clusters has.
+func listSize(t *testing.T) int {
+	t.Helper()
+	text := cmp.Or(os.Getenv("LIST_SIZE"), "200")
+	size, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("LIST_SIZE: %v", err)
+	}
+	return size
+}
 
 // hands is how many containers are created and removed at once.
 const hands = 8
 
 func listsMany(t *testing.T, c *fixture) {
-	count := cmp.Or(c.ListSize, listSize)
+	count := listSize(t)
 	names := make([]string, count)
 	for i := range count {
 		names[i] = c.named(fmt.Sprintf("%04d", i))

@@ -66,8 +66,6 @@ type Harness struct {
 	RemoveImage func(t *testing.T, reference string)
 	// ForgetsStartErrors: the engine does not keep why a container did not start.
 	ForgetsStartErrors bool
-	// ListSize is how many containers the longest list has; 0 = 200.
-	ListSize int
 	// MissesOOM: the engine may not notice that a process was killed for want of
 	// memory.
 	MissesOOM bool

@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Command webtool is the workload of the quick start's test: a server that
-// says which Pod answers, and a client that asks one until it answers.
+// says which Pod answers, a client that asks one until it answers, and one that
+// repeats what it is told.
 package main
 
 import (
@@ -41,6 +42,9 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 1 && args[0] == "serve":
 		return serve()
+	case len(args) == 1 && args[0] == "repeat":
+		_, err := io.Copy(os.Stdout, os.Stdin)
+		return err
 	case len(args) > 1 && args[0] == "get":
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -51,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("arguments %q are neither \"serve\" nor \"get URL...\"", args)
+	return fmt.Errorf("arguments %q are none of \"serve\", \"repeat\" and \"get URL...\"", args)
 }
 
 func serve() error {

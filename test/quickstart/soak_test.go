@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const soakCluster = "soak-test"
+
+// TestSoak keeps clients at a cluster for hours.
+//
+// Environment:
+//
+//	SILENCE  how long a watch and an exec session say nothing; default 10m
+//	CHANGES  how many control planes come and go in all; default 200, in
+//	         rounds of ten
+func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and hours; run without -short")
+	}
+	eng := integration.Engine(t)
+	program := build(t, soakCluster)
+	program.mustRun("down", soakCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", soakCluster)
+		}
+	})
+	program.mustRun("up", soakCluster, "--control-planes", "1", "--workers", "0")
+	podsTalk(t, eng, program)
+	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(soakCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("silence", func(t *testing.T) { liveThroughSilence(t, config) })
+	t.Run("membership", func(t *testing.T) { changeMembers(t, eng, program.at(t), config) })
+}
+
+// changeMembers scales the control plane up, replaces all of it, and scales it
+// down, again and again, below clients that never pause.
+func changeMembers(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config) {
+	// 1 → 3 are two changes, three machines replaced are six, 3 → 1 are two.
+	const changesPerRound = 10
+	changes := number(t, "CHANGES", 200)
+	traffic := startTraffic(t, config)
+	began := time.Now()
+	for done := 0; done < changes; done += changesPerRound {
+		scaleControlPlane(t, eng, program, config, 3)
+		replaceControlPlane(t, eng, program, config, 3)
+		scaleControlPlane(t, eng, program, config, 1)
+		t.Logf("%d changes in %s: %s", done+changesPerRound, time.Since(began).Round(time.Second), traffic)
+		if t.Failed() {
+			break
+		}
+	}
+	traffic.stop()
+	t.Logf("in all: %s", traffic)
+	for _, failure := range traffic.failures() {
+		t.Errorf("failed twice: %s", failure)
+	}
+}
+
+func scaleControlPlane(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config, count int) {
+	t.Helper()
+	program.mustRun("up", program.cluster, "--control-planes", fmt.Sprint(count))
+	served(t, eng, program, config, count, nil)
+}
+
+// replaceControlPlane has all machines replaced one after the other.
+func replaceControlPlane(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config, count int) {
+	t.Helper()
+	before := ids(nodeContainers(t, eng, program.cluster))
+	api := management(t, program)
+	controlPlanes := &controlplanev1.KubeadmControlPlaneList{}
+	if err := api.List(t.Context(), controlPlanes); err != nil || len(controlPlanes.Items) != 1 {
+		t.Fatalf("find the KubeadmControlPlane: %d, %v", len(controlPlanes.Items), err)
+	}
+	controlPlane := &controlPlanes.Items[0]
+	unchanged := client.MergeFrom(controlPlane.DeepCopy())
+	controlPlane.Spec.Rollout.After = metav1.Now()
+	if err := api.Patch(t.Context(), controlPlane, unchanged); err != nil {
+		t.Fatalf("have the control plane replaced: %v", err)
+	}
+	served(t, eng, program, config, count, before)
+}
+
+// served waits until there are so many control planes, none of them one of
+// those that were to go, and the load balancer leads to each of them and to
+// nothing else.
+func served(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config, count int, gone []string) {
+	t.Helper()
+	// Each machine takes some forty seconds, one after the other.
+	eventuallyWithin(t, 4*patience, fmt.Sprintf("%d control planes served", count), func(ctx context.Context) (string, error) {
+		containers := nodeContainers(t, eng, program.cluster)
+		if remain := slices.DeleteFunc(ids(containers), func(id string) bool { return !slices.Contains(gone, id) }); len(remain) > 0 {
+			return fmt.Sprintf("%d of those to be replaced are still there", len(remain)), nil
+		}
+		if len(containers) != count {
+			return fmt.Sprintf("there are %d", len(containers)), nil
+		}
+		want, err := addresses(ctx, eng, containers)
+		if err != nil {
+			return "", err
+		}
+		got, err := answering(ctx, config, count)
+		if err != nil {
+			return "", err
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			return "who answers (-containers, +answering):\n" + diff, nil
+		}
+		return "", nil
+	})
+}
+
+// addresses of containers on their network, sorted.
+func addresses(ctx context.Context, eng engine.Engine, containers []engine.Container) ([]string, error) {
+	var found []string
+	for _, container := range containers {
+		if container.Labels[identity.LabelRole] != string(identity.RoleControlPlane) {
+			continue
+		}
+		inspected, err := eng.InspectContainer(ctx, container.Name)
+		if err != nil {
+			return nil, fmt.Errorf("read address of %s: %w", container.Name, err)
+		}
+		for _, endpoint := range inspected.Networks {
+			for _, address := range endpoint.Addresses {
+				found = append(found, address.String())
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// answering are the API servers that answer on new connections, by address,
+// sorted. Each of a number of servers is asked some times.
+func answering(ctx context.Context, config *rest.Config, servers int) ([]string, error) {
+	const timesEach = 8
+	var found []string
+	for range servers * timesEach {
+		http, err := newConnections(config)
+		if err != nil {
+			return nil, err
+		}
+		body, err := get(ctx, http, config.Host+"/api")
+		if err != nil {
+			return nil, err
+		}
+		versions := metav1.APIVersions{}
+		if err := json.Unmarshal(body, &versions); err != nil {
+			return nil, fmt.Errorf("read who answered: %w", err)
+		}
+		for _, server := range versions.ServerAddressByClientCIDRs {
+			address, _, err := net.SplitHostPort(server.ServerAddress)
+			if err != nil {
+				return nil, fmt.Errorf("read who answered: %w", err)
+			}
+			if !slices.Contains(found, address) {
+				found = append(found, address)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// short is an error in one line.
+func short(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

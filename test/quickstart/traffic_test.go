@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// traffic are clients of an API server that never pause: one that makes a new
+// connection for each request, and one that keeps its connection. What fails
+// is tried once more, at once.
+type traffic struct {
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+
+	mu              sync.Mutex
+	requests, again int
+	slowest         time.Duration
+	failedTwice     []string
+}
+
+// pace leaves the processors to the cluster: some fifty requests a second
+// from each client.
+const pace = 20 * time.Millisecond
+
+func startTraffic(t *testing.T, config *rest.Config) *traffic {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	running := &traffic{cancel: cancel}
+	for name, connect := range map[string]func(*rest.Config) (*http.Client, error){
+		"new connections": newConnections, "one connection": oneConnection,
+	} {
+		api, err := connect(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.ended.Go(func() {
+			for ctx.Err() == nil {
+				// A read that every member of etcd has to agree to.
+				running.ask(ctx, name, api, config.Host+"/api/v1/namespaces/kube-system")
+				select {
+				case <-time.After(pace):
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	return running
+}
+
+func (r *traffic) ask(ctx context.Context, name string, api *http.Client, url string) {
+	began := time.Now()
+	_, first := get(ctx, api, url)
+	var second error
+	if first != nil {
+		_, second = get(ctx, api, url)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests++
+	r.slowest = max(r.slowest, time.Since(began))
+	if first != nil {
+		r.again++
+	}
+	if second != nil {
+		r.failedTwice = append(r.failedTwice, fmt.Sprintf("%s, %s: %s; %s", began.Format(time.TimeOnly), name, short(first), short(second)))
+	}
+}
+
+func (r *traffic) stop() {
+	r.cancel()
+	r.ended.Wait()
+}
+
+func (r *traffic) failures() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.failedTwice)
+}
+
+func (r *traffic) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return fmt.Sprintf("%d requests, %d tried again, %d failed twice, the slowest took %.1fs",
+		r.requests, r.again, len(r.failedTwice), r.slowest.Seconds())
+}
+
+// patienceWithAnswer bounds one request.
+const patienceWithAnswer = 10 * time.Second
+
+// oneConnection is a client that keeps its connection as long as it lives.
+func oneConnection(config *rest.Config) (*http.Client, error) {
+	config = rest.CopyConfig(config)
+	config.Timeout = patienceWithAnswer
+	api, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return api, nil
+}
+
+// newConnections is a client that makes a connection for each request.
+func newConnections(config *rest.Config) (*http.Client, error) {
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return &http.Client{
+		Timeout:   patienceWithAnswer,
+		Transport: &http.Transport{TLSClientConfig: tlsConfig, DisableKeepAlives: true},
+	}, nil
+}
+
+func get(ctx context.Context, api *http.Client, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("make a request: %w", err)
+	}
+	response, err := api.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("answer is %s: %s", response.Status, body)
+	}
+	return body, nil
+}
