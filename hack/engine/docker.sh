@@ -42,21 +42,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/ensure.sh"
 # The configuration is written before the package: where the package starts the
 # engine itself, its first start has what the host needs.
 install_engine() {
+  # Docker asks for CAP_SYS_RESOURCE in every privileged container.
   if is_restricted; then
     configure_restricted
   fi
   say "Installing the package docker.io, because no dockerd was found."
   apt_install docker.io ||
     die "docker.io cannot be installed." "Read the messages above; or follow ${instructions}."
-}
-
-# is_restricted tells by the kernel's bounding set (bit 24) whether
-# CAP_SYS_RESOURCE is absent, the one that restricted hosts take away and that
-# Docker asks for in every privileged container.
-is_restricted() {
-  local bounding
-  bounding="$(awk '/^CapBnd:/ {print $2}' /proc/self/status)"
-  ((((16#${bounding} >> 24) & 1) == 0))
 }
 
 configure_restricted() {

@@ -28,6 +28,15 @@ is_debian() {
   [[ "${ids}" == *" debian "* || "${ids}" == *" ubuntu "* ]]
 }
 
+# is_restricted tells by the kernel's bounding set (bit 24) whether
+# CAP_SYS_RESOURCE is absent, the one that restricted hosts take away: nothing may
+# then be given a higher limit than what gives it has.
+is_restricted() {
+  local bounding
+  bounding="$(awk '/^CapBnd:/ {print $2}' /proc/self/status)"
+  ((((16#${bounding} >> 24) & 1) == 0))
+}
+
 # apt_install installs packages, after updating the package lists where those do
 # not know the first or are out of date.
 apt_install() {

@@ -75,32 +75,54 @@ require_version() {
   fi
 }
 
-# configure writes what Podman needs on a host with cgroup v1, if only in part: crun,
-# which it prefers where both are installed, starts no container there. Only where a
-# user has no configuration: a file in containers.conf.d would overrule theirs.
+# configure writes what Podman needs on a restricted host, where it lacks that. Only
+# where a user has no configuration: a file in containers.conf.d would overrule theirs.
 configure() {
-  if ! is_cgroup_v1 || [[ -e "${own_config}" || "$(runtime)" == runc ]]; then
+  local wanted
+  wanted="$(restricted_config)"
+  if [[ -z "${wanted}" || "${wanted}" == "$(cat "${own_config}" 2>/dev/null)" ]]; then
     return
   fi
   if has_configuration; then
-    say "There is a configuration in /etc/containers, which is left as it is. If containers fail to start, set in its section [engine]: runtime = \"runc\""
+    say "There is a configuration in /etc/containers, which is left as it is. If containers fail to start, set in it:" "${wanted}"
     return
   fi
-  say "Writing ${own_config}: containers run by runc, because of cgroup v1."
+  say "Writing ${own_config}, because of what this host withholds: docs/restricted-hosts.md."
   install -d -m 0755 "$(dirname "${own_config}")"
-  cat >"${own_config}.new" <<TOML
-# Written by hack/engine/podman.sh: crun starts no container on cgroup v1 hybrid.
-[engine]
-runtime = "runc"
-TOML
+  echo "${wanted}" >"${own_config}.new"
   mv "${own_config}.new" "${own_config}"
 }
 
-# runtime is what a Podman that is installed would use.
-runtime() { podman info --format '{{.Host.OCIRuntime.Name}}' 2>/dev/null || true; }
+# restricted_config prints what this host needs, nothing where it is like any other.
+# Containers that bound their open files must bound their processes too, or Podman
+# adds a number of those that nobody may set.
+restricted_config() {
+  local sections=()
+  if is_restricted; then
+    sections+=("[containers]" "default_ulimits = [\"nofile=$(ulimit -Hn):$(ulimit -Hn)\", \"nproc=$(processes):$(processes)\"]")
+  fi
+  if is_cgroup_v1; then
+    sections+=("[engine]" "# crun starts no container on cgroup v1 hybrid." "runtime = \"runc\"")
+  fi
+  if ((${#sections[@]} > 0)); then
+    printf '%s\n' "# Written by hack/engine/podman.sh." "${sections[@]}"
+  fi
+}
+
+# processes is how many a container may have: what Podman itself asks for, or less
+# where the host allows less.
+processes() {
+  local wanted=32768 most
+  most="$(ulimit -Hu)"
+  if [[ "${most}" != unlimited ]] && ((most < wanted)); then
+    wanted="${most}"
+  fi
+  echo "${wanted}"
+}
 
 has_configuration() {
-  [[ -e /etc/containers/containers.conf ]] || compgen -G '/etc/containers/containers.conf.d/*.conf' >/dev/null
+  [[ -e /etc/containers/containers.conf ]] ||
+    compgen -G '/etc/containers/containers.conf.d/*.conf' | grep --quiet --invert-match --line-regexp --fixed-strings "${own_config}"
 }
 
 is_cgroup_v1() { [[ "$(stat --file-system --format %T /sys/fs/cgroup)" != cgroup2fs ]]; }
