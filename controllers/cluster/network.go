@@ -36,13 +36,12 @@ import (
 func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	request := network.Request{Name: s.networkName()}
 	if subnet := s.containerCluster.Spec.Network.Subnet; subnet != "" {
-		prefix, err := netip.ParsePrefix(subnet)
+		prefix, err := network.ParseSubnet(subnet)
 		if err != nil {
-			s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason,
-				fmt.Sprintf("spec.network.subnet %q is not in CIDR notation; write it as 172.30.0.0/16", subnet))
+			s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason, "spec.network: "+err.Error())
 			return phase.Wait(0)
 		}
-		request.Subnets = []netip.Prefix{prefix.Masked()}
+		request.Subnets = []netip.Prefix{prefix}
 	}
 	_, err := r.Engine.InspectNetwork(ctx, request.Name)
 	absent := errors.Is(err, engine.ErrNotFound)

@@ -40,7 +40,15 @@ const (
 	LogPath = "/var/lib/cluster-api-bootstrap/log"
 
 	unitDirectory = "etc/systemd/system"
+	unitLink      = unitDirectory + "/multi-user.target.wants/" + UnitName
 )
+
+// Paths are those in the node that the bootstrap is made of. What hides one of them, such as a mount, breaks the
+// bootstrap; what leads one of them out of the node, also a mount, shows its secrets, or lets one machine believe what
+// another recorded.
+func Paths() []string {
+	return []string{Directory, path.Dir(RecordPath), "/" + unitDirectory + "/" + UnitName, "/" + unitLink, kubeletDefaults}
+}
 
 //go:embed script/bootstrap.sh
 var script []byte
@@ -96,7 +104,7 @@ func Archive(in Input) ([]byte, error) {
 		}
 	}
 	a.public(path.Join(unitDirectory, UnitName), unit)
-	a.link(path.Join(unitDirectory, "multi-user.target.wants", UnitName), "../"+UnitName)
+	a.link(unitLink, "../"+UnitName)
 	return a.finish()
 }
 

@@ -25,6 +25,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,11 +87,33 @@ func TestArchiveGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, strings.TrimSuffix(source, ".yaml")+".golden", listing(t, archive))
+			arePaths(t, archive)
 			again, err := Archive(in)
 			if err != nil || !bytes.Equal(archive, again) {
 				t.Errorf("equal input gives equal bytes (%v)", err)
 			}
 		})
+	}
+}
+
+// arePaths checks that an archive puts nothing where Paths does not say so.
+func arePaths(t *testing.T, archive []byte) {
+	t.Helper()
+	reader := tar.NewReader(bytes.NewReader(archive))
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := slices.ContainsFunc(Paths(), func(known string) bool {
+			return strings.HasPrefix("/"+strings.TrimSuffix(header.Name, "/")+"/", known+"/")
+		})
+		if !known {
+			t.Errorf("%s is in the archive and not among Paths", header.Name)
+		}
 	}
 }
 

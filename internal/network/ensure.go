@@ -62,12 +62,15 @@ func (e *UnusableError) Is(target error) bool { return target == ErrUnusable }
 
 // Ensure returns the network, and creates it with identity.LabelManaged where
 // it is absent. It may be called by many processes at once: one of them
-// creates. A network that exists and lacks an IPv4 or IPv6 subnet asked for,
-// has another one, is no bridge, or takes no static addresses:
-// *UnusableError. A subnet taken by another network: a ConflictError of
-// ResourceSubnet.
+// creates. A name that CheckName refuses, and a network that exists and lacks
+// an IPv4 or IPv6 subnet asked for, has another one, is no bridge, or takes no
+// static addresses: *UnusableError. A subnet taken by another network: a
+// ConflictError of ResourceSubnet.
 func Ensure(ctx context.Context, networks engine.Networks, request Request) (engine.Network, error) {
 	name := cmp.Or(request.Name, DefaultName)
+	if err := CheckName(name); err != nil {
+		return engine.Network{}, err
+	}
 	network, err := networks.InspectNetwork(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {
 		network, err = create(ctx, networks, name, request.Subnets)
@@ -100,9 +103,6 @@ func usable(network engine.Network, wanted []netip.Prefix) error {
 	unusable := func(reason, remedy string) error {
 		return &UnusableError{Network: network.Name, Reason: reason, Remedy: remedy}
 	}
-	if slices.Contains(builtin, network.Name) {
-		return unusable("is the engine's own and takes no static addresses", remedyOther)
-	}
 	if network.Driver != "" && network.Driver != "bridge" {
 		return unusable(fmt.Sprintf("has the driver %q", network.Driver), "use a bridge network, or name one that does not exist and is then created")
 	}
@@ -132,9 +132,6 @@ func usable(network engine.Network, wanted []netip.Prefix) error {
 }
 
 const remedyOther = "remove it, or name another network; one that does not exist is created"
-
-// builtin networks of Docker and Podman refuse static addresses.
-var builtin = []string{"bridge", "host", "none", "podman"}
 
 // Remove removes the network if this provider created it and no container,
 // running or not, is attached, and reports whether it is gone. A network

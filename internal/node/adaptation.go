@@ -74,13 +74,16 @@ const containerdDropIn = `# containerd may not lower an oom_score_adj on this ho
 ExecStartPre=/bin/sed -i "s/restrict_oom_score_adj = false/restrict_oom_score_adj = true/" /etc/containerd/config.toml
 `
 
+// containerdDropIns is the directory of such edits, from the root.
+const containerdDropIns = "etc/systemd/system/containerd.service.d"
+
 // Archive returns a tar of the files that the node needs on this host before
 // it first starts, nil where there are none.
 func Archive(host Host) ([]byte, error) {
 	if !host.restricted() {
 		return nil, nil
 	}
-	const directory = "etc/systemd/system/containerd.service.d/"
+	const directory = containerdDropIns + "/"
 	var buffer bytes.Buffer
 	writer := tar.NewWriter(&buffer)
 	entries := []struct {

@@ -17,11 +17,14 @@ limitations under the License.
 package input
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // The address ranges of a new cluster, chosen away from those that container
@@ -36,11 +39,17 @@ const (
 var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
 
 func checkNetwork(name string) []Problem {
-	if name == "" || networkName.MatchString(name) {
+	var unusable *network.UnusableError
+	switch {
+	case name == "":
 		return nil
+	case !networkName.MatchString(name):
+		return []Problem{{"--network", name, "it is not a name for a network",
+			"use at most 63 letters, digits, dots, dashes and underscores"}}
+	case errors.As(network.CheckName(name), &unusable):
+		return []Problem{{"--network", name, "it " + unusable.Reason, unusable.Remedy}}
 	}
-	return []Problem{{"--network", name, "it is not a name for a network",
-		"use at most 63 letters, digits, dots, dashes and underscores"}}
+	return nil
 }
 
 func checkRegistry(registry string) []Problem {

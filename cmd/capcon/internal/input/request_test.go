@@ -66,6 +66,7 @@ func TestValidate(t *testing.T) {
 		"registry as word":    {"It would be read as a folder.", func(r *Request) { r.Registry = "mirror" }, "--registry", []string{"HOST:PORT"}},
 		"registry":            {"The example.", func(r *Request) { r.Registry = "127.0.0.1:5000" }, "", nil},
 		"no such manifest":    {"Found before anything is done.", func(r *Request) { r.CNI = "calico" }, "--cni", []string{"no such file", "flannel"}},
+		"engine's network":    {"Nodes could not get their addresses there.", func(r *Request) { r.Network = "host" }, "--network", []string{"static addresses", "another network"}},
 		"network":             {"The engine would refuse it.", func(r *Request) { r.Network = "my net" }, "--network", []string{"letters"}},
 		"pod range":           {"Not CIDR.", func(r *Request) { r.PodCIDR = "10.0.0.0" }, "--pod-cidr", []string{"CIDR"}},
 		"pod range with bits": {"A typing error.", func(r *Request) { r.PodCIDR = "10.0.0.1/16" }, "--pod-cidr", []string{"10.0.0.0/16"}},

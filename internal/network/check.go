@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package network
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// reservedNames mean something else than a network of a user's, to Docker
+// (the first four) or to Podman: networks of the engine's own, which take no
+// static addresses, and modes that a container can be given instead of one.
+var reservedNames = []string{
+	"bridge", "default", "host", "none",
+	"container", "ns", "pasta", "podman", "private", "slirp4netns",
+}
+
+// CheckName says why no cluster can live on a network of that name, whatever
+// the engine: *UnusableError.
+func CheckName(name string) error {
+	if slices.Contains(reservedNames, name) {
+		return &UnusableError{
+			Network: name, Reason: "is the engine's own and takes no static addresses",
+			Remedy: "name another network; one that does not exist is created",
+		}
+	}
+	return nil
+}
+
+// SubnetError says why no network can be created with a subnet.
+type SubnetError struct {
+	// Subnet as it was given.
+	Subnet string
+	// Reason and Remedy, for people.
+	Reason, Remedy string
+}
+
+// Error implements error.
+func (e *SubnetError) Error() string {
+	return fmt.Sprintf("subnet %q %s: %s", e.Subnet, e.Reason, e.Remedy)
+}
+
+// leastHostBits of a subnet that has two static addresses, of a load balancer
+// and of one machine: the lower half of eight holds the network's own, the
+// gateway's and these.
+const leastHostBits = 3
+
+// ParseSubnet reads a subnet that a network is to be created with. One that no
+// engine would create, or that has no room for a cluster: *SubnetError.
+func ParseSubnet(text string) (netip.Prefix, error) {
+	refuse := func(reason, remedy string) (netip.Prefix, error) {
+		return netip.Prefix{}, &SubnetError{Subnet: text, Reason: reason, Remedy: remedy}
+	}
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil || prefix.Addr().Is4In6():
+		return refuse("is not in CIDR notation", "write it as 172.30.0.0/16 or fd00:30::/64")
+	case prefix != prefix.Masked():
+		return refuse("has bits set behind the prefix", "write it as "+prefix.Masked().String())
+	case !reachable(prefix):
+		return refuse("is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64")
+	case prefix.Addr().BitLen()-prefix.Bits() < leastHostBits:
+		return refuse("is too small for a load balancer and a machine",
+			fmt.Sprintf("take a larger one, a /%d at least", prefix.Addr().BitLen()-leastHostBits))
+	}
+	return prefix, nil
+}
+
+// reachable leaves out what no engine creates a network with: everything, and
+// what means this host, this link or many hosts. Public ranges stay: some
+// have one that is routed to them.
+func reachable(prefix netip.Prefix) bool {
+	first := prefix.Addr()
+	return prefix.Bits() > 0 && !first.IsUnspecified() && !first.IsLoopback() && !first.IsMulticast() &&
+		!first.IsLinkLocalUnicast() && !first.IsLinkLocalMulticast()
+}
+
+// CheckAddress says why no container of a subnet can have an address:
+// *SubnetError.
+func CheckAddress(subnet netip.Prefix, address netip.Addr) error {
+	refuse := func(reason string) error {
+		return &SubnetError{Subnet: subnet.String(), Reason: reason, Remedy: "take another address of the subnet"}
+	}
+	switch {
+	case !subnet.Contains(address):
+		return refuse(fmt.Sprintf("does not contain %s", address))
+	case reserved(engine.Subnet{Prefix: subnet}, address, lastAddress(subnet)):
+		return refuse(fmt.Sprintf("keeps %s for itself, as its own, its gateway's or its broadcast address", address))
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package network_test
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"bridge", "default", "host", "none", "container", "ns", "pasta", "podman", "private", "slirp4netns"} {
+		if err := network.CheckName(name); !errors.Is(err, network.ErrUnusable) {
+			t.Errorf("CheckName(%q) = %v: no cluster can live there, on one engine or the other", name, err)
+		}
+		eng := simulated.New()
+		if _, err := network.Ensure(t.Context(), eng, network.Request{Name: name}); !errors.Is(err, network.ErrUnusable) {
+			t.Errorf("Ensure(%q) = %v", name, err)
+		}
+		if calls := eng.Journal(); len(calls) > 0 {
+			t.Errorf("the engine was asked for %q: %v", name, calls)
+		}
+	}
+	for _, name := range []string{network.DefaultName, "Host", "bridge0", "docker"} {
+		if err := network.CheckName(name); err != nil {
+			t.Errorf("CheckName(%q) = %v: that is a network like others", name, err)
+		}
+	}
+}
+
+func TestParseSubnet(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, text string
+		// want is the reason of the refusal; empty where there is none.
+		want, remedy string
+	}{
+		"IPv4":          {reason: "The usual.", text: "172.30.0.0/16"},
+		"IPv6":          {reason: "The usual of IPv6.", text: "fd00:30::/64"},
+		"Smallest":      {reason: "Gateway, load balancer and machine fit.", text: "10.0.0.0/29"},
+		"SmallestIPv6":  {reason: "The same in IPv6.", text: "fd00::/125"},
+		"Public":        {reason: "Some have a range that is routed to them.", text: "203.0.113.0/24"},
+		"NoPrefix":      {"An address is no subnet.", "10.0.0.0", "is not in CIDR notation", "write it as 172.30.0.0/16 or fd00:30::/64"},
+		"Nonsense":      {"Not even an address.", "10.0.0.0/33", "is not in CIDR notation", "write it as 172.30.0.0/16 or fd00:30::/64"},
+		"Mapped":        {"IPv4 is written as IPv4.", "::ffff:10.0.0.0/112", "is not in CIDR notation", "write it as 172.30.0.0/16 or fd00:30::/64"},
+		"HostBits":      {"Engines refuse it, each with words of its own.", "10.0.0.1/16", "has bits set behind the prefix", "write it as 10.0.0.0/16"},
+		"TooSmall":      {"One address is not enough.", "10.0.0.0/30", "is too small for a load balancer and a machine", "take a larger one, a /29 at least"},
+		"TooSmallIPv6":  {"The same in IPv6.", "fd00::/126", "is too small for a load balancer and a machine", "take a larger one, a /125 at least"},
+		"Everything":    {"Nothing else could be reached.", "0.0.0.0/0", "is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+		"Loopback":      {"It never leaves the container.", "127.0.0.0/8", "is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+		"Multicast":     {"It is not one container's.", "224.0.0.0/24", "is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+		"LinkLocal":     {"It is every link's own.", "169.254.0.0/16", "is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+		"LinkLocalIPv6": {"It is every link's own.", "fe80::/64", "is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prefix, err := network.ParseSubnet(tc.text)
+			if tc.want == "" {
+				if err != nil || prefix.String() != tc.text {
+					t.Errorf("%s\nParseSubnet = %v, %v", tc.reason, prefix, err)
+				}
+				return
+			}
+			var refused *network.SubnetError
+			if !errors.As(err, &refused) || refused.Reason != tc.want || refused.Remedy != tc.remedy {
+				t.Errorf("%s\nParseSubnet = %v, %v, want it refused: %s: %s", tc.reason, prefix, err, tc.want, tc.remedy)
+			}
+		})
+	}
+}
+
+// The smallest subnet that is accepted has what it promises.
+func TestParseSubnetHasRoom(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"10.0.0.0/29", "fd00::/125"} {
+		prefix, err := network.ParseSubnet(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		subnet := engine.Subnet{Prefix: prefix, Dynamic: engine.DynamicSlice(prefix)}
+		taken := network.Holders{}
+		for _, holder := range []string{"load balancer", "machine"} {
+			address, err := network.Allocate(subnet, taken)
+			if err != nil {
+				t.Fatalf("no address in %s for the %s: %v", text, holder, err)
+			}
+			if err := network.CheckAddress(prefix, address); err != nil {
+				t.Errorf("address of the %s: %v", holder, err)
+			}
+			taken[address] = holder
+		}
+	}
+}
+
+func TestCheckAddress(t *testing.T) {
+	t.Parallel()
+	subnet := netip.MustParsePrefix("10.0.0.0/24")
+	for text, possible := range map[string]bool{
+		"10.0.0.2": true, "10.0.0.254": true, "10.0.0.0": false, "10.0.0.1": false, "10.0.0.255": false, "10.0.1.2": false, "fd00::2": false,
+	} {
+		if err := network.CheckAddress(subnet, netip.MustParseAddr(text)); (err == nil) != possible {
+			t.Errorf("CheckAddress(%s, %s) = %v", subnet, text, err)
+		}
+	}
+}
