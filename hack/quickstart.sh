@@ -36,7 +36,7 @@ main() {
   cd "${root}"
   hack/engine/engine.sh start
   use_engine
-  say "Building bin/capcon."
+  say "Building bin/capcon. The first time, Go downloads and compiles what it needs: some minutes."
   make build-capcon
   if registry_answers; then
     say "The registry ${REGISTRY} answers: images are taken from there."

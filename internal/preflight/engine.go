@@ -50,7 +50,7 @@ func engineError(err error) Item {
 		item.Remedy = "let the user of this process use the engine's socket (Docker: the group docker), or run it as one who may"
 	case errors.Is(err, engine.ErrUnavailable):
 		item.Name = "EngineReachable"
-		item.Remedy = "start the container engine, or name the one that runs (DOCKER_HOST, or the engine flag)"
+		item.Remedy = "start the container engine, or name the one that runs (DOCKER_HOST for Docker, CONTAINER_HOST for Podman, or the flag --engine)"
 	default:
 		item.Name = "EngineAnswer"
 		item.Remedy = "look into the engine's own log"
