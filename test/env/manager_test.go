@@ -25,6 +25,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
@@ -75,6 +76,7 @@ func TestIntegrationAPIServer(t *testing.T) {
 	s.startManager()
 	s.clusterIsProvisioned()
 	s.machineBootstraps()
+	s.identityIsAwaited()
 	s.kubeconfigFollows()
 	s.engineEventIsSeen()
 	s.nothingHappens()
@@ -171,6 +173,41 @@ func (s *story) machineBootstraps() {
 		"Provider ID": identity.ProviderID(s.container()), "Failure domain": "zone-a", "Paused": "False",
 		"Internal IP": containerMachine.Status.Addresses[1].Address,
 	})
+}
+
+// identityIsAwaited: a machine of a cluster that somebody else manages goes on
+// when the cluster gets its owner ID, which no other event tells of.
+func (s *story) identityIsAwaited() {
+	s.t.Helper()
+	const namespace = "elsewhere"
+	s.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	begin := builders.New()
+	cluster, containerCluster, machine, containerMachine := begin.Cluster, begin.ContainerCluster, begin.Machine, begin.ContainerMachine
+	for _, object := range []client.Object{cluster, containerCluster, machine, containerMachine} {
+		object.SetNamespace(namespace)
+		object.SetUID("")
+		object.SetFinalizers(nil)
+	}
+	s.create(cluster)
+	s.editStatus(cluster, func() { cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true) })
+	containerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+	containerCluster.OwnerReferences[0].UID = cluster.UID
+	s.create(containerCluster)
+	machine.Spec.Bootstrap = clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
+		APIGroup: "bootstrap.example.test", Kind: "Config", Name: "m1",
+	}}
+	s.create(machine)
+	containerMachine.OwnerReferences[0].UID = machine.UID
+	s.create(containerMachine)
+	is := func(want string) func() bool {
+		return func() bool {
+			state, _ := world.State(containerMachine, infrav1.ContainerReadyCondition)
+			return state == want
+		}
+	}
+	s.eventually("the machine waits for the owner ID", containerMachine, is("False/WaitingForClusterInfrastructure"))
+	s.edit(containerCluster, func() { containerCluster.Annotations[infrav1.OwnerIDAnnotation] = builders.OwnerID })
+	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/WaitingForBootstrapData"))
 }
 
 func (s *story) kubeconfigFollows() {
