@@ -169,3 +169,33 @@ const (
 	// ID than the machine's, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"
 )
+
+// Conditions and reasons of a ContainerMachinePool.
+const (
+	// MachinePoolReadyCondition is ReplicasReady. It stays True while
+	// instances are replaced by newer ones, which never leaves fewer ready
+	// than are wanted.
+	MachinePoolReadyCondition = clusterv1.ReadyCondition
+
+	// ReplicasReadyCondition tells whether at least as many instances are
+	// ready as the MachinePool wants: their containers run, their bootstraps
+	// are done, and Cluster API finds their Nodes ready.
+	// WaitingForClusterInfrastructure, WaitingForBootstrapData and Deleting
+	// are among its reasons.
+	ReplicasReadyCondition = "ReplicasReady"
+	// ReplicasReadyReason: there are.
+	ReplicasReadyReason = "Ready"
+	// ReplicasNotReadyReason: there are not; the message names those that
+	// are not ready, and why.
+	ReplicasNotReadyReason = "NotReady"
+
+	// ReplicasUpToDateCondition tells whether all instances are made as the
+	// MachinePool wants them now.
+	ReplicasUpToDateCondition = "ReplicasUpToDate"
+	// ReplicasUpToDateReason: they are.
+	ReplicasUpToDateReason = "UpToDate"
+	// RollingOutReason: some are made with another image, other mounts, for
+	// another Kubernetes version or with another data secret. They are
+	// replaced one after the other.
+	RollingOutReason = "RollingOut"
+)

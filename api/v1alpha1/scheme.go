@@ -31,6 +31,8 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ContainerCluster{}, &ContainerClusterList{},
 		&ContainerClusterTemplate{}, &ContainerClusterTemplateList{},
 		&ContainerMachine{}, &ContainerMachineList{},
+		&ContainerMachinePool{}, &ContainerMachinePoolList{},
+		&ContainerMachinePoolTemplate{}, &ContainerMachinePoolTemplateList{},
 		&ContainerMachineTemplate{}, &ContainerMachineTemplateList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)

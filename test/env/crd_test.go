@@ -42,7 +42,10 @@ import (
 // checkDefinitions checks what Cluster API looks for in a provider's CRDs.
 func checkDefinitions(t *testing.T, api client.Client) {
 	t.Helper()
-	for _, kind := range []string{"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachineTemplate"} {
+	for _, kind := range []string{
+		"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachinePool",
+		"ContainerMachinePoolTemplate", "ContainerMachineTemplate",
+	} {
 		name := contract.CalculateCRDName(infrav1.GroupVersion.Group, kind)
 		definition := &apiextensionsv1.CustomResourceDefinition{}
 		if err := api.Get(t.Context(), client.ObjectKey{Name: name}, definition); err != nil {
@@ -97,6 +100,8 @@ func checkValidation(t *testing.T, api client.Client) {
 		&infrav1.ContainerMachine{ObjectMeta: object("good")},
 		&infrav1.ContainerCluster{ObjectMeta: object("good")},
 		&infrav1.ContainerMachineTemplate{ObjectMeta: object("good")},
+		&infrav1.ContainerMachinePool{ObjectMeta: object("good")},
+		&infrav1.ContainerMachinePoolTemplate{ObjectMeta: object("good")},
 		&infrav1.ContainerClusterTemplate{ObjectMeta: object("good")},
 	} {
 		if err := api.Create(t.Context(), accepted, client.DryRunAll); err != nil {
@@ -137,6 +142,9 @@ func checkColumns(t *testing.T, config *rest.Config, api client.Client) {
 	for resource, want := range map[string][]string{
 		"containerclusters": {"Name", "Cluster", "Ready", "Provisioned", "Endpoint", "Host port", "Paused", "Age"},
 		"containermachines": {"Name", "Cluster", "Machine", "Ready", "Reason", "Provider ID", "Internal IP", "Failure domain", "Paused", "Age"},
+		"containermachinepools": {
+			"Name", "Cluster", "MachinePool", "Replicas", "Ready", "Reason", "Up-to-date", "Paused", "Age",
+		},
 	} {
 		var names []string
 		for _, column := range table(t, config, api, resource).ColumnDefinitions {

@@ -123,7 +123,10 @@ func TestDefinitionsFollowTheContract(t *testing.T) {
 		}
 	}
 	slices.Sort(kinds)
-	want := []string{"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachineTemplate"}
+	want := []string{
+		"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachinePool",
+		"ContainerMachinePoolTemplate", "ContainerMachineTemplate",
+	}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("Definitions of %q, want %q", kinds, want)
 	}
