@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/mutate-infrastructure-cluster-x-k8s-io-v1alpha1-containercluster,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1alpha1,name=default.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containercluster,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1alpha1,name=validation.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerCluster() kind[*infrav1.ContainerCluster] {
+	return kind[*infrav1.ContainerCluster]{
+		name: "ContainerCluster", object: &infrav1.ContainerCluster{},
+		fill: fillCluster, check: checkCluster, compare: compareClusters, warn: warnOfCluster,
+	}
+}
+
+// fillCluster fills in what a cluster keeps for life. Endpoint, host port and
+// image are the controller's.
+func fillCluster(cluster *infrav1.ContainerCluster) {
+	fillNetwork(&cluster.Spec.Network)
+	if cluster.Spec.LoadBalancer.Type == "" {
+		cluster.Spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
+	}
+}
+
+func checkCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := checkNetwork(spec.Child("network"), cluster.Spec.Network)
+	errs = append(errs, checkLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer)...)
+	errs = append(errs, checkEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
+	return append(errs, checkFailureDomains(spec.Child("failureDomains"), cluster.Spec.FailureDomains)...)
+}
+
+// compareClusters pins what machines, certificates and kubeconfigs rely on.
+// Endpoint and host port may come later than the rest: the controller sets
+// them once it has them.
+func compareClusters(before, after *infrav1.ContainerCluster) field.ErrorList {
+	const (
+		kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
+		containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
+	)
+	// One from before there were webhooks.
+	before = before.DeepCopy()
+	fillCluster(before)
+	spec := field.NewPath("spec")
+	endpoint, balancer, network := spec.Child("controlPlaneEndpoint"), spec.Child("loadBalancer"), spec.Child("network")
+	errs := pinned(endpoint.Child("host"), before.Spec.ControlPlaneEndpoint.Host, after.Spec.ControlPlaneEndpoint.Host,
+		"certificates and "+kubeconfigs)
+	errs = append(errs, pinned(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
+	errs = append(errs, pinned(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
+	errs = append(errs, pinned(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
+		"the endpoint is served so; put it back, or make another cluster")...)
+	if hasBegun(before) {
+		errs = append(errs, pinned(network.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
+		if before.Spec.Network.Subnet != after.Spec.Network.Subnet {
+			errs = append(errs, field.Invalid(network.Child("subnet"), after.Spec.Network.Subnet,
+				"comes too late, since "+containers))
+		}
+	}
+	return append(errs, compareAnnotations(before, after)...)
+}
+
+// hasBegun reports whether containers may be on the cluster's network. Until
+// then, one that turned out to be unusable can be exchanged. Host port: a
+// cluster that was moved or restored has no status yet.
+func hasBegun(cluster *infrav1.ContainerCluster) bool {
+	return ptr.Deref(cluster.Status.Initialization.Provisioned, false) || cluster.Spec.LoadBalancer.HostPort != 0
+}
+
+// compareAnnotations keeps those that say whose the cluster is. clusterctl
+// takes all away from an object that it has moved, just before it deletes it.
+func compareAnnotations(before, after *infrav1.ContainerCluster) field.ErrorList {
+	if _, moved := after.Annotations[clusterctlv1.DeleteForMoveAnnotation]; moved {
+		return nil
+	}
+	annotations := field.NewPath("metadata", "annotations")
+	errs := pinned(annotations.Key(infrav1.OwnerIDAnnotation),
+		before.Annotations[infrav1.OwnerIDAnnotation], after.Annotations[infrav1.OwnerIDAnnotation],
+		"the cluster's containers carry it, and nobody would own them any more; put it back")
+	_, managedBefore := before.Annotations[clusterv1.ManagedByAnnotation]
+	_, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
+	if managedBefore && !managedAfter {
+		errs = append(errs, field.Required(annotations.Key(clusterv1.ManagedByAnnotation),
+			"cannot be taken away: this provider would make again what another manages; put it back"))
+	}
+	return errs
+}
+
+func warnOfCluster(cluster *infrav1.ContainerCluster) admission.Warnings {
+	if cluster.Spec.LoadBalancer.Type == infrav1.LoadBalancerNone && cluster.Spec.ControlPlaneEndpoint.Host == "" {
+		return admission.Warnings{"spec.loadBalancer.type is None and spec.controlPlaneEndpoint is not set: " +
+			"the cluster waits until it is set here or in the Cluster"}
+	}
+	return nil
+}

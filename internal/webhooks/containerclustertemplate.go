@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/mutate-infrastructure-cluster-x-k8s-io-v1alpha1-containerclustertemplate,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclustertemplates,versions=v1alpha1,name=default.containerclustertemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containerclustertemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclustertemplates,versions=v1alpha1,name=validation.containerclustertemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate] {
+	return kind[*infrav1.ContainerClusterTemplate]{
+		name: "ContainerClusterTemplate", object: &infrav1.ContainerClusterTemplate{},
+		fill: fillClusterTemplate, check: checkClusterTemplate, compare: compareClusterTemplates, isTemplate: true,
+	}
+}
+
+// fillClusterTemplate fills in what fillCluster would: a cluster is then what
+// its template says.
+func fillClusterTemplate(template *infrav1.ContainerClusterTemplate) {
+	spec := &template.Spec.Template.Spec
+	fillNetwork(&spec.Network)
+	if spec.LoadBalancer.Type == "" {
+		spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
+	}
+}
+
+func checkClusterTemplate(template *infrav1.ContainerClusterTemplate) field.ErrorList {
+	path, resource := field.NewPath("spec", "template"), template.Spec.Template
+	metadata, spec := path.Child("metadata"), path.Child("spec")
+	errs := resource.ObjectMeta.Validate(metadata)
+	if id, found := resource.ObjectMeta.Annotations[infrav1.OwnerIDAnnotation]; found {
+		errs = append(errs, field.Invalid(metadata.Child("annotations").Key(infrav1.OwnerIDAnnotation), id,
+			"would make all clusters of the template own the same containers; leave it out, each cluster is given its own"))
+	}
+	errs = append(errs, checkNetwork(spec.Child("network"), resource.Spec.Network)...)
+	errs = append(errs, checkLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
+		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
+	})...)
+	return append(errs, checkFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
+}
+
+func compareClusterTemplates(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {
+	before = before.DeepCopy()
+	fillClusterTemplate(before)
+	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec)
+}

@@ -1,0 +1,47 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachinetemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,versions=v1alpha1,name=validation.containermachinetemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
+	return kind[*infrav1.ContainerMachineTemplate]{
+		name: "ContainerMachineTemplate", object: &infrav1.ContainerMachineTemplate{},
+		check: checkMachineTemplate, compare: compareMachineTemplates, isTemplate: true,
+	}
+}
+
+func checkMachineTemplate(template *infrav1.ContainerMachineTemplate) field.ErrorList {
+	path, resource := field.NewPath("spec", "template"), template.Spec.Template
+	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
+	errs = append(errs, checkMachineSpec(path.Child("spec"), resource.Spec)...)
+	if id := resource.Spec.ProviderID; id != "" {
+		errs = append(errs, field.Invalid(path.Child("spec", "providerID"), id,
+			"would make all machines of the template one container; leave it out, each machine is given its own"))
+	}
+	return errs
+}
+
+func compareMachineTemplates(before, after *infrav1.ContainerMachineTemplate) field.ErrorList {
+	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec)
+}

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"sigs.k8s.io/cluster-api/util/topology"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// kind says how the objects of one kind are admitted. All its functions are
+// pure.
+type kind[T client.Object] struct {
+	// name of the kind, and an empty object of it.
+	name   string
+	object T
+	// fill sets what was left out; nil where nothing is ever filled in.
+	fill func(T)
+	// check says what is wrong with an object by itself.
+	check func(T) field.ErrorList
+	// compare says what of an object must not change in the way it does.
+	compare func(before, after T) field.ErrorList
+	// warn tells of what is possible and probably not meant; nil where there
+	// is nothing of the kind.
+	warn func(T) admission.Warnings
+	// isTemplate lets the topology controller compare what must not change:
+	// it asks in a dry run what a template would become, and makes another
+	// one if that differs.
+	isTemplate bool
+}
+
+// Default implements admission.Defaulter.
+func (k kind[T]) Default(_ context.Context, object T) error {
+	if object.GetDeletionTimestamp().IsZero() {
+		k.fill(object)
+	}
+	return nil
+}
+
+// ValidateCreate implements admission.Validator.
+func (k kind[T]) ValidateCreate(_ context.Context, object T) (admission.Warnings, error) {
+	return k.result(object, k.check(object))
+}
+
+// ValidateUpdate implements admission.Validator. It lets everything pass that
+// is being deleted: what is wrong with it does not matter any more, and its
+// finalizers must go. What was wrong before does not stop another change:
+// rules that came after an object must not lock it.
+func (k kind[T]) ValidateUpdate(ctx context.Context, before, after T) (admission.Warnings, error) {
+	if !after.GetDeletionTimestamp().IsZero() {
+		return nil, nil
+	}
+	errs := introduced(k.check(before), k.check(after))
+	asks, err := k.topologyAsks(ctx, after)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	if !asks {
+		errs = append(errs, k.compare(before, after)...)
+	}
+	return k.result(after, errs)
+}
+
+// ValidateDelete implements admission.Validator. It is never asked: everything
+// may be deleted.
+func (k kind[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
+
+func (k kind[T]) result(object T, errs field.ErrorList) (admission.Warnings, error) {
+	var warnings admission.Warnings
+	if k.warn != nil {
+		warnings = k.warn(object)
+	}
+	if len(errs) == 0 {
+		return warnings, nil
+	}
+	return warnings, apierrors.NewInvalid(infrav1.GroupVersion.WithKind(k.name).GroupKind(), object.GetName(), errs)
+}
+
+func (k kind[T]) topologyAsks(ctx context.Context, after T) (bool, error) {
+	if !k.isTemplate {
+		return false, nil
+	}
+	request, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read admission request: %w", err)
+	}
+	return topology.IsDryRunRequest(request, after), nil
+}
+
+// introduced are the errors that were not there before.
+func introduced(before, after field.ErrorList) field.ErrorList {
+	return slices.DeleteFunc(after, func(err *field.Error) bool {
+		return slices.ContainsFunc(before, func(old *field.Error) bool { return old.Error() == err.Error() })
+	})
+}

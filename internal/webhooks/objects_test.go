@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
+)
+
+// Everything that is wrong is told at once, each with its value.
+func TestAllIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	err := create(t, inputs.Decode(t, "ContainerCluster", "bad", `
+spec:
+  network: {name: host, subnet: 10.0.0.1/8}
+  controlPlaneEndpoint: {host: localhost, port: 8405}
+  loadBalancer: {image: "not an image"}
+  failureDomains: [{name: a b}, {name: ok}, {name: c/d}]`))
+	if got := len(refusals(t, err)); got != 7 {
+		t.Errorf("%d refusals, want 7: %v", got, err)
+	}
+	for _, value := range []string{`"host"`, `"10.0.0.1/8"`, `"localhost"`, "8405", `"not an image"`, `"a b"`, `"c/d"`} {
+		if !strings.Contains(err.Error(), "Invalid value: "+value) {
+			t.Errorf("the value %s is not told: %v", value, err)
+		}
+	}
+}
+
+// What tools and people make, and what comes back from a backup, is admitted.
+func TestGoodInput(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ reason, kind, object string }{
+		"Empty":          {"All of it is filled in or chosen.", "ContainerCluster", `spec: {}`},
+		"EmptyMachine":   {"Its image is that of its version.", "ContainerMachine", `spec: {}`},
+		"EmptyTemplates": {"So it is with templates.", "ContainerMachineTemplate", `spec: {template: {spec: {}}}`},
+		"Moved": {"clusterctl creates what there was, without its status.", "ContainerCluster", `
+metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}, finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}
+spec:
+  controlPlaneEndpoint: {host: 172.18.0.2, port: 6443}
+  network: {name: capcon}
+  loadBalancer: {type: HAProxy, image: "haproxy:3.2", hostPort: 32768}
+  failureDomains: [{name: a, controlPlane: true}]`},
+		"Adopted": {"Objects are made anew with nothing but their provider ID.", "ContainerMachine", `spec: {providerID: "container:///demo-worker-0-a1b2c3d4"}`},
+		"MovedMachine": {"With everything set.", "ContainerMachine", `
+spec:
+  providerID: "container:///demo-worker-0-a1b2c3d4"
+  image: "kindest/node:v1.36.3@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+  extraMounts: [{hostPath: /var/run/docker.sock, containerPath: /var/run/docker.sock}, {hostPath: /, containerPath: /host, readOnly: true}]
+  bootstrapTimeout: 20m`},
+		"External":      {"Somebody else serves the endpoint.", "ContainerCluster", `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com, port: 443}}`},
+		"ExternalLater": {"A hosted control plane sets it later.", "ContainerCluster", `spec: {loadBalancer: {type: None}}`},
+		"ExternalClass": {"A class has no endpoint.", "ContainerClusterTemplate", `spec: {template: {spec: {loadBalancer: {type: None}}}}`},
+		"IPv6": {"IPv6 is like IPv4.", "ContainerCluster",
+			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`},
+		"OtherFamily": {"A network with an IPv6 subnet has an IPv4 one too.", "ContainerCluster",
+			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: 172.18.0.5}}`},
+		"LongName": {"Names of containers and hosts are cut.", "ContainerMachine", `spec: {image: "localhost:5000/node"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objectName := "good"
+			if name == "LongName" {
+				objectName = strings.Repeat("a", 253)
+			}
+			if err := create(t, inputs.Decode(t, tc.kind, objectName, tc.object)); err != nil {
+				t.Errorf("%s\n%v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	network, balancer := infrav1.Network{Name: "capcon"}, infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy}
+	cases := map[string]struct {
+		reason string
+		given  infrav1.ContainerClusterSpec
+		want   infrav1.ContainerClusterSpec
+	}{
+		"Empty": {
+			"What is kept for life is written down; endpoint, port and image are not chosen here.",
+			infrav1.ContainerClusterSpec{}, infrav1.ContainerClusterSpec{Network: network, LoadBalancer: balancer},
+		},
+		"Given": {
+			"What is given stays.",
+			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "a"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}},
+			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "a"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}},
+		},
+		"Subnet": {
+			"A subnet is that of the default network.",
+			infrav1.ContainerClusterSpec{Network: infrav1.Network{Subnet: "10.0.0.0/24"}},
+			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "capcon", Subnet: "10.0.0.0/24"}, LoadBalancer: balancer},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := &infrav1.ContainerCluster{Spec: tc.given}
+			template := &infrav1.ContainerClusterTemplate{}
+			template.Spec.Template.Spec.Network = tc.given.Network
+			template.Spec.Template.Spec.LoadBalancer.Type = tc.given.LoadBalancer.Type
+			// Twice is as once.
+			for range 2 {
+				if err := containerCluster().Default(t.Context(), cluster); err != nil {
+					t.Fatal(err)
+				}
+				if err := containerClusterTemplate().Default(t.Context(), template); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tc.want, cluster.Spec); diff != "" {
+					t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
+				}
+				// A cluster must be what its template says.
+				got := infrav1.ContainerClusterSpec{
+					Network:      template.Spec.Template.Spec.Network,
+					LoadBalancer: infrav1.LoadBalancer{Type: template.Spec.Template.Spec.LoadBalancer.Type},
+				}
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("%s In a template (-want, +got):\n%s", tc.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// A finalizer must go, whatever is wrong, and nothing is filled in any more.
+func TestDeletedObjectsPass(t *testing.T) {
+	t.Parallel()
+	now := metav1.NewTime(time.Unix(1, 0))
+	for kind, body := range map[string]struct{ before, after string }{
+		"ContainerCluster":         {`spec: {network: {name: a}, controlPlaneEndpoint: {host: a}}`, `spec: {network: {subnet: nonsense}}`},
+		"ContainerClusterTemplate": {`spec: {template: {spec: {network: {name: a}}}}`, `spec: {template: {spec: {network: {name: host}}}}`},
+		"ContainerMachine":         {`spec: {image: a}`, `spec: {image: "a b"}`},
+		"ContainerMachineTemplate": {`spec: {template: {spec: {image: a}}}`, `spec: {template: {spec: {image: "a b"}}}`},
+	} {
+		after := inputs.Decode(t, kind, "deleted", body.after)
+		after.SetDeletionTimestamp(&now)
+		want := after.DeepCopyObject()
+		if err := update(t, inputs.Decode(t, kind, "deleted", body.before), after); err != nil {
+			t.Errorf("%s that is being deleted: %v", kind, err)
+		}
+		if diff := cmp.Diff(want, after.DeepCopyObject()); diff != "" {
+			t.Errorf("%s that is being deleted was changed:\n%s", kind, diff)
+		}
+	}
+}
+
+// That nobody has said yet where the API servers are is no error, and worth a
+// word.
+func TestWarning(t *testing.T) {
+	t.Parallel()
+	for _, object := range []string{`spec: {loadBalancer: {type: None}}`, `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: a, port: 1}}`, `spec: {}`} {
+		cluster, ok := inputs.Decode(t, "ContainerCluster", "warned", object).(*infrav1.ContainerCluster)
+		if !ok {
+			t.Fatal("the object is no cluster")
+		}
+		warnings, err := containerCluster().ValidateCreate(t.Context(), cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.HasSuffix(object, "{type: None}}"); (len(warnings) > 0) != want {
+			t.Errorf("%s: warnings %q", object, warnings)
+		}
+	}
+}

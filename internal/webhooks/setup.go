@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Setup registers the webhooks of all kinds at the manager's webhook server.
+// The configurations that lead an API server there are in config/webhook.
+func Setup(mgr ctrl.Manager) error {
+	for _, setup := range []func(ctrl.Manager) error{
+		containerCluster().setup, containerClusterTemplate().setup,
+		containerMachine().setup, containerMachineTemplate().setup,
+	} {
+		if err := setup(mgr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setup registers the webhooks of one kind.
+func (k kind[T]) setup(mgr ctrl.Manager) error {
+	var object client.Object = k.object
+	builder := ctrl.NewWebhookManagedBy(mgr, k.object).WithValidator(k)
+	if k.fill != nil {
+		builder = builder.WithDefaulter(k)
+	}
+	if err := builder.Complete(); err != nil {
+		return fmt.Errorf("set up webhooks of %T: %w", object, err)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inputs
+
+const (
+	cluster         = "ContainerCluster"
+	clusterTemplate = "ContainerClusterTemplate"
+	machine         = "ContainerMachine"
+	machineTemplate = "ContainerMachineTemplate"
+
+	noNetwork   = "is the engine's own and takes no static addresses; name another network; one that does not exist is created"
+	noImage     = "is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case"
+	noHost      = "is neither an address nor a DNS name; write it as 172.30.0.5, fd00:30::5 or api.example.com, in lower case"
+	notOnlyHost = "is more than a host; write the address or the name alone, and the port in its own field"
+	nowhere     = "leads each node to itself or nowhere; give an address or a name by which every node reaches the API servers"
+	noBalancer  = "there is no load balancer where the type is None; leave it out, or take the type HAProxy"
+	otherPart   = "with the load balancer's type None it must be given together with the other part of the endpoint"
+	noLabel     = "becomes a label of Nodes and cannot; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"
+	ownPath     = "mount it at a path of its own, such as /mnt/data"
+	noTimeout   = "must be longer than nothing; leave it out, or give a duration such as 10m"
+	noProvider  = "provider ID must be container:///<container name>; leave it out unless it names a container to take over"
+)
+
+// Bad is all input that is refused.
+func Bad() map[string]Input {
+	all := map[string]Input{}
+	for _, table := range []map[string]Input{badNetworks(), badEndpoints(), badClusters(), badMachines(), badMounts(), badTemplates()} {
+		for name, input := range table {
+			all[name] = input
+		}
+	}
+	return all
+}
+
+func badNetworks() map[string]Input {
+	const name, subnet = "spec.network.name", "spec.network.subnet"
+	return map[string]Input{
+		"NetworkHost":      {"The node would have the host's own network.", cluster, `spec: {network: {name: host}}`, name, noNetwork},
+		"NetworkNone":      {"Nothing could be reached.", cluster, `spec: {network: {name: none}}`, name, noNetwork},
+		"NetworkBridge":    {"Docker's own takes no static addresses.", cluster, `spec: {network: {name: bridge}}`, name, noNetwork},
+		"NetworkPodman":    {"Podman's own takes no static addresses.", cluster, `spec: {network: {name: podman}}`, name, noNetwork},
+		"NetworkDefault":   {"It is another word for the engine's own.", cluster, `spec: {network: {name: default}}`, name, noNetwork},
+		"NetworkContainer": {"It is a mode, not a network.", cluster, `spec: {network: {name: container}}`, name, noNetwork},
+
+		"SubnetNoPrefix": {"An address is no subnet.", cluster, `spec: {network: {subnet: 172.30.0.0}}`, subnet,
+			"is not in CIDR notation; write it as 172.30.0.0/16 or fd00:30::/64"},
+		"SubnetHostBits": {"Engines refuse it, each with words of its own.", cluster, `spec: {network: {subnet: 172.30.0.1/16}}`, subnet,
+			"has bits set behind the prefix; write it as 172.30.0.0/16"},
+		"SubnetHostBitsIPv6": {"The same in IPv6.", cluster, `spec: {network: {subnet: "fd00:30::1/64"}}`, subnet,
+			"has bits set behind the prefix; write it as fd00:30::/64"},
+		"SubnetTooSmall": {"Network, gateway and broadcast leave one address.", cluster, `spec: {network: {subnet: 172.30.0.0/30}}`, subnet,
+			"is too small for a load balancer and a machine; take a larger one, a /29 at least"},
+		"SubnetTooSmallIPv6": {"The same in IPv6.", cluster, `spec: {network: {subnet: "fd00:30::/126"}}`, subnet,
+			"is too small for a load balancer and a machine; take a larger one, a /125 at least"},
+		"SubnetLoopback": {"It never leaves a container.", cluster, `spec: {network: {subnet: 127.0.0.0/8}}`, subnet,
+			"is no range for containers; take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+		"SubnetMulticast": {"It is not one container's.", cluster, `spec: {network: {subnet: 224.0.0.0/16}}`, subnet,
+			"is no range for containers; take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+		"SubnetEverything": {"Nothing else could be reached.", cluster, `spec: {network: {subnet: 0.0.0.0/0}}`, subnet,
+			"is no range for containers; take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+	}
+}
+
+func badEndpoints() map[string]Input {
+	const host, port = "spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"
+	return map[string]Input{
+		"HostUpperCase": {"kubeadm takes DNS names in lower case only.", cluster, `spec: {controlPlaneEndpoint: {host: API.example.com}}`, host, noHost},
+		"HostWithPort":  {"The port has a field of its own.", cluster, `spec: {controlPlaneEndpoint: {host: "api.example.com:6443"}}`, host, notOnlyHost},
+		"HostURL":       {"A host is no URL.", cluster, `spec: {controlPlaneEndpoint: {host: "https://api.example.com"}}`, host, notOnlyHost},
+		"HostBrackets":  {"Brackets belong to URLs.", cluster, `spec: {controlPlaneEndpoint: {host: "[fd00::5]"}}`, host, notOnlyHost},
+		"HostLoopback":  {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: 127.0.0.1}}`, host, nowhere},
+		"HostLocalhost": {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: localhost}}`, host, nowhere},
+		"HostAny":       {"It is an address to listen on, not one to reach.", cluster, `spec: {controlPlaneEndpoint: {host: "::"}}`, host, nowhere},
+		"HostZone": {"Each node names its links by itself.", cluster, `spec: {controlPlaneEndpoint: {host: "fe80::1%eth0"}}`, host,
+			"has a zone, which means something on one host only; write the address without it"},
+		"HostOutsideSubnet": {"The engine would not start the load balancer.", cluster,
+			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.31.0.5}}`, host,
+			"cannot be the load balancer's: subnet 172.30.0.0/16 does not contain 172.31.0.5; " +
+				"take another address of the subnet, or leave it out to have one chosen"},
+		"HostIsGateway": {"The gateway has it.", cluster,
+			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.30.0.1}}`, host,
+			"cannot be the load balancer's: subnet 172.30.0.0/16 keeps 172.30.0.1 for itself, as its own, its gateway's or its broadcast address; " +
+				"take another address of the subnet, or leave it out to have one chosen"},
+		"PortOfStatus": {"haproxy would not start.", cluster, `spec: {controlPlaneEndpoint: {port: 8405}}`, port,
+			"is where the load balancer itself tells its state; take another one, such as 6443"},
+		"NoneWithoutPort": {"Nobody here knows where somebody else listens.", cluster,
+			`spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com}}`, port, otherPart},
+		"NoneWithoutHost": {"Nobody here knows who serves it.", cluster,
+			`spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {port: 6443}}`, host, otherPart},
+	}
+}
+
+func badClusters() map[string]Input {
+	const image = "spec.loadBalancer.image"
+	return map[string]Input{
+		"LoadBalancerImage": {"No engine could pull it.", cluster, `spec: {loadBalancer: {image: "haproxy 3.2"}}`, image, noImage},
+		"NoneWithImage":     {"It would not be used.", cluster, `spec: {loadBalancer: {type: None, image: "haproxy:3.2"}}`, image, noBalancer},
+		"NoneWithHostPort":  {"It would lead nowhere.", cluster, `spec: {loadBalancer: {type: None, hostPort: 8443}}`, "spec.loadBalancer.hostPort", noBalancer},
+		"FailureDomainForm": {"A kubelet with such a label does not start.", cluster, `spec: {failureDomains: [{name: rack 1}]}`, "spec.failureDomains[0].name", noLabel},
+		"FailureDomainLong": {"So is one that is too long for a label.", cluster,
+			`spec: {failureDomains: [{name: a}, {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}]}`,
+			"spec.failureDomains[1].name", noLabel},
+	}
+}
+
+func badMachines() map[string]Input {
+	const image, id, timeout = "spec.image", "spec.providerID", "spec.bootstrapTimeout"
+	return map[string]Input{
+		"Image":           {"Names are in lower case.", machine, `spec: {image: "kindest/Node:v1.36.3"}`, image, noImage},
+		"ImageTag":        {"There are two tags.", machine, `spec: {image: "kindest/node:v1:36"}`, image, noImage},
+		"ImageDigest":     {"A digest has 64 digits.", machine, `spec: {image: "kindest/node@sha256:abc"}`, image, noImage},
+		"ImageURL":        {"A reference has no scheme.", machine, `spec: {image: "https://example.com/node:v1"}`, image, noImage},
+		"ProviderIDOther": {"It is another provider's.", machine, `spec: {providerID: "docker:////demo"}`, id, noProvider},
+		"ProviderIDEmpty": {"It names no container.", machine, `spec: {providerID: "container:///"}`, id, noProvider},
+		"ProviderIDPath":  {"No container has such a name.", machine, `spec: {providerID: "container:///a/b"}`, id, noProvider},
+		"TimeoutZero":     {"Every bootstrap would take too long.", machine, `spec: {bootstrapTimeout: 0s}`, timeout, noTimeout},
+		"TimeoutNegative": {"It would have been over before it began.", machine, `spec: {bootstrapTimeout: -5m}`, timeout, noTimeout},
+	}
+}
+
+func badMounts() map[string]Input {
+	const (
+		first  = "spec.extraMounts[0].containerPath"
+		second = "spec.extraMounts[1].containerPath"
+		host   = "spec.extraMounts[0].hostPath"
+	)
+	at := func(path string) string {
+		return `spec: {extraMounts: [{hostPath: /srv, containerPath: "` + path + `"}]}`
+	}
+	two := func(one, other string) string {
+		return `spec: {extraMounts: [{hostPath: /a, containerPath: ` + one + `}, {hostPath: /b, containerPath: ` + other + `}]}`
+	}
+	const needed = "is what the node needs: "
+	return map[string]Input{
+		"MountRelative": {"A node has no working directory.", machine, at("data"), first, "is not absolute; write it from the root, beginning with a slash"},
+		"MountRelativeHost": {"Engines take it for the name of a volume.", machine, `spec: {extraMounts: [{hostPath: data, containerPath: /data}]}`, host,
+			"is not absolute; write it from the root, beginning with a slash"},
+		"MountUnclean": {"Engines clean it in ways of their own.", machine, at("/data/"), first, "is not in its shortest form; write it as /data"},
+		"MountDots":    {"It is /var in other words.", machine, at("/data/../var"), first, "is not in its shortest form; write it as /var"},
+		"MountDotsHost": {"It is /etc in other words.", machine, `spec: {extraMounts: [{hostPath: /srv/../etc, containerPath: /data}]}`, host,
+			"is not in its shortest form; write it as /etc"},
+		"MountTwice": {"One would hide the other.", machine, two("/data", "/data"), second, "is that of mount 0 too; mount only one of them there"},
+		"MountWithin": {"Which comes first is the engine's to decide.", machine, two("/data", "/data/logs"), second,
+			"and /data, of mount 0, lie within one another; mount them beside each other"},
+		"MountRoot":    {"It would hide everything.", machine, at("//"), first, "is not in its shortest form; write it as /"},
+		"MountVar":     {"Each node has a volume there.", machine, at("/var"), first, needed + "it is the volume of this one node; " + ownPath},
+		"MountRun":     {"It must be empty at each start.", machine, at("/run"), first, needed + "it is memory, empty at each start; " + ownPath},
+		"MountTmp":     {"It must be empty at each start.", machine, at("/tmp"), first, needed + "it is memory, empty at each start; " + ownPath},
+		"MountModules": {"The engine would refuse a second mount there.", machine, at("/lib/modules"), first, needed + "the provider mounts the host's there; " + ownPath},
+		"MountCgroup":  {"The kubelet could not bound anything.", machine, at("/sys/fs/cgroup"), first, needed + "systemd and the kubelet manage it; " + ownPath},
+		"MountDev": {"There would be no devices.", machine, at("/dev"), first,
+			"would hide /dev/mapper, which the node needs: the provider mounts the host's where it is needed; " + ownPath},
+		"MountUsr":  {"There would be no system.", machine, at("/usr/bin"), first, needed + "it is the node's system; " + ownPath},
+		"MountKind": {"The node image's entrypoint would find nothing of its own.", machine, at("/kind"), first, needed + "the node image's entrypoint keeps its files there; " + ownPath},
+		"MountBootstrap": {"Secrets of the bootstrap would be on the host.", machine, at("/opt"), first,
+			"would hide /opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; " + ownPath},
+		"MountRecord": {"One machine would take over what another recorded.", machine, at("/var/lib"), first,
+			"would hide /var/lib/cluster-api-bootstrap, which the node needs: its bootstrap is there; " + ownPath},
+		"MountKubeletFlags": {"The provider ID of one machine would be written for all.", machine, at("/etc/default/kubelet"), first,
+			needed + "its bootstrap is there; " + ownPath},
+		"MountBelowRecord": {"It would be in the way of the record.", machine, at("/var/lib/cluster-api-bootstrap/x"), first,
+			"is below /var/lib/cluster-api-bootstrap, which the node needs: its bootstrap is there; " + ownPath},
+	}
+}
+
+func badTemplates() map[string]Input {
+	const spec = "spec.template.spec."
+	return map[string]Input{
+		"TemplateNetwork": {"What no cluster can have, no template can.", clusterTemplate,
+			`spec: {template: {spec: {network: {name: host}}}}`, spec + "network.name", noNetwork},
+		"TemplateNoneWithImage": {"It would not be used.", clusterTemplate,
+			`spec: {template: {spec: {loadBalancer: {type: None, image: "haproxy:3.2"}}}}`, spec + "loadBalancer.image", noBalancer},
+		"TemplateFailureDomain": {"What no cluster can have, no template can.", clusterTemplate,
+			`spec: {template: {spec: {failureDomains: [{name: rack 1}]}}}`, spec + "failureDomains[0].name", noLabel},
+		"TemplateOwnerID": {"Each cluster needs its own.", clusterTemplate,
+			`spec: {template: {metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: x}}, spec: {network: {name: a}}}}`,
+			"spec.template.metadata.annotations[container.infrastructure.cluster.x-k8s.io/owner-id]",
+			"would make all clusters of the template own the same containers; leave it out, each cluster is given its own"},
+		"TemplateClusterLabel": {"No cluster could be made from it.", clusterTemplate,
+			`spec: {template: {metadata: {labels: {a: "not a label"}}, spec: {network: {name: a}}}}`, "spec.template.metadata.labels",
+			"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+		"TemplateImage": {"What no machine can have, no template can.", machineTemplate,
+			`spec: {template: {spec: {image: "a b"}}}`, spec + "image", noImage},
+		"TemplateMount": {"What no machine can have, no template can.", machineTemplate,
+			`spec: {template: {spec: {extraMounts: [{hostPath: /srv, containerPath: /tmp}]}}}`, spec + "extraMounts[0].containerPath",
+			"is what the node needs: it is memory, empty at each start; " + ownPath},
+		"TemplateTimeout": {"What no machine can have, no template can.", machineTemplate,
+			`spec: {template: {spec: {bootstrapTimeout: 0s}}}`, spec + "bootstrapTimeout", noTimeout},
+		"TemplateProviderID": {"Each machine is a container of its own.", machineTemplate,
+			`spec: {template: {spec: {providerID: "container:///a"}}}`, spec + "providerID",
+			"would make all machines of the template one container; leave it out, each machine is given its own"},
+		"TemplateMachineAnnotation": {"No machine could be made from it.", machineTemplate,
+			`spec: {template: {metadata: {annotations: {"not a key": a}}}}`, "spec.template.metadata.annotations",
+			"name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+	}
+}

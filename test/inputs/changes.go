@@ -1,0 +1,220 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inputs
+
+const (
+	kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
+	containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
+	notAgain    = "cannot change, since the container is not made again for it; change the Machine's template, so that the Machine is replaced"
+	madeFrom    = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
+
+	ownerID = "metadata.annotations[container.infrastructure.cluster.x-k8s.io/owner-id]"
+
+	// provisioned is a cluster as the controller leaves it.
+	provisioned = `
+metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}}
+spec:
+  controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}
+  network: {name: capcon}
+  loadBalancer: {type: HAProxy, hostPort: 32768}
+status: {initialization: {provisioned: true}}
+`
+)
+
+// Changes are all kinds of changes, allowed and refused.
+func Changes() map[string]Change {
+	all := map[string]Change{}
+	for _, table := range []map[string]Change{
+		clusterGrows(), clusterStays(), clusterIsOwned(), machineChanges(), clusterTemplateChanges(), machineTemplateChanges(),
+	} {
+		for name, change := range table {
+			all[name] = change
+		}
+	}
+	return all
+}
+
+// clusterGrows: what comes later than the cluster, and what may be another.
+func clusterGrows() map[string]Change {
+	return map[string]Change{
+		"ControllerPublishes": {Reason: "The controller sets what it has chosen.", Kind: cluster,
+			Before: `spec: {network: {name: capcon}, loadBalancer: {type: HAProxy}}`,
+			After:  `spec: {network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}, controlPlaneEndpoint: {host: 172.18.0.2, port: 6443}}`},
+		"EndpointOfControlPlane": {Reason: "A hosted control plane has its endpoint later.", Kind: cluster,
+			Before: `spec: {loadBalancer: {type: None}}`,
+			After:  `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com, port: 443}}`},
+		"EndpointPortLater": {Reason: "Who gives the host may leave the port to the controller.", Kind: cluster,
+			Before: `spec: {controlPlaneEndpoint: {host: api.example.com}}`,
+			After:  `spec: {controlPlaneEndpoint: {host: api.example.com, port: 6443}}`},
+		"DefaultsComeLater": {Reason: "A cluster from before there were webhooks is filled in.", Kind: cluster,
+			Before: `spec: {loadBalancer: {hostPort: 32768}}`,
+			After:  `spec: {loadBalancer: {type: HAProxy, hostPort: 32768}, network: {name: capcon}}`},
+		"LoadBalancerImage": {Reason: "The next load balancer is made from it.", Kind: cluster,
+			Before: `spec: {loadBalancer: {image: "haproxy:3.0", hostPort: 32768}}`, After: `spec: {loadBalancer: {image: "haproxy:3.2", hostPort: 32768}}`},
+		"FailureDomains": {Reason: "Machines to come are spread over them.", Kind: cluster,
+			Before: `spec: {failureDomains: [{name: a, controlPlane: true}]}`,
+			After:  `spec: {failureDomains: [{name: b, controlPlane: true}, {name: c, controlPlane: false}]}`},
+		"NetworkBeforeItIsUsed": {Reason: "One that turned out to be unusable is exchanged.", Kind: cluster,
+			Before: `spec: {network: {name: other, subnet: 10.0.0.0/24}}`, After: `spec: {network: {name: capcon}}`},
+		"Labels": {Reason: "Cluster API writes them.", Kind: cluster,
+			Before: provisioned, After: `
+metadata: {labels: {a: b}, annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc, c: d}}
+spec: {controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}, network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}}`},
+		"ErrorBefore": {Reason: "Rules that came after an object do not lock it.", Kind: cluster, IsOlder: true,
+			Before: `spec: {network: {name: host}, failureDomains: [{name: a b}]}`,
+			After:  `spec: {network: {name: host}, failureDomains: [{name: a b}], controlPlaneEndpoint: {port: 6443}}`},
+		"ErrorBehindErrorBefore": {Reason: "They count for everything else.", Kind: cluster, IsOlder: true,
+			Before: `spec: {network: {name: host}}`,
+			After:  `spec: {network: {name: host}, failureDomains: [{name: a b}]}`,
+			Field:  "spec.failureDomains[0].name", Message: noLabel},
+	}
+}
+
+// clusterStays: what machines, certificates and kubeconfigs rely on.
+func clusterStays() map[string]Change {
+	const host, port = "spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"
+	with := func(endpoint, network, balancer string) string {
+		return `
+metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}}
+spec: {controlPlaneEndpoint: {` + endpoint + `}, network: {` + network + `}, loadBalancer: {` + balancer + `}}`
+	}
+	const endpoint, network, balancer = "host: 172.30.0.2, port: 6443", "name: capcon", "type: HAProxy, hostPort: 32768"
+	return map[string]Change{
+		"EndpointHost": {Reason: "Nodes and certificates have it.", Kind: cluster, Before: provisioned,
+			After: with("host: 172.30.0.3, port: 6443", network, balancer),
+			Field: host, Message: "is 172.30.0.2 for life, since certificates and " + kubeconfigs},
+		"EndpointHostGone": {Reason: "It would be chosen anew.", Kind: cluster, Before: provisioned,
+			After: with("port: 6443", network, balancer),
+			Field: host, Message: "is 172.30.0.2 for life, since certificates and " + kubeconfigs},
+		"EndpointPort": {Reason: "Nodes have it.", Kind: cluster, Before: provisioned,
+			After: with("host: 172.30.0.2, port: 443", network, balancer),
+			Field: port, Message: "is 6443 for life, since " + kubeconfigs},
+		"HostPort": {Reason: "People have it.", Kind: cluster, Before: provisioned,
+			After: with(endpoint, network, "type: HAProxy, hostPort: 8443"),
+			Field: "spec.loadBalancer.hostPort", Message: "is 32768 for life, since " + kubeconfigs},
+		"HostPortGone": {Reason: "It would be chosen anew.", Kind: cluster, Before: provisioned,
+			After: with(endpoint, network, "type: HAProxy"),
+			Field: "spec.loadBalancer.hostPort", Message: "is 32768 for life, since " + kubeconfigs},
+		"LoadBalancerType": {Reason: "Nobody would serve the endpoint.", Kind: cluster,
+			Before: `spec: {loadBalancer: {type: HAProxy}}`, After: `spec: {loadBalancer: {type: None}}`,
+			Field: "spec.loadBalancer.type", Message: "is HAProxy for life, since the endpoint is served so; put it back, or make another cluster"},
+		"LoadBalancerTypeDefault": {Reason: "No type is HAProxy.", Kind: cluster,
+			Before: `spec: {loadBalancer: {image: "haproxy:3.2"}}`, After: `spec: {loadBalancer: {type: None}}`,
+			Field: "spec.loadBalancer.type", Message: "is HAProxy for life, since the endpoint is served so; put it back, or make another cluster"},
+		"NetworkName": {Reason: "Containers do not move.", Kind: cluster, Before: provisioned,
+			After: with(endpoint, "name: other", balancer),
+			Field: "spec.network.name", Message: "is capcon for life, since " + containers},
+		"NetworkNameWithoutStatus": {Reason: "A cluster that was just moved has no status.", Kind: cluster,
+			Before: with(endpoint, network, balancer), After: with(endpoint, "name: other", balancer),
+			Field: "spec.network.name", Message: "is capcon for life, since " + containers},
+		"Subnet": {Reason: "The network has the one it has.", Kind: cluster, Before: provisioned,
+			After: with(endpoint, "name: capcon, subnet: 172.30.0.0/16", balancer),
+			Field: "spec.network.subnet", Message: "comes too late, since " + containers},
+	}
+}
+
+// clusterIsOwned: whose the cluster is.
+func clusterIsOwned() map[string]Change {
+	const owner, manager = `container.infrastructure.cluster.x-k8s.io/owner-id`, `cluster.x-k8s.io/managed-by`
+	annotated := func(annotations string) string { return `metadata: {annotations: {` + annotations + `}}` }
+	return map[string]Change{
+		"OwnerIDFirst": {Reason: "The controller gives it.", Kind: cluster, Before: `spec: {}`, After: annotated(owner + ": abc")},
+		"OwnerIDOther": {Reason: "The containers carry the first.", Kind: cluster,
+			Before: annotated(owner + ": abc"), After: annotated(owner + ": xyz"), Field: ownerID,
+			Message: "is abc for life, since the cluster's containers carry it, and nobody would own them any more; put it back"},
+		"OwnerIDGone": {Reason: "A new one would be given.", Kind: cluster,
+			Before: annotated(owner + ": abc"), After: annotated("a: b"), Field: ownerID,
+			Message: "is abc for life, since the cluster's containers carry it, and nobody would own them any more; put it back"},
+		"Moved": {Reason: "clusterctl takes all annotations away from what it has moved.", Kind: cluster,
+			Before: annotated(owner + ": abc, " + manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
+		"ManagedBy":      {Reason: "Another takes a cluster over.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
+		"ManagedByOther": {Reason: "It may name its version.", Kind: cluster, Before: annotated(manager + ": one"), After: annotated(manager + ": two")},
+		"ManagedByGone": {Reason: "Everything would be made twice.", Kind: cluster,
+			Before: annotated(manager + `: ""`), After: `spec: {}`, Field: "metadata.annotations[cluster.x-k8s.io/managed-by]",
+			Message: "cannot be taken away: this provider would make again what another manages; put it back"},
+	}
+}
+
+func machineChanges() map[string]Change {
+	const mounts = "spec.extraMounts"
+	return map[string]Change{
+		"ProviderIDFirst": {Reason: "The controller gives it.", Kind: machine,
+			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v1", providerID: "container:///a"}`},
+		"ProviderIDOther": {Reason: "The Node has the first.", Kind: machine,
+			Before: `spec: {providerID: "container:///a"}`, After: `spec: {providerID: "container:///b"}`, Field: "spec.providerID",
+			Message: "is container:///a for life, since the Node has it and it names the container; put it back"},
+		"ProviderIDGone": {Reason: "The container would not be found.", Kind: machine,
+			Before: `spec: {providerID: "container:///a"}`, After: `spec: {}`, Field: "spec.providerID",
+			Message: "is container:///a for life, since the Node has it and it names the container; put it back"},
+		"MachineImage": {Reason: "The container keeps its image.", Kind: machine,
+			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: notAgain},
+		"MachineImageFirst": {Reason: "It has the image of its version.", Kind: machine,
+			Before: `spec: {}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: notAgain},
+		"MachineMounts": {Reason: "The container keeps its mounts.", Kind: machine,
+			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`,
+			After:  `spec: {extraMounts: [{hostPath: /a, containerPath: /a, readOnly: true}]}`, Field: mounts, Message: notAgain},
+		"MachineMountsGone": {Reason: "The container keeps its mounts.", Kind: machine,
+			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`, After: `spec: {}`, Field: mounts, Message: notAgain},
+		"MachineMountsSame": {Reason: "What is said in other words is the same.", Kind: machine,
+			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`,
+			After:  `spec: {extraMounts: [{hostPath: /a, containerPath: /a, readOnly: false}]}`},
+		"MachineTimeout": {Reason: "It is only looked at.", Kind: machine,
+			Before: `spec: {bootstrapTimeout: 10m}`, After: `spec: {bootstrapTimeout: 30m}`},
+		"MachineMaintenance": {Reason: "People write annotations.", Kind: machine,
+			Before: `spec: {image: "node:v1"}`,
+			After:  `{metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/maintenance: ""}}, spec: {image: "node:v1"}}`},
+		"MachineDryRun": {Reason: "What the topology controller may ask of templates, it may not of machines.", Kind: machine, TopologyAsks: true,
+			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: notAgain},
+	}
+}
+
+func clusterTemplateChanges() map[string]Change {
+	const before = `spec: {template: {spec: {network: {name: a}}}}`
+	return map[string]Change{
+		"ClusterTemplateSpec": {Reason: "Clusters were made from it.", Kind: clusterTemplate,
+			Before: before, After: `spec: {template: {spec: {network: {name: b}}}}`, Field: "spec.template.spec.network", Message: madeFrom},
+		"ClusterTemplateMore": {Reason: "Clusters were made without it.", Kind: clusterTemplate,
+			Before: before, After: `spec: {template: {spec: {network: {name: a}, failureDomains: [{name: a}]}}}`,
+			Field: "spec.template.spec.failureDomains", Message: madeFrom},
+		"ClusterTemplateDryRun": {Reason: "The topology controller asks whether it needs another.", Kind: clusterTemplate, TopologyAsks: true,
+			Before: before, After: `spec: {template: {spec: {network: {name: b}}}}`},
+		"ClusterTemplateDefaults": {Reason: "One from before there were webhooks is filled in.", Kind: clusterTemplate,
+			Before: before, After: `spec: {template: {spec: {network: {name: a}, loadBalancer: {type: HAProxy}}}}`},
+		"ClusterTemplateMetadata": {Reason: "Labels reach the clusters by themselves.", Kind: clusterTemplate,
+			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}, spec: {network: {name: a}}}}`},
+	}
+}
+
+func machineTemplateChanges() map[string]Change {
+	const before = `spec: {template: {spec: {image: "node:v1"}}}`
+	return map[string]Change{
+		"MachineTemplateSpec": {Reason: "Machines were made from it.", Kind: machineTemplate,
+			Before: before, After: `spec: {template: {spec: {image: "node:v2"}}}`, Field: "spec.template.spec.image", Message: madeFrom},
+		"MachineTemplateGone": {Reason: "Machines were made with it.", Kind: machineTemplate,
+			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}}}`, Field: "spec.template.spec.image", Message: madeFrom},
+		"MachineTemplateDryRun": {Reason: "The topology controller asks whether it needs another.", Kind: machineTemplate, TopologyAsks: true,
+			Before: before, After: `spec: {template: {spec: {image: "node:v2"}}}`},
+		"MachineTemplateDryRunBad": {Reason: "What nobody can have, nobody can ask for.", Kind: machineTemplate, TopologyAsks: true,
+			Before: before, After: `spec: {template: {spec: {image: "a b"}}}`, Field: "spec.template.spec.image", Message: noImage},
+		"MachineTemplateMetadata": {Reason: "Labels reach the machines by themselves.", Kind: machineTemplate,
+			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}, spec: {image: "node:v1"}}}`},
+		"MachineTemplateBadMetadata": {Reason: "They have to be labels all the same.", Kind: machineTemplate,
+			Before: before, After: `spec: {template: {metadata: {labels: {a: "b c"}}, spec: {image: "node:v1"}}}`, Field: "spec.template.metadata.labels",
+			Message: "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+	}
+}
