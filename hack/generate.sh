@@ -14,7 +14,7 @@
 # limitations under the License.
 
 # Writes all generated files: deepcopy functions, custom resource definitions,
-# roles, and what "go generate" makes.
+# roles, webhook configurations, and what "go generate" makes.
 #
 #   hack/generate.sh [DIRECTORY]     default: the repository itself
 
@@ -32,6 +32,7 @@ main() {
   rm -f config/crd/bases/*.yaml
   "${generator}" crd paths=./api/... output:crd:dir=config/crd/bases
   "${generator}" rbac:roleName=manager-role "paths=.;./controllers/..." output:rbac:dir=config/rbac
+  "${generator}" webhook paths=./internal/webhooks/... output:webhook:dir=config/webhook
   go generate ./...
 }
 

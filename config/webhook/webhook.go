@@ -1,0 +1,28 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package webhook holds the configurations of the admission webhooks, generated
+// from the markers in internal/webhooks, for programs that install them by
+// themselves.
+package webhook
+
+import "embed"
+
+// FS has one file with all configurations. Where the webhooks are served is
+// for who installs them to fill in.
+//
+//go:embed manifests.yaml
+var FS embed.FS
