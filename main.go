@@ -52,6 +52,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
 const controllerName = "cluster-api-container-controller-manager"
@@ -166,13 +167,17 @@ func cacheOptions(opts *options) cache.Options {
 	return options
 }
 
-// setup adds health checks, the cache of workload clusters and the controllers.
+// setup adds health checks, the webhooks, the cache of workload clusters and the
+// controllers.
 func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *options) error {
 	if err := mgr.AddReadyzCheck("engine", engineChecker(eng)); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}
 	if err := mgr.AddHealthzCheck("ping", ping); err != nil {
 		return fmt.Errorf("add health check: %w", err)
+	}
+	if err := setupWebhooks(mgr, opts.webhookPort); err != nil {
+		return err
 	}
 	clusterCache, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
 		SecretClient: mgr.GetClient(),
@@ -197,4 +202,20 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 		ClusterConcurrency: opts.clusterConcurrency,
 		MachineConcurrency: opts.machineConcurrency,
 	})
+}
+
+// setupWebhooks leaves them out where there is no port: the server would wait
+// for its certificate.
+func setupWebhooks(mgr ctrl.Manager, port int) error {
+	if port == 0 {
+		return nil
+	}
+	if err := webhooks.Setup(mgr); err != nil {
+		return err
+	}
+	// Who is ready is asked by the API server.
+	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	return nil
 }

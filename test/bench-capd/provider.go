@@ -95,7 +95,7 @@ func container() provider {
 		kinds: kinds("v1alpha1", "ContainerCluster", "ContainerMachine"),
 		manager: func(b *bench, socket string) manager {
 			return manager{
-				name: "container", path: filepath.Join(b.artifacts, "manager"), labels: contract("v1alpha1"), role: "manager-role",
+				name: "container", path: filepath.Join(b.artifacts, "manager"), webhooks: true, labels: contract("v1alpha1"), role: "manager-role",
 				config: filepath.Join(b.root, "config"),
 				env:    []string{"DOCKER_HOST=unix://" + socket},
 			}

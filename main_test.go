@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+// The manager serves webhooks unless it is told not to. Where it does not, it
+// never asks for the server, which would wait for a certificate.
+func TestWebhookPort(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		args   []string
+		want   bool
+	}{
+		"Default": {"A management cluster asks them.", nil, true},
+		"Other":   {"Where they are served does not matter.", []string{"--webhook-port=29443"}, true},
+		"Zero":    {"A manager without a certificate runs as well.", []string{"--webhook-port=0"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := defaultOptions()
+			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+			opts.addServingFlags(flags)
+			if err := flags.Parse(tc.args); err != nil {
+				t.Fatal(err)
+			}
+			scheme, err := newScheme()
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := &countedServer{Server: webhook.NewServer(webhook.Options{})}
+			mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
+				Scheme: scheme, Logger: logr.Discard(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := setupWebhooks(mgr, opts.webhookPort); err != nil {
+				t.Fatal(err)
+			}
+			if got := server.registered > 0; got != tc.want {
+				t.Errorf("%s\n%d webhooks are served", tc.reason, server.registered)
+			}
+		})
+	}
+}
+
+// countedServer counts the webhooks.
+type countedServer struct {
+	webhook.Server
+	registered int
+}
+
+// Register implements webhook.Server.
+func (s *countedServer) Register(path string, hook http.Handler) {
+	s.registered++
+	s.Server.Register(path, hook)
+}
