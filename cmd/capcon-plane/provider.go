@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
 // containerProvider is this provider within the plane's one manager.
@@ -46,9 +47,13 @@ func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
 }
 
-// setup connects the engine and adds the controllers. The connection lives as
-// long as the process.
+// setup adds the webhooks, connects the engine and adds the controllers. The
+// connection lives as long as the process. The API server asks the webhooks,
+// whether there is an engine or not.
 func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error {
+	if err := webhooks.Setup(mgr); err != nil {
+		return err
+	}
 	if p.engine.Engine == "none" {
 		return nil
 	}

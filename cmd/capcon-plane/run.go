@@ -25,6 +25,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
+	"github.com/capi-samples/cluster-api-provider-container/config/webhook"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 )
 
@@ -39,7 +40,7 @@ func runDaemon(args []string) error {
 	opts := daemon.Options{
 		Manager:            append([]string{program, "manager"}, managerArgs...),
 		ManagerEnvironment: os.Environ(),
-		Manifests:          []fs.FS{crd.FS},
+		Manifests:          []fs.FS{crd.FS, webhook.FS},
 		Output:             os.Stderr,
 	}
 	ports := daemon.DefaultPorts()

@@ -15,37 +15,51 @@ limitations under the License.
 */
 
 // Package env runs an etcd and a kube-apiserver for tests that need what no
-// fake has: validation by CRDs, subresources, tables and watches.
+// fake has: validation by CRDs and webhooks, subresources, tables and watches.
 package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
+	configurations "github.com/capi-samples/cluster-api-provider-container/config/webhook"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
+	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
 // startTimeout is many times what a start takes; a busy host needs some of it.
 const startTimeout = time.Minute
 
 // Start runs an API server with the CRDs of Cluster API and of this provider,
-// without webhooks, until the test ends. It skips tests under -short, and
-// fails where the programs are missing.
+// and serves this provider's webhooks to it, until the test ends. It skips
+// tests under -short, and fails where the programs are missing.
 func Start(tb testing.TB) *rest.Config {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("runs etcd and kube-apiserver; leave out -short for it")
 	}
-	etcd, apiServer := program(tb, "etcd", "etcd"), program(tb, "kubernetes", "kube-apiserver")
+	etcd, apiServer := program(tb, "program-etcd", "etcd"), program(tb, "program-kubernetes", "kube-apiserver")
 	environment := &envtest.Environment{
 		ControlPlaneStartTimeout: startTimeout,
 		ControlPlaneStopTimeout:  startTimeout,
@@ -66,27 +80,71 @@ func Start(tb testing.TB) *rest.Config {
 			tb.Errorf("stop the API server: %v", err)
 		}
 	})
-	if err := install(tb.Context(), config); err != nil {
+	server := serve(tb, config)
+	if err := install(tb.Context(), config, server); err != nil {
 		tb.Fatal(err)
 	}
 	return config
 }
 
-// install leaves the webhooks out: nobody serves them here.
-func install(ctx context.Context, config *rest.Config) error {
-	// Conversion is not asked for either: all is read as it is stored.
-	all, err := manifests.Objects(manifests.Server{URL: "https://127.0.0.1:1"}, crd.FS)
+// serve runs a manager that has nothing but webhooks.
+func serve(tb testing.TB, config *rest.Config) manifests.Server {
+	tb.Helper()
+	// What watches the certificate logs to the logger of the process.
+	ctrl.SetLogger(logr.Discard())
+	local := envtest.WebhookInstallOptions{}
+	if err := local.PrepWithoutInstalling(); err != nil {
+		tb.Fatalf("prepare webhooks: %v", err)
+	}
+	scheme := runtime.NewScheme()
+	if err := infrav1.AddToScheme(scheme); err != nil {
+		tb.Fatal(err)
+	}
+	server := webhook.NewServer(webhook.Options{
+		Host: local.LocalServingHost, Port: local.LocalServingPort, CertDir: local.LocalServingCertDir,
+	})
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme, Logger: logr.Discard(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	if err != nil {
+		tb.Fatalf("create manager: %v", err)
+	}
+	if err := webhooks.Setup(mgr); err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(tb.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ended, local.Cleanup()); err != nil {
+			tb.Errorf("stop webhooks: %v", err)
+		}
+	})
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, startTimeout, true, func(context.Context) (bool, error) {
+		return server.StartedChecker()(nil) == nil, nil
+	})
+	if err != nil {
+		tb.Fatalf("wait for webhooks: %v", err)
+	}
+	return manifests.Server{
+		URL:      "https://" + net.JoinHostPort(local.LocalServingHost, strconv.Itoa(local.LocalServingPort)),
+		CABundle: local.LocalServingCAData,
+	}
+}
+
+// install leaves Cluster API's webhooks out: nobody serves them here.
+// Conversion is not asked for either: all is read as it is stored.
+func install(ctx context.Context, config *rest.Config, server manifests.Server) error {
+	all, err := manifests.Objects(server, crd.FS, configurations.FS)
 	if err != nil {
 		return fmt.Errorf("read manifests: %w", err)
 	}
-	var definitions []*unstructured.Unstructured
-	for _, object := range all {
-		if object.GetKind() == "CustomResourceDefinition" {
-			definitions = append(definitions, object)
-		}
-	}
-	if err := manifests.Install(ctx, config, definitions); err != nil {
-		return fmt.Errorf("install CRDs: %w", err)
+	served := slices.DeleteFunc(all, func(object *unstructured.Unstructured) bool {
+		return object.GetKind() != "CustomResourceDefinition" && strings.HasPrefix(object.GetName(), "capi-")
+	})
+	if err := manifests.Install(ctx, config, served); err != nil {
+		return fmt.Errorf("install CRDs and webhooks: %w", err)
 	}
 	return nil
 }

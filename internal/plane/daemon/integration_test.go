@@ -60,6 +60,7 @@ func TestIntegrationPlane(t *testing.T) {
 
 	breaks := p.watchForBreaks(t)
 	p.testAPI(t)
+	p.testOwnWebhooks(t)
 	p.testLock(t)
 	p.testRenewal(t)
 	if got := breaks(); len(got) > 0 {
@@ -129,6 +130,34 @@ func (p *testPlane) testAPI(t *testing.T) {
 		}
 		return client.IgnoreNotFound(err)
 	})
+}
+
+// testOwnWebhooks proves that the plane serves this provider's webhooks too,
+// with an engine or without.
+func (p *testPlane) testOwnWebhooks(t *testing.T) {
+	t.Helper()
+	on := func(network string) *unstructured.Unstructured {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"network": map[string]any{"name": network}}}}
+		object.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1alpha1")
+		object.SetKind("ContainerCluster")
+		object.SetNamespace(metav1.NamespaceDefault)
+		object.SetName("own")
+		return object
+	}
+	if err := p.client.Create(t.Context(), on("host")); !apierrors.IsInvalid(err) {
+		t.Errorf("create a ContainerCluster on the host's network: want it refused as invalid, got %v", err)
+	}
+	made := on("other")
+	if err := p.client.Create(t.Context(), made); err != nil {
+		t.Fatalf("create ContainerCluster: %v", err)
+	}
+	balancer, _, err := unstructured.NestedString(made.Object, "spec", "loadBalancer", "type")
+	if err != nil || balancer != "HAProxy" {
+		t.Errorf("type of the load balancer: want HAProxy filled in, got %q, %v", balancer, err)
+	}
+	if err := p.client.Delete(t.Context(), made); err != nil {
+		t.Error(err)
+	}
 }
 
 // testLock proves that no second daemon uses the same state.

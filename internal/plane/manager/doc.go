@@ -16,8 +16,9 @@ limitations under the License.
 
 // Package manager is the one controller process of the management plane: the
 // reconcilers and webhooks of Cluster API core, of the kubeadm bootstrap and
-// of the kubeadm control plane provider, and this provider's own, on one
-// controller-runtime manager and one ClusterCache.
+// of the kubeadm control plane provider, and this provider's own (a SetupFunc
+// adds both), on one controller-runtime manager, one webhook server and one
+// ClusterCache.
 //
 // Three stock managers would hold three caches of the same objects and three
 // connections to each workload cluster, and each would wait 30 s after a

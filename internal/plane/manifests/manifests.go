@@ -17,13 +17,17 @@ limitations under the License.
 package manifests
 
 import (
+	"bufio"
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -51,8 +55,8 @@ type Server struct {
 }
 
 // Objects returns the CRDs and webhook configurations of Cluster API and of
-// more file systems (files .yaml or .json, one object each), with every
-// webhook at the server.
+// more file systems (files .json, one object each, or .yaml), with every webhook
+// at the server.
 func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, files := range append([]fs.FS{capi}, more...) {
@@ -80,25 +84,46 @@ func readAll(files fs.FS) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return err
 		}
-		o := &unstructured.Unstructured{}
+		var read []*unstructured.Unstructured
 		switch path.Ext(name) {
 		case ".yaml":
-			err = yaml.Unmarshal(content, o)
+			read, err = readYAML(content)
 		case ".json":
-			err = o.UnmarshalJSON(content)
-		default:
-			return nil
+			o := &unstructured.Unstructured{}
+			read, err = append(read, o), o.UnmarshalJSON(content)
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		objects = append(objects, o)
+		objects = append(objects, read...)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	return objects, nil
+}
+
+// readYAML reads the documents of a file, of which some may be empty.
+func readYAML(content []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &o.Object); err != nil {
+			return nil, err
+		}
+		if len(o.Object) > 0 {
+			objects = append(objects, o)
+		}
+	}
 }
 
 // serve points the object's webhooks at the server.

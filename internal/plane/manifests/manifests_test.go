@@ -112,6 +112,7 @@ func TestObjectsOfOthers(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		files  fstest.MapFS
+		names  []string
 		want   error
 	}{
 		"CRD": {
@@ -120,6 +121,14 @@ func TestObjectsOfOthers(t *testing.T) {
 				"bases/a.yaml": {Data: []byte("---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: others\n")},
 				"README.md":    {Data: []byte("not a manifest")},
 			},
+			names: []string{"others"},
+		},
+		"Several": {
+			reason: "A file may have several documents, and empty ones.",
+			files: fstest.MapFS{"a.yaml": {Data: []byte("---\n" +
+				"apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata:\n  name: first\n---\n---\n" +
+				"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata:\n  name: second\n")}},
+			names: []string{"first", "second"},
 		},
 		"Unexpected": {
 			reason: "What is neither a CRD nor a webhook configuration is refused.",
@@ -137,8 +146,12 @@ func TestObjectsOfOthers(t *testing.T) {
 			if tc.want != nil {
 				return
 			}
-			if last := objects[len(objects)-1]; last.GetName() != "others" {
-				t.Errorf("\n%s\nlast object: want others, got %s", tc.reason, last.GetName())
+			var names []string
+			for _, o := range objects[len(mustObjects(t)):] {
+				names = append(names, o.GetName())
+			}
+			if diff := cmp.Diff(tc.names, names); diff != "" {
+				t.Errorf("\n%s\nobjects after Cluster API's: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
