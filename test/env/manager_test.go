@@ -206,6 +206,7 @@ func (s *story) identityIsAwaited() {
 		}
 	}
 	s.eventually("the machine waits for the owner ID", containerMachine, is("False/WaitingForClusterInfrastructure"))
+	s.nothingHappens()
 	s.edit(containerCluster, func() { containerCluster.Annotations[infrav1.OwnerIDAnnotation] = builders.OwnerID })
 	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/WaitingForBootstrapData"))
 }
