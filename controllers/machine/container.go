@@ -277,7 +277,7 @@ func (s *scope) nodeMachine(image string) node.Machine {
 // archives are what is uploaded before the first start.
 func (s *scope) archives(host node.Host) ([][]byte, error) {
 	// An unknown version is the user's own image: taken as current.
-	minor, err := node.Minor(s.machine.Spec.Version)
+	minor, err := node.Minor(s.version())
 	if err != nil {
 		minor = 0
 	}

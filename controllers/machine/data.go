@@ -53,7 +53,7 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	case s.owner().ID == "":
 		// Its controller writes it first, or who manages it externally does.
 		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the annotation "+infrav1.OwnerIDAnnotation+" of the ContainerCluster")
-	case s.machine.Spec.Bootstrap.DataSecretName == nil:
+	case s.dataSecretName() == "":
 		s.wait(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
 	default:
 		return nil
@@ -71,11 +71,11 @@ func (s *scope) wait(reason, message string) {
 // of it, and otherwise as far as it is still there: its secrets have to be
 // kept out of messages. Bad data is refused before anything is created.
 func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
-	if s.machine.Spec.Bootstrap.DataSecretName == nil {
+	if s.dataSecretName() == "" {
 		return nil
 	}
 	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: s.machine.Namespace, Name: *s.machine.Spec.Bootstrap.DataSecretName}
+	key := client.ObjectKey{Namespace: s.machine.Namespace, Name: s.dataSecretName()}
 	err := r.Client.Get(ctx, key, secret)
 	switch {
 	case apierrors.IsNotFound(err) && s.hasLived():
@@ -123,5 +123,3 @@ func (s *scope) instance() bootstrap.Instance {
 		Zone:     s.failureDomain(),
 	}
 }
-
-func (s *scope) failureDomain() string { return s.machine.Spec.FailureDomain }

@@ -38,7 +38,7 @@ func (s *scope) image() (string, error) {
 	if image := s.containerMachine.Spec.Image; image != "" {
 		return image, nil
 	}
-	image, err := node.Image(s.machine.Spec.Version)
+	image, err := node.Image(s.version())
 	if err != nil {
 		return "", fmt.Errorf("choose node image: %w", err)
 	}

@@ -17,12 +17,14 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -106,6 +108,22 @@ func (s *scope) role() identity.Role {
 // isNode reports whether the machine has become a Node: then its container
 // holds state, and is never made again.
 func (s *scope) isNode() bool { return s.machine.Status.NodeRef.IsDefined() }
+
+// version of Kubernetes the node is made for, "" where nobody said. What a
+// Machine of a pool lacks of what its container is made with, the
+// ContainerMachine has as annotations.
+func (s *scope) version() string {
+	return cmp.Or(s.machine.Spec.Version, s.containerMachine.Annotations[infrav1.VersionAnnotation])
+}
+
+// dataSecretName is "" while there is none.
+func (s *scope) dataSecretName() string {
+	return cmp.Or(ptr.Deref(s.machine.Spec.Bootstrap.DataSecretName, ""), s.containerMachine.Annotations[infrav1.BootstrapDataSecretAnnotation])
+}
+
+func (s *scope) failureDomain() string {
+	return cmp.Or(s.machine.Spec.FailureDomain, s.containerMachine.Annotations[infrav1.FailureDomainAnnotation])
+}
 
 // currentAttempt of the observed container, 1 where its label is damaged.
 func (s *scope) currentAttempt() int {

@@ -66,7 +66,7 @@ type situation struct {
 func TestSituations(t *testing.T) {
 	t.Parallel()
 	for _, table := range []map[string]situation{
-		waiting(), badInput(), running(), ended(), disturbed(), engineTrouble(), interrupted(), adopted(), named(),
+		waiting(), badInput(), running(), ended(), disturbed(), engineTrouble(), interrupted(), adopted(), named(), pooled(),
 	} {
 		for name, s := range table {
 			t.Run(name, func(t *testing.T) {
