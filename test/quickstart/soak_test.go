@@ -23,6 +23,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,21 +69,31 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("silence", func(t *testing.T) { liveThroughSilence(t, config) })
-	t.Run("membership", func(t *testing.T) { changeMembers(t, eng, program.at(t), config) })
+	t.Run("membership", func(t *testing.T) { (&membership{t: t, engine: eng, program: program.at(t), config: config}).change() })
 }
 
-// changeMembers scales the control plane up, replaces all of it, and scales it
-// down, again and again, below clients that never pause.
-func changeMembers(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config) {
+// membership of a control plane, below clients.
+type membership struct {
+	t       *testing.T
+	engine  engine.Engine
+	program *capcon
+	// config by which people reach the cluster.
+	config *rest.Config
+}
+
+// change scales the control plane up, replaces all of it, and scales it down,
+// again and again, below clients that never pause.
+func (m *membership) change() {
+	t := m.t
 	// 1 → 3 are two changes, three machines replaced are six, 3 → 1 are two.
 	const changesPerRound = 10
 	changes := number(t, "CHANGES", 200)
-	traffic := startTraffic(t, config)
+	traffic := startTraffic(t, m.config)
 	began := time.Now()
 	for done := 0; done < changes; done += changesPerRound {
-		scaleControlPlane(t, eng, program, config, 3)
-		replaceControlPlane(t, eng, program, config, 3)
-		scaleControlPlane(t, eng, program, config, 1)
+		m.scale(3)
+		m.replace(3)
+		m.scale(1)
 		t.Logf("%d changes in %s: %s", done+changesPerRound, time.Since(began).Round(time.Second), traffic)
 		if t.Failed() {
 			break
@@ -95,17 +106,18 @@ func changeMembers(t *testing.T, eng engine.Engine, program *capcon, config *res
 	}
 }
 
-func scaleControlPlane(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config, count int) {
-	t.Helper()
-	program.mustRun("up", program.cluster, "--control-planes", fmt.Sprint(count))
-	served(t, eng, program, config, count, nil)
+func (m *membership) scale(count int) {
+	m.t.Helper()
+	m.program.mustRun("up", m.program.cluster, "--control-planes", strconv.Itoa(count))
+	m.await(count, nil)
 }
 
-// replaceControlPlane has all machines replaced one after the other.
-func replaceControlPlane(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config, count int) {
+// replace has all machines replaced one after the other.
+func (m *membership) replace(count int) {
+	t := m.t
 	t.Helper()
-	before := ids(nodeContainers(t, eng, program.cluster))
-	api := management(t, program)
+	before := ids(nodeContainers(t, m.engine, m.program.cluster))
+	api := management(t, m.program)
 	controlPlanes := &controlplanev1.KubeadmControlPlaneList{}
 	if err := api.List(t.Context(), controlPlanes); err != nil || len(controlPlanes.Items) != 1 {
 		t.Fatalf("find the KubeadmControlPlane: %d, %v", len(controlPlanes.Items), err)
@@ -116,28 +128,28 @@ func replaceControlPlane(t *testing.T, eng engine.Engine, program *capcon, confi
 	if err := api.Patch(t.Context(), controlPlane, unchanged); err != nil {
 		t.Fatalf("have the control plane replaced: %v", err)
 	}
-	served(t, eng, program, config, count, before)
+	m.await(count, before)
 }
 
-// served waits until there are so many control planes, none of them one of
+// await waits until there are so many control planes, none of them one of
 // those that were to go, and the load balancer leads to each of them and to
 // nothing else.
-func served(t *testing.T, eng engine.Engine, program *capcon, config *rest.Config, count int, gone []string) {
-	t.Helper()
+func (m *membership) await(count int, gone []string) {
+	m.t.Helper()
 	// Each machine takes some forty seconds, one after the other.
-	eventuallyWithin(t, 4*patience, fmt.Sprintf("%d control planes served", count), func(ctx context.Context) (string, error) {
-		containers := nodeContainers(t, eng, program.cluster)
+	eventuallyWithin(m.t, 4*patience, fmt.Sprintf("%d control planes served", count), func(ctx context.Context) (string, error) {
+		containers := nodeContainers(m.t, m.engine, m.program.cluster)
 		if remain := slices.DeleteFunc(ids(containers), func(id string) bool { return !slices.Contains(gone, id) }); len(remain) > 0 {
 			return fmt.Sprintf("%d of those to be replaced are still there", len(remain)), nil
 		}
 		if len(containers) != count {
 			return fmt.Sprintf("there are %d", len(containers)), nil
 		}
-		want, err := addresses(ctx, eng, containers)
+		want, err := addresses(ctx, m.engine, containers)
 		if err != nil {
 			return "", err
 		}
-		got, err := answering(ctx, config, count)
+		got, err := answering(ctx, m.config, count)
 		if err != nil {
 			return "", err
 		}
