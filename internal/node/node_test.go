@@ -25,6 +25,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/distribution/reference"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -191,7 +192,9 @@ func TestImage(t *testing.T) {
 	cases := map[string]struct {
 		reason, version, image, problem string
 	}{
-		"known":     {reason: "a known version has an image", version: "v1.36.3", image: "kindest/node:v1.36.3"},
+		"built": {reason: "a version that images are built for has one by name", version: "v1.36.3", image: "kindest/node:v1.36.3"},
+		"published": {reason: "one that kind has published has it by digest", version: "v1.36.4",
+			image: "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed"},
 		"old":       {reason: "an old version is refused by name of the oldest", version: "v1.33.1", problem: "is older than v1.34, the oldest that is supported"},
 		"new":       {reason: "a version from the future is refused", version: "v1.37.0", problem: "is newer than v1.36, the newest that is supported"},
 		"unknown":   {reason: "a patch version without an image asks for one", version: "v1.36.99", problem: "has no known node image, so spec.image must name one"},
@@ -213,5 +216,39 @@ func TestImage(t *testing.T) {
 				t.Errorf("%s: problem %q, want %q", tc.reason, version.Problem, tc.problem)
 			}
 		})
+	}
+}
+
+// Who names a version that is not known reads which are.
+func TestVersionErrorNamesKnownVersions(t *testing.T) {
+	t.Parallel()
+	_, err := node.Image("v1.36.99")
+	const want = `Kubernetes version "v1.36.99" has no known node image, so spec.image must name one; ` +
+		"known versions: v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"
+	if err == nil || err.Error() != want {
+		t.Errorf("the error is %v, want %s", err, want)
+	}
+}
+
+func TestKnownImages(t *testing.T) {
+	t.Parallel()
+	for _, version := range node.KnownVersions() {
+		image, err := node.Image(version)
+		if err != nil {
+			t.Errorf("image of %s: %v", version, err)
+			continue
+		}
+		named, err := reference.ParseNormalizedNamed(image)
+		if err != nil {
+			t.Errorf("image of %s: %v", version, err)
+			continue
+		}
+		_, hasDigest := named.(reference.Digested)
+		if tagged, hasTag := named.(reference.Tagged); hasTag == hasDigest || hasTag && tagged.Tag() != version {
+			t.Errorf("image of %s is %s, want it by digest alone or by that tag", version, image)
+		}
+	}
+	if _, err := node.Image(node.DefaultVersion); err != nil {
+		t.Errorf("the default version: %v", err)
 	}
 }

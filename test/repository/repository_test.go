@@ -29,6 +29,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 // root is the repository's root, seen from this package.
@@ -50,6 +52,15 @@ func TestMetadataHasTheSeriesOfTheContract(t *testing.T) {
 	}
 	if got.APIVersion != clusterctlv1.GroupVersion.String() || got.Kind != "Metadata" {
 		t.Errorf("metadata.yaml is a %s %s", got.APIVersion, got.Kind)
+	}
+}
+
+// What runs by default is what is built from source.
+func TestDefaultVersionIsBuilt(t *testing.T) {
+	t.Parallel()
+	match := regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\S+)`).FindStringSubmatch(readFile(t, "images/kubernetes/go.mod"))
+	if len(match) != 2 || match[1] != node.DefaultVersion {
+		t.Errorf("images/kubernetes/go.mod has %q, and the default version is %s", match, node.DefaultVersion)
 	}
 }
 

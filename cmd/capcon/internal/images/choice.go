@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 // The images built offline by "make images". The prefix makes their names
@@ -75,7 +76,7 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 		return wish.Named, nil
 	}
 	if wish.Registry != "" {
-		return wish.Registry + "/" + wish.public(), nil
+		return wish.Registry + "/" + wish.mirrored(), nil
 	}
 	offline := wish.offline()
 	_, err := e.InspectImage(ctx, offline)
@@ -99,7 +100,19 @@ func (w Wish) offline() string {
 	return offlineNode + w.KubernetesVersion
 }
 
+// public is the image that the provider itself would take. Of a version that
+// it knows no image for there may be one all the same.
 func (w Wish) public() string {
+	if w.Use == Node {
+		if image, err := node.Image(w.KubernetesVersion); err == nil {
+			return image
+		}
+	}
+	return w.mirrored()
+}
+
+// mirrored is the name of the public image in a registry of the user's.
+func (w Wish) mirrored() string {
 	switch w.Use {
 	case LoadBalancer:
 		return publicLoadBalancer

@@ -57,6 +57,18 @@ func TestChoose(t *testing.T) {
 			"It does not fit.", "localhost/capcon/node:v1.36.3",
 			Wish{Use: Node, KubernetesVersion: "v1.35.4"}, "kindest/node:v1.35.4",
 		},
+		"published": {
+			"It is the one the provider itself would take.", "localhost/capcon/node:v1.36.3",
+			Wish{Use: Node, KubernetesVersion: "v1.36.4"}, "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
+		},
+		"published, in a registry": {
+			"A mirror has names.", "",
+			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.4"}, "127.0.0.1:5000/kindest/node:v1.36.4",
+		},
+		"not known": {
+			"There may be one all the same.", "",
+			Wish{Use: Node, KubernetesVersion: "v1.36.99"}, "kindest/node:v1.36.99",
+		},
 		"load balancer": {"The public name.", "", Wish{Use: LoadBalancer}, "library/haproxy:3.2"},
 		"plane":         {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
 	}

@@ -54,7 +54,7 @@ func TestValidate(t *testing.T) {
 		"negative workers":    {"There is no such number.", func(r *Request) { r.Workers = ptr(-2) }, "--workers", []string{"0 or more"}},
 		"too many workers":    {"A typing error.", func(r *Request) { r.Workers = ptr(1000) }, "--workers", []string{"250"}},
 		"old Kubernetes":      {"Below the known ones.", func(r *Request) { r.KubernetesVersion = "v1.33.9" }, "--kubernetes-version", []string{"older than v1.34", "v1.36.3"}},
-		"new Kubernetes":      {"Above the known ones.", func(r *Request) { r.KubernetesVersion = "v1.37.0" }, "--kubernetes-version", []string{"newer", "v1.36.3, v1.35.4, v1.34.4"}},
+		"new Kubernetes":      {"Above the known ones.", func(r *Request) { r.KubernetesVersion = "v1.37.0" }, "--kubernetes-version", []string{"newer", "v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"}},
 		"other patch":         {"Patch releases are alike.", func(r *Request) { r.KubernetesVersion = "v1.35.99" }, "", nil},
 		"without v":           {"It is understood.", func(r *Request) { r.KubernetesVersion = "1.36.3" }, "", nil},
 		"only minor":          {"Images have patch versions.", func(r *Request) { r.KubernetesVersion = "v1.36" }, "--kubernetes-version", []string{"form v1.2.3"}},
@@ -109,7 +109,7 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 	want := `nothing was done, because of the input:
   NAME "Demo": it becomes part of host names, which do not allow it; use at most 40 lower case letters, digits and dashes, beginning with a letter, such as "demo"
   --control-planes "2": an even number of etcd members tolerates no more failures than one less; use 1, 3 or 5
-  --kubernetes-version "v1.20.0": it is older than v1.34, the oldest that is supported; known are v1.36.3, v1.35.4, v1.34.4 and their other patch releases`
+  --kubernetes-version "v1.20.0": it is older than v1.34, the oldest that is supported; known are v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4 and their other patch releases`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error differs (-want +got):\n%s", diff)
 	}

@@ -26,8 +26,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
-// DefaultKubernetes is what a new cluster gets: the newest known.
-func DefaultKubernetes() string { return node.KnownVersions()[0] }
+// DefaultKubernetes is what a new cluster gets.
+func DefaultKubernetes() string { return node.DefaultVersion }
 
 func checkKubernetesVersion(given string) []Problem {
 	if given == "" {
