@@ -194,13 +194,14 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 		return fmt.Errorf("set up ClusterCache: %w", err)
 	}
 	return controllers.Setup(ctx, mgr, controllers.Options{
-		Engine:             eng,
-		ClusterCache:       clusterCache,
-		LoadBalancerImage:  opts.loadBalancerImage,
-		SelfContainer:      opts.selfContainer,
-		WatchFilterValue:   opts.watchFilter,
-		ClusterConcurrency: opts.clusterConcurrency,
-		MachineConcurrency: opts.machineConcurrency,
+		Engine:                 eng,
+		ClusterCache:           clusterCache,
+		LoadBalancerImage:      opts.loadBalancerImage,
+		SelfContainer:          opts.selfContainer,
+		WatchFilterValue:       opts.watchFilter,
+		ClusterConcurrency:     opts.clusterConcurrency,
+		MachineConcurrency:     opts.machineConcurrency,
+		MachinePoolConcurrency: opts.machinePoolConcurrency,
 	})
 }
 

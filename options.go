@@ -45,7 +45,7 @@ type options struct {
 	kubeAPIQPS, clusterCacheQPS     float32
 	kubeAPIBurst, clusterCacheBurst int
 
-	clusterConcurrency, machineConcurrency, clusterCacheConcurrency int
+	clusterConcurrency, machineConcurrency, machinePoolConcurrency, clusterCacheConcurrency int
 
 	webhookPort                                     int
 	webhookCertDir, webhookCertName, webhookKeyName string
@@ -100,6 +100,7 @@ func (o *options) addLoadFlags(set *pflag.FlagSet) {
 	set.IntVar(&o.clusterCacheBurst, "clustercache-client-burst", 30, "Most queries in one burst to each workload cluster's API server.")
 	set.IntVar(&o.clusterConcurrency, "containercluster-concurrency", 10, "How many ContainerClusters are reconciled at once.")
 	set.IntVar(&o.machineConcurrency, "containermachine-concurrency", 10, "How many ContainerMachines are reconciled at once.")
+	set.IntVar(&o.machinePoolConcurrency, "containermachinepool-concurrency", 10, "How many ContainerMachinePools are reconciled at once.")
 	set.IntVar(&o.clusterCacheConcurrency, "clustercache-concurrency", 10, "How many workload clusters are connected to at once.")
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -56,9 +57,9 @@ type Options struct {
 	// WatchFilterValue restricts the controllers to objects with that value
 	// of the label cluster.x-k8s.io/watch-filter; empty = all objects.
 	WatchFilterValue string
-	// ClusterConcurrency and MachineConcurrency are how many objects of a
-	// kind are reconciled at once; 0 means 10.
-	ClusterConcurrency, MachineConcurrency int
+	// ClusterConcurrency, MachineConcurrency and MachinePoolConcurrency are
+	// how many objects of a kind are reconciled at once; 0 means 10.
+	ClusterConcurrency, MachineConcurrency, MachinePoolConcurrency int
 }
 
 const defaultConcurrency = 10
@@ -104,6 +105,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachineConcurrency)); err != nil {
 		return fmt.Errorf("set up ContainerMachine controller: %w", err)
+	}
+	if err := (&machinepool.Reconciler{
+		Client:           mgr.GetClient(),
+		Live:             mgr.GetAPIReader(),
+		Events:           mgr.GetEventRecorder("containermachinepool-controller"),
+		WatchFilterValue: options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {
+		return fmt.Errorf("set up ContainerMachinePool controller: %w", err)
 	}
 	return nil
 }

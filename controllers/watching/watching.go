@@ -22,12 +22,18 @@ limitations under the License.
 package watching
 
 import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
 
 // TakenOver lets objects pass that Cluster API's object of the kind owns, and
@@ -56,14 +62,56 @@ func ClusterSpec() predicate.Predicate { return predicate.GenerationChangedPredi
 // MachineSpecOrNode lets changes of a Machine's spec pass, its deletion among
 // them, and the one change of its status that counts: that it is a Node.
 func MachineSpecOrNode() predicate.Predicate {
+	return specOr(func(before, after *clusterv1.Machine) bool { return before.Status.NodeRef != after.Status.NodeRef })
+}
+
+// MachineSpecOrHealth lets changes of a Machine's spec pass, its deletion among
+// them, and of its status whether it can be counted on and whether a
+// MachineHealthCheck wants it replaced.
+func MachineSpecOrHealth() predicate.Predicate {
+	return specOr(func(before, after *clusterv1.Machine) bool {
+		return stateChanged(before, after, clusterv1.MachineAvailableCondition,
+			clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition)
+	})
+}
+
+// InstanceOfPool lets changes of a ContainerMachine pass that its pool tells
+// of or mends: of its spec, its labels and owners, its addresses, and how it
+// is.
+func InstanceOfPool() predicate.Predicate {
+	return predicate.Or(predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
+		specOr(func(before, after *infrav1.ContainerMachine) bool {
+			return stateChanged(before, after, infrav1.MachineReadyCondition, infrav1.ContainerReadyCondition) ||
+				!slices.Equal(before.Status.Addresses, after.Status.Addresses) ||
+				len(before.OwnerReferences) != len(after.OwnerReferences)
+		}))
+}
+
+// stateChanged says whether one of the conditions has another status or
+// reason.
+func stateChanged(before, after conditions.Getter, types ...string) bool {
+	state := func(object conditions.Getter, conditionType string) (metav1.ConditionStatus, string) {
+		condition := conditions.Get(object, conditionType)
+		if condition == nil {
+			return "", ""
+		}
+		return condition.Status, condition.Reason
+	}
+	return slices.ContainsFunc(types, func(conditionType string) bool {
+		status, reason := state(before, conditionType)
+		newStatus, newReason := state(after, conditionType)
+		return status != newStatus || reason != newReason
+	})
+}
+
+// specOr lets all but updates pass, and those of the spec, and those that are
+// worth it.
+func specOr[T client.Object](worth func(before, after T) bool) predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{
 		UpdateFunc: func(update event.UpdateEvent) bool {
-			before, known := update.ObjectOld.(*clusterv1.Machine)
-			after, ok := update.ObjectNew.(*clusterv1.Machine)
-			return known && ok && before.Status.NodeRef != after.Status.NodeRef
+			before, known := update.ObjectOld.(T)
+			after, ok := update.ObjectNew.(T)
+			return known && ok && worth(before, after)
 		},
-		CreateFunc:  func(event.CreateEvent) bool { return true },
-		DeleteFunc:  func(event.DeleteEvent) bool { return true },
-		GenericFunc: func(event.GenericEvent) bool { return true },
 	})
 }

@@ -81,6 +81,7 @@ func TestIntegrationAPIServer(t *testing.T) {
 	s.engineEventIsSeen()
 	s.nothingHappens()
 	s.pauseIsSeen()
+	s.poolLives()
 	s.allGoes()
 }
 

@@ -74,7 +74,8 @@ func (w *World) Versions() []string {
 	w.TB.Helper()
 	var versions []string
 	for _, list := range []client.ObjectList{
-		&infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{}, &corev1.SecretList{},
+		&infrav1.ContainerClusterList{}, &infrav1.ContainerMachinePoolList{}, &infrav1.ContainerMachineList{},
+		&clusterv1.MachineList{}, &corev1.SecretList{},
 	} {
 		if err := w.Client.List(context.WithoutCancel(w.TB.Context()), list); err != nil {
 			w.TB.Fatal(err)

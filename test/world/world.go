@@ -46,6 +46,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -79,9 +80,10 @@ type World struct {
 	// Deaths is what the manager was told of containers that ended.
 	Deaths *engineevents.Deaths
 
-	// Cluster and Machine are the reconcilers of the manager that lives now.
+	// Cluster, Machine and Pool are the reconcilers of the manager that lives now.
 	Cluster *cluster.Reconciler
 	Machine *machine.Reconciler
+	Pool    *machinepool.Reconciler
 }
 
 // New returns a world that begins with the objects. The images of builders
@@ -117,7 +119,8 @@ func apiServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch
 	// which takes most of a test's time.
 	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithObjects(objects...).
-		WithStatusSubresource(&infrav1.ContainerMachine{}, &infrav1.ContainerCluster{}, &clusterv1.Machine{}, &clusterv1.Cluster{}).
+		WithStatusSubresource(&infrav1.ContainerMachine{}, &infrav1.ContainerCluster{}, &infrav1.ContainerMachinePool{},
+			&clusterv1.Machine{}, &clusterv1.MachinePool{}, &clusterv1.Cluster{}).
 		Build()
 }
 
@@ -136,6 +139,7 @@ func (w *World) Restart() {
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
 		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: refusal.NewMemory(w.Clock), Deaths: w.Deaths,
 	}
+	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Events: w.Events}
 }
 
 // facts of a host that lacks nothing.

@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machinepool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/collections"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/labels/format"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// machineKind is the kind of a pool's instances.
+const machineKind = "ContainerMachine"
+
+// instance is a ContainerMachine of the pool with the Machine that Cluster
+// API makes for it, which is nil until then.
+type instance struct {
+	containerMachine *infrav1.ContainerMachine
+	machine          *clusterv1.Machine
+}
+
+// observe finds the instances of the pool, sorted by name, and the Machines
+// whose ContainerMachine is gone.
+func (s *scope) observe(ctx context.Context, reader client.Reader) error {
+	inNamespace := client.InNamespace(s.pool.Namespace)
+	containerMachines := &infrav1.ContainerMachineList{}
+	if err := reader.List(ctx, containerMachines, inNamespace); err != nil {
+		return fmt.Errorf("list ContainerMachines: %w", err)
+	}
+	machines := &clusterv1.MachineList{}
+	if err := reader.List(ctx, machines, inNamespace, client.MatchingLabels(s.labels())); err != nil {
+		return fmt.Errorf("list Machines: %w", err)
+	}
+	unclaimed := map[string]*clusterv1.Machine{}
+	for i := range machines.Items {
+		if machine := &machines.Items[i]; machine.Spec.InfrastructureRef.Kind == machineKind {
+			unclaimed[machine.Spec.InfrastructureRef.Name] = machine
+		}
+	}
+	s.instances, s.dangling = nil, nil
+	for i := range containerMachines.Items {
+		containerMachine := &containerMachines.Items[i]
+		// Whatever has become of its labels, a Machine is not dangling while
+		// its ContainerMachine is there.
+		machine := unclaimed[containerMachine.Name]
+		delete(unclaimed, containerMachine.Name)
+		if s.has(containerMachine) {
+			s.instances = append(s.instances, instance{containerMachine: containerMachine, machine: machine})
+		}
+	}
+	for _, machine := range unclaimed {
+		if machine.DeletionTimestamp.IsZero() {
+			s.dangling = append(s.dangling, machine.Name)
+		}
+	}
+	slices.SortFunc(s.instances, func(a, b instance) int {
+		return strings.Compare(a.containerMachine.Name, b.containerMachine.Name)
+	})
+	return nil
+}
+
+// labels by which Cluster API finds the instances of the pool.
+func (s *scope) labels() map[string]string {
+	return map[string]string{
+		clusterv1.ClusterNameLabel:     s.clusterName,
+		clusterv1.MachinePoolNameLabel: format.MustFormatValue(s.machinePoolName),
+	}
+}
+
+// has says whether a ContainerMachine is one of the pool: by its labels or by
+// its owner, of which one may get lost.
+func (s *scope) has(containerMachine *infrav1.ContainerMachine) bool {
+	labelled := true
+	for key, value := range s.labels() {
+		labelled = labelled && containerMachine.Labels[key] == value
+	}
+	return labelled || util.IsOwnedByObject(containerMachine, s.pool, infrav1.GroupVersion.WithKind("ContainerMachinePool").GroupKind())
+}
+
+// outdated says whether an instance is made otherwise than is wanted now. A
+// data secret whose content is new is not another one: bootstrap providers
+// renew the token in it for instances to come.
+func (s *scope) outdated(i instance) bool {
+	template, made := s.pool.Spec.Template.Spec, i.containerMachine
+	wanted := s.machinePool.Spec.Template.Spec
+	secret := wanted.Bootstrap.DataSecretName
+	return made.Spec.Image != template.Image ||
+		!equality.Semantic.DeepEqual(made.Spec.ExtraMounts, template.ExtraMounts) ||
+		made.Annotations[infrav1.VersionAnnotation] != wanted.Version ||
+		secret != nil && made.Annotations[infrav1.BootstrapDataSecretAnnotation] != *secret
+}
+
+// leaving: it is being removed. A ContainerMachine that is deleted alone is
+// not: its Machine has to go too.
+func (i instance) leaving() bool {
+	if i.machine == nil {
+		return !i.containerMachine.DeletionTimestamp.IsZero()
+	}
+	return !i.machine.DeletionTimestamp.IsZero()
+}
+
+// ready: Cluster API finds container and Node ready.
+func (i instance) ready() bool {
+	return i.machine != nil && conditions.IsTrue(i.machine, clusterv1.MachineAvailableCondition)
+}
+
+// broken: its container is gone and the Node with it, a MachineHealthCheck
+// wants it replaced, or somebody deleted the ContainerMachine alone.
+func (i instance) broken() bool {
+	if !i.containerMachine.DeletionTimestamp.IsZero() {
+		return true
+	}
+	if conditions.GetReason(i.containerMachine, infrav1.ContainerReadyCondition) == infrav1.ContainerMissingReason {
+		return true
+	}
+	return i.machine != nil && collections.IsUnhealthyAndOwnerRemediated(i.machine)
+}
+
+// removeFirst: somebody asked for it to be removed before others.
+func (i instance) removeFirst() bool {
+	if i.machine == nil {
+		return false
+	}
+	_, asked := i.machine.Annotations[clusterv1.DeleteMachineAnnotation]
+	return asked
+}
+
+// state in one word, of an instance that is not ready.
+func (i instance) state() string {
+	if condition := conditions.Get(i.containerMachine, infrav1.MachineReadyCondition); condition == nil || condition.Status != metav1.ConditionTrue {
+		return conditions.GetReason(i.containerMachine, infrav1.MachineReadyCondition)
+	}
+	return "NodeNotReady"
+}
+
+func (s *scope) replicas() []replica {
+	replicas := make([]replica, 0, len(s.instances))
+	for _, i := range s.instances {
+		replicas = append(replicas, replica{
+			name:     i.containerMachine.Name,
+			created:  i.containerMachine.CreationTimestamp.Time,
+			ready:    i.ready(),
+			outdated: s.outdated(i),
+			first:    i.removeFirst(),
+			broken:   i.broken(),
+			leaving:  i.leaving(),
+		})
+	}
+	return replicas
+}
+
+// status of an instance, for people to read.
+func (i instance) status() infrav1.ContainerMachinePoolInstance {
+	return infrav1.ContainerMachinePoolInstance{
+		InstanceName: i.containerMachine.Name,
+		ProviderID:   i.containerMachine.Spec.ProviderID,
+		Version:      i.containerMachine.Annotations[infrav1.VersionAnnotation],
+		Addresses:    i.containerMachine.Status.Addresses,
+		Ready:        ptr.To(i.ready()),
+	}
+}

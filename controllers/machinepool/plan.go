@@ -1,0 +1,132 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machinepool
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// maxSurge is how many instances there may be beyond those that are wanted
+// while old ones are replaced: the default of a MachineDeployment. All of them
+// are on one engine, which has to carry it.
+const maxSurge = 1
+
+// replica is what has to be known of an instance to decide about it.
+type replica struct {
+	name    string
+	created time.Time
+	// ready: its Node takes work.
+	ready bool
+	// outdated: it is not made as is wanted now.
+	outdated bool
+	// first: somebody asked for it to be removed before others.
+	first bool
+	// broken: it will never be of use again.
+	broken bool
+	// leaving: it is being removed already.
+	leaving bool
+}
+
+// plan is what is to be done next.
+type plan struct {
+	// create is how many instances are to be made.
+	create int
+	// remove names those that are to be removed.
+	remove []string
+}
+
+func (p plan) empty() bool { return p.create == 0 && len(p.remove) == 0 }
+
+// planFor brings instances to the number wanted, all of them up to date.
+//
+// Broken ones go at once and are made up for. Old ones are replaced one after
+// the other: a new one first, and of those that are ready only what is ready
+// beyond the number wanted. What is being removed counts no more; a Node that
+// takes its time to be drained holds up nothing.
+func planFor(replicas []replica, wanted int) plan {
+	var p plan
+	var current, outdated []replica
+	ready := 0
+	for _, r := range replicas {
+		switch {
+		case r.leaving:
+			continue
+		case r.broken:
+			p.remove = append(p.remove, r.name)
+			continue
+		case r.outdated:
+			outdated = append(outdated, r)
+		default:
+			current = append(current, r)
+		}
+		if r.ready {
+			ready++
+		}
+	}
+	slices.SortFunc(current, byRemoval)
+	slices.SortFunc(outdated, byRemoval)
+	left := len(current) + len(outdated)
+	remove := func(r replica) {
+		p.remove = append(p.remove, r.name)
+		left--
+		if r.ready {
+			ready--
+		}
+	}
+	for _, r := range current[:max(0, len(current)-wanted)] {
+		remove(r)
+	}
+	old := len(outdated)
+	for _, r := range outdated {
+		if left > wanted && (!r.ready || ready > wanted) {
+			remove(r)
+			old--
+		}
+	}
+	most := wanted
+	if old > 0 {
+		most += maxSurge
+	}
+	p.create = max(0, min(wanted-len(current), most-left))
+	slices.Sort(p.remove)
+	return p
+}
+
+// byRemoval sorts those first that are to be removed first: what somebody
+// asked for; what is not ready, because nobody misses it; the newest, because
+// it had the least time to gather work, images and volumes.
+func byRemoval(a, b replica) int {
+	return cmp.Or(
+		-compareBools(a.first, b.first),
+		compareBools(a.ready, b.ready),
+		b.created.Compare(a.created),
+		cmp.Compare(a.name, b.name),
+	)
+}
+
+// compareBools sorts false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
