@@ -121,8 +121,8 @@ const (
 	// VersionUnsupportedReason: no image is given, and none is known for the
 	// Machine's Kubernetes version.
 	VersionUnsupportedReason = "VersionUnsupported"
-	// ContainerFailedReason: the engine refuses the container, and the
-	// message says why.
+	// ContainerFailedReason: the engine refuses the container, or it would be
+	// no node with what the spec asks for; the message says why.
 	ContainerFailedReason = "ContainerFailed"
 	// ContainerStoppedReason: it ended; the message has exit code and
 	// whether memory ran out. It is started again unless the object is

@@ -259,18 +259,12 @@ func (s *scope) keepAddresses() []netip.Addr {
 func (s *scope) nodeMachine(image string) node.Machine {
 	labels := s.owner().ContainerLabels(s.role(), s.containerMachine.Name)
 	labels[identity.LabelAttempt] = strconv.Itoa(s.attempt)
-	mounts := make([]node.Mount, 0, len(s.containerMachine.Spec.ExtraMounts))
-	for _, mount := range s.containerMachine.Spec.ExtraMounts {
-		mounts = append(mounts, node.Mount{
-			HostPath: mount.HostPath, ContainerPath: mount.ContainerPath, ReadOnly: ptr.Deref(mount.ReadOnly, false),
-		})
-	}
 	return node.Machine{
 		Container: s.containerName(),
 		Hostname:  identity.HostName(s.machine.Name),
 		Image:     image,
 		Labels:    labels,
-		Mounts:    mounts,
+		Mounts:    s.mounts(),
 	}
 }
 

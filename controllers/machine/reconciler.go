@@ -117,6 +117,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.observeContainer,
 		r.waitForCluster,
 		r.readBootstrapData,
+		r.checkMounts,
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,

@@ -159,6 +159,15 @@ func badInput() map[string]situation {
 			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
 			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "/srv/none", again: atLeisure,
 		},
+		"MountHidesBootstrap": {
+			reason: "Where no webhook is asked, a mount that would show the bootstrap's secrets on the host is refused all the same.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/opt", HostPath: "/srv"}, {ContainerPath: "/var", HostPath: "/srv"}}
+			}},
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer",
+			message: "/opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; mount it at a path of its own, such as /mnt/data; " +
+				`and mount 1: path "/var"`,
+		},
 		"SubnetExhausted": {
 			reason: "A full network is named with what to do.",
 			options: []builders.Option{func(o *builders.Objects) {

@@ -23,44 +23,44 @@ import (
 	"strings"
 )
 
-// Reserved is a path in a node that no mount of a user's may hide.
-type Reserved struct {
-	// Path in the node. A mount there, or above it, would hide it.
-	Path string
-	// Reason completes "the node needs it: …".
-	Reason string
-	// Whole says that nothing below it may be mounted either.
-	Whole bool
+// needed is a path in a node that no mount of a user's may hide.
+type needed struct {
+	// path in the node. A mount there, or above it, would hide it.
+	path string
+	// reason completes "the node needs it: …".
+	reason string
+	// whole says that nothing below it may be mounted either.
+	whole bool
 }
 
 // reserved are the paths that every node of this provider needs as they are.
 // Where a host path may replace what is in the image, such as a directory of
 // containerd's or etcd's below /var, is the user's to know.
-var reserved = []Reserved{
-	{Path: "/run", Reason: "it is memory, empty at each start"},
-	{Path: "/var/run", Reason: "it leads to /run"},
-	{Path: "/run/cluster-api", Reason: "it tells whether the bootstrap has ended", Whole: true},
-	{Path: "/tmp", Reason: "it is memory, empty at each start"},
-	{Path: "/var", Reason: "it is the volume of this one node"},
-	{Path: "/lib/modules", Reason: "the provider mounts the host's there", Whole: true},
-	{Path: "/usr/lib/modules", Reason: "the provider mounts the host's there", Whole: true},
-	{Path: "/dev/mapper", Reason: "the provider mounts the host's where it is needed", Whole: true},
-	{Path: "/proc", Reason: "it is the kernel's", Whole: true},
-	{Path: "/sys/fs/cgroup", Reason: "systemd and the kubelet manage it", Whole: true},
-	{Path: "/etc/hosts", Reason: "the node image's entrypoint writes it"},
-	{Path: "/etc/hostname", Reason: "the engine writes it"},
-	{Path: "/etc/machine-id", Reason: "the node image's entrypoint writes it"},
-	{Path: "/etc/resolv.conf", Reason: "the node image's entrypoint writes it"},
-	{Path: "/" + containerdDropIns, Reason: "it adapts containerd to the host"},
-	{Path: "/kind", Reason: "the node image's entrypoint keeps its files there"},
-	{Path: "/bin", Reason: "it is the node's system"},
-	{Path: "/lib", Reason: "it is the node's system"},
-	{Path: "/lib64", Reason: "it is the node's system"},
-	{Path: "/sbin", Reason: "it is the node's system"},
-	{Path: "/usr/bin", Reason: "it is the node's system"},
-	{Path: "/usr/lib", Reason: "it is the node's system"},
-	{Path: "/usr/local/bin", Reason: "it is the node's system"},
-	{Path: "/usr/sbin", Reason: "it is the node's system"},
+var reserved = []needed{
+	{path: "/run", reason: "it is memory, empty at each start"},
+	{path: "/var/run", reason: "it leads to /run"},
+	{path: "/run/cluster-api", reason: "it tells whether the bootstrap has ended", whole: true},
+	{path: "/tmp", reason: "it is memory, empty at each start"},
+	{path: "/var", reason: "it is the volume of this one node"},
+	{path: "/lib/modules", reason: "the provider mounts the host's there", whole: true},
+	{path: "/usr/lib/modules", reason: "the provider mounts the host's there", whole: true},
+	{path: "/dev/mapper", reason: "the provider mounts the host's where it is needed", whole: true},
+	{path: "/proc", reason: "it is the kernel's", whole: true},
+	{path: "/sys/fs/cgroup", reason: "systemd and the kubelet manage it", whole: true},
+	{path: "/etc/hosts", reason: "the node image's entrypoint writes it"},
+	{path: "/etc/hostname", reason: "the engine writes it"},
+	{path: "/etc/machine-id", reason: "the node image's entrypoint writes it"},
+	{path: "/etc/resolv.conf", reason: "the node image's entrypoint writes it"},
+	{path: "/" + containerdDropIns, reason: "it adapts containerd to the host"},
+	{path: "/kind", reason: "the node image's entrypoint keeps its files there"},
+	{path: "/bin", reason: "it is the node's system"},
+	{path: "/lib", reason: "it is the node's system"},
+	{path: "/lib64", reason: "it is the node's system"},
+	{path: "/sbin", reason: "it is the node's system"},
+	{path: "/usr/bin", reason: "it is the node's system"},
+	{path: "/usr/lib", reason: "it is the node's system"},
+	{path: "/usr/local/bin", reason: "it is the node's system"},
+	{path: "/usr/sbin", reason: "it is the node's system"},
 }
 
 // MountError says what is wrong with one of several mounts.
@@ -82,8 +82,13 @@ func (e *MountError) Error() string {
 }
 
 // CheckMounts says of each mount why no node can have it, beside whether the
-// host has its path: that only the engine knows. Others are reserved too.
-func CheckMounts(mounts []Mount, others ...Reserved) []*MountError {
+// host has its path: that only the engine knows. The paths are those that the
+// node's bootstrap is made of.
+func CheckMounts(mounts []Mount, bootstrap []string) []*MountError {
+	reserved := slices.Clone(reserved)
+	for _, made := range bootstrap {
+		reserved = append(reserved, needed{path: made, reason: "its bootstrap is there", whole: true})
+	}
 	var errs []*MountError
 	for i, mount := range mounts {
 		if reason, remedy := unclean(mount.HostPath); reason != "" {
@@ -91,7 +96,7 @@ func CheckMounts(mounts []Mount, others ...Reserved) []*MountError {
 		}
 		reason, remedy := unclean(mount.ContainerPath)
 		if reason == "" {
-			reason, remedy = hides(mount.ContainerPath, append(others, reserved...))
+			reason, remedy = hides(mount.ContainerPath, reserved)
 		}
 		if reason == "" {
 			reason, remedy = collides(mount.ContainerPath, mounts[:i])
@@ -118,17 +123,17 @@ func unclean(given string) (reason, remedy string) {
 	}
 }
 
-func hides(given string, reserved []Reserved) (reason, remedy string) {
+func hides(given string, reserved []needed) (reason, remedy string) {
 	remedy = "mount it at a path of its own, such as /mnt/data"
-	if i := slices.IndexFunc(reserved, func(r Reserved) bool { return r.Path == given }); i >= 0 {
-		return "is what the node needs: " + reserved[i].Reason, remedy
+	if i := slices.IndexFunc(reserved, func(n needed) bool { return n.path == given }); i >= 0 {
+		return "is what the node needs: " + reserved[i].reason, remedy
 	}
-	for _, r := range reserved {
+	for _, n := range reserved {
 		switch {
-		case below(r.Path, given):
-			return fmt.Sprintf("would hide %s, which the node needs: %s", r.Path, r.Reason), remedy
-		case r.Whole && below(given, r.Path):
-			return fmt.Sprintf("is below %s, which the node needs: %s", r.Path, r.Reason), remedy
+		case below(n.path, given):
+			return fmt.Sprintf("would hide %s, which the node needs: %s", n.path, n.reason), remedy
+		case n.whole && below(given, n.path):
+			return fmt.Sprintf("is below %s, which the node needs: %s", n.path, n.reason), remedy
 		}
 	}
 	return "", ""

@@ -84,7 +84,7 @@ func TestCheckMounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, err := range node.CheckMounts(tc.mounts) {
+			for _, err := range node.CheckMounts(tc.mounts, nil) {
 				got = append(got, err.Error())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -94,11 +94,10 @@ func TestCheckMounts(t *testing.T) {
 	}
 }
 
-func TestCheckMountsOfOthers(t *testing.T) {
+func TestCheckMountsOfBootstrap(t *testing.T) {
 	t.Parallel()
-	other := node.Reserved{Path: "/srv/mine", Reason: "it is mine", Whole: true}
 	for containerPath, refused := range map[string]bool{"/srv/mine": true, "/srv": true, "/srv/mine/x": true, "/srv/yours": false} {
-		errs := node.CheckMounts([]node.Mount{{HostPath: "/a", ContainerPath: containerPath}}, other)
+		errs := node.CheckMounts([]node.Mount{{HostPath: "/a", ContainerPath: containerPath}}, []string{"/srv/mine"})
 		if (len(errs) > 0) != refused {
 			t.Errorf("CheckMounts(%s) = %v", containerPath, errs)
 		}
@@ -119,7 +118,7 @@ func TestCheckMountsKnowsSpecAndAdaptation(t *testing.T) {
 		t.Fatalf("the specs have only %q", needed)
 	}
 	for _, target := range needed {
-		if len(node.CheckMounts([]node.Mount{{HostPath: "/a", ContainerPath: target}})) == 0 {
+		if len(node.CheckMounts([]node.Mount{{HostPath: "/a", ContainerPath: target}}, nil)) == 0 {
 			t.Errorf("a user may mount at %s, which the provider needs", target)
 		}
 	}

@@ -27,7 +27,7 @@ import (
 
 func checkMounts(path *field.Path, mounts []infrav1.Mount) field.ErrorList {
 	var errs field.ErrorList
-	for _, refused := range node.CheckMounts(nodeMounts(mounts), bootstrapPaths()...) {
+	for _, refused := range node.CheckMounts(nodeMounts(mounts), bootstrap.Paths()) {
 		side := "containerPath"
 		if refused.OfHost {
 			side = "hostPath"
@@ -35,16 +35,6 @@ func checkMounts(path *field.Path, mounts []infrav1.Mount) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Index(refused.Index).Child(side), refused.Path, refused.Reason+"; "+refused.Remedy))
 	}
 	return errs
-}
-
-// bootstrapPaths are reserved in every node, whoever bootstraps it.
-func bootstrapPaths() []node.Reserved {
-	paths := bootstrap.Paths()
-	reserved := make([]node.Reserved, 0, len(paths))
-	for _, path := range paths {
-		reserved = append(reserved, node.Reserved{Path: path, Reason: "its bootstrap is there", Whole: true})
-	}
-	return reserved
 }
 
 func nodeMounts(mounts []infrav1.Mount) []node.Mount {
