@@ -18,6 +18,7 @@ package env_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,9 +28,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -66,6 +69,7 @@ func TestIntegrationWebhooks(t *testing.T) {
 	checkDefaults(t, api)
 	checkPerClusterFields(t, api)
 	checkFinalizers(t, api)
+	checkMove(t, api)
 }
 
 // refuses reports whether an API server found fault with a field, or with the
@@ -176,6 +180,38 @@ func checkFinalizers(t *testing.T, api client.Client) {
 		object.SetFinalizers(nil)
 		object.SetAnnotations(nil)
 		must(t, api.Update(t.Context(), object))
+		if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
+			t.Errorf("%s is still there: %v", kind, err)
+		}
+	}
+}
+
+// checkMove does with an object what "clusterctl move" does: it creates it anew
+// with everything but its status, and then takes the old one away, annotations
+// first and finalizers last.
+func checkMove(t *testing.T, api client.Client) {
+	t.Helper()
+	replaceAnnotations := client.RawPatch(types.JSONPatchType, fmt.Appendf(nil,
+		`[{"op": "add", "path": "/metadata/annotations", "value": {%q: ""}}]`, clusterctlv1.DeleteForMoveAnnotation))
+	removeFinalizers := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": []}}`))
+	for kind, body := range map[string]string{
+		"ContainerCluster": `
+metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}, finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}
+spec: {controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}, network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}}`,
+		"ContainerMachine": `
+metadata: {finalizers: [containermachine.infrastructure.cluster.x-k8s.io]}
+spec: {providerID: "container:///a", image: "node:v1", extraMounts: [{hostPath: /a, containerPath: /a}]}`,
+		"ContainerMachineTemplate": `spec: {template: {spec: {image: "node:v1"}}}`,
+		"ContainerClusterTemplate": `spec: {template: {spec: {network: {name: a}}}}`,
+	} {
+		object := inputs.Decode(t, kind, "moved", body)
+		finalizers := len(object.GetFinalizers())
+		must(t, api.Create(t.Context(), object))
+		must(t, api.Patch(t.Context(), object, replaceAnnotations))
+		must(t, api.Delete(t.Context(), object))
+		if finalizers > 0 {
+			must(t, api.Patch(t.Context(), object, removeFinalizers))
+		}
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
 			t.Errorf("%s is still there: %v", kind, err)
 		}
