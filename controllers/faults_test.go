@@ -265,10 +265,22 @@ func (s scenario) drive(t *testing.T, a *armed) (calls int) {
 	return 0
 }
 
-// look lets each controller look once; where that kills the manager, another
-// is started.
+// look lets each controller look once.
 func look(a *armed) {
 	w := a.world
+	a.guarded(func() {
+		// Errors are what a fault is for: the work goes on with the next look.
+		_, _ = w.ReconcileCluster()
+		for _, name := range []string{builders.Machine, secondMachine} {
+			if _, there := world.Get(w, name, &infrav1.ContainerMachine{}); there {
+				_, _ = w.ReconcileMachine(name)
+			}
+		}
+	})
+}
+
+// guarded starts another manager where one is killed meanwhile.
+func (a *armed) guarded(look func()) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			if cause != any(errKilled) {
@@ -277,13 +289,7 @@ func look(a *armed) {
 			a.revive()
 		}
 	}()
-	// Errors are what a fault is for: the work goes on with the next look.
-	_, _ = w.ReconcileCluster()
-	for _, name := range []string{builders.Machine, secondMachine} {
-		if _, there := world.Get(w, name, &infrav1.ContainerMachine{}); there {
-			_, _ = w.ReconcileMachine(name)
-		}
-	}
+	look()
 }
 
 // TestMain keeps the library that all waiting goes through from printing each

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
@@ -90,6 +91,69 @@ func TestChangesOfOwners(t *testing.T) {
 			}
 			if !c.predicate.Create(event.CreateEvent{Object: machine(c.change)}) {
 				t.Error("What a manager finds when it starts is looked at.")
+			}
+		})
+	}
+}
+
+func TestChangesOfInstances(t *testing.T) {
+	t.Parallel()
+	condition := func(object conditions.Setter, conditionType, reason string) {
+		conditions.Set(object, metav1.Condition{Type: conditionType, Status: metav1.ConditionFalse, Reason: reason})
+	}
+	cases := map[string]struct {
+		reason string
+		change func(*infrav1.ContainerMachine)
+		want   bool
+	}{
+		"Spec":    {"It may have been given its provider ID.", func(m *infrav1.ContainerMachine) { m.Generation++ }, true},
+		"Ready":   {"The pool says how many are ready, and why others are not.", func(m *infrav1.ContainerMachine) { condition(m, "Ready", "New") }, true},
+		"Missing": {"It is replaced.", func(m *infrav1.ContainerMachine) { condition(m, "ContainerReady", "Missing") }, true},
+		"Message": {"Nobody reads it.", func(m *infrav1.ContainerMachine) { m.Status.Conditions[0].Message = "new" }, false},
+		"Other":   {"The pool reads it from Ready.", func(m *infrav1.ContainerMachine) { condition(m, "BootstrapCompleted", "New") }, false},
+		"Labels":  {"They are put back.", func(m *infrav1.ContainerMachine) { m.Labels = map[string]string{"new": ""} }, true},
+		"Record":  {"It may be outdated now.", func(m *infrav1.ContainerMachine) { m.Annotations = map[string]string{"new": ""} }, true},
+		"Owner":   {"It is put back.", func(m *infrav1.ContainerMachine) { m.OwnerReferences = make([]metav1.OwnerReference, 1) }, true},
+		"Addresses": {"The pool tells of them.", func(m *infrav1.ContainerMachine) {
+			m.Status.Addresses = clusterv1.MachineAddresses{{Address: "new"}}
+		}, true},
+		"Finalizer": {"It is its own business.", func(m *infrav1.ContainerMachine) { m.Finalizers = []string{"new"} }, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+			condition(before, "Ready", "Old")
+			after := before.DeepCopy()
+			c.change(after)
+			if passes := watching.InstanceOfPool().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); passes != c.want {
+				t.Errorf("%s passes: %t", c.reason, passes)
+			}
+			if !watching.InstanceOfPool().Delete(event.DeleteEvent{Object: before}) {
+				t.Error("What is gone is looked at.")
+			}
+		})
+	}
+}
+
+func TestHealthOfMachines(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, condition string
+		want              bool
+	}{
+		"Available":  {"It counts for its pool now.", clusterv1.MachineAvailableCondition, true},
+		"Unhealthy":  {"It may have to be replaced.", clusterv1.MachineHealthCheckSucceededCondition, true},
+		"Remediated": {"It has to be replaced.", clusterv1.MachineOwnerRemediatedCondition, true},
+		"Other":      {"Nothing here reads it.", clusterv1.MachineUpToDateCondition, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			after := &clusterv1.Machine{}
+			conditions.Set(after, metav1.Condition{Type: c.condition, Status: metav1.ConditionTrue, Reason: "New"})
+			if passes := watching.MachineSpecOrHealth().Update(event.UpdateEvent{ObjectOld: &clusterv1.Machine{}, ObjectNew: after}); passes != c.want {
+				t.Errorf("%s passes: %t", c.reason, passes)
 			}
 		})
 	}

@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machinepool_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// A cache that does not know yet of the instances there are makes the pool
+// neither make them again nor take their Machines for dangling ones.
+func TestCacheBehindIsNotActedOn(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New(builders.MachinePool(2)))
+	w.Nodes.FirstBoot(bootstrap.Done)
+	w.SettlePool()
+	before := names(w)
+	knowing := w.Pool.Client.(client.WithWatch) //nolint:forcetypeassert // the world's clients are
+	w.Pool.Client = interceptor.NewClient(knowing, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, ok := list.(*infrav1.ContainerMachineList); ok {
+				return nil
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	deeds := len(w.Deeds())
+	if _, err := w.ReconcilePool(); err != nil {
+		t.Fatal(err)
+	}
+	for _, deed := range w.Deeds()[deeds:] {
+		if strings.HasPrefix(deed, "create") || strings.HasPrefix(deed, "delete") {
+			t.Errorf("the pool did %q", deed)
+		}
+	}
+	if after := names(w); !slices.Equal(before, after) {
+		t.Errorf("instances %v became %v", before, after)
+	}
+}
+
+// A pool that nothing happens to writes nothing, and asks the API server only
+// through its cache.
+func TestIdlePoolIsSilent(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New(builders.MachinePool(3)))
+	w.Nodes.FirstBoot(bootstrap.Done)
+	w.SettlePool()
+	writes, live := len(w.Writes.Made()), 0
+	w.Pool.Live = interceptor.NewClient(w.Client, interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			live++
+			return nil
+		},
+	})
+	for range 5 {
+		if _, err := w.ReconcilePool(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made := w.Writes.Made()[writes:]; len(made) > 0 || live > 0 {
+		t.Errorf("an idle pool writes %v and reads %d times past its cache", made, live)
+	}
+}
