@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const poolCluster = "pool-test"
+
+// TestMachinePool takes a machine pool through its life: filled, scaled,
+// disturbed, rolled out, emptied and deleted, with Cluster API's own part done
+// by Cluster API.
+func TestMachinePool(t *testing.T) {
+	eng := integration.Engine(t)
+	program := build(t, poolCluster)
+	program.mustRun("down", poolCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", poolCluster)
+		}
+	})
+	program.mustRun("up", poolCluster, "--control-planes", "1", "--workers", "0")
+	p := &pool{program: program, engine: eng}
+	p.create(t, 2)
+	steps := []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"two", func(t *testing.T) { p.has(t, 2) }},
+		{"two to three", func(t *testing.T) { p.scaled(t, 3) }},
+		{"three to one", func(t *testing.T) { p.scaled(t, 1) }},
+		{"one to two", func(t *testing.T) { p.scaled(t, 2) }},
+		{"killed", p.survivesKill},
+		{"container removed", p.replacesLost},
+		{"rolled out", p.rollsOut},
+		{"two to none", func(t *testing.T) { p.scaled(t, 0) }},
+		{"none to one", func(t *testing.T) { p.scaled(t, 1) }},
+		{"deleted", p.isDeleted},
+	}
+	for _, step := range steps {
+		if !t.Run(step.name, step.run) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+}
+
+// pool is the machine pool of the test, named as its cluster.
+type pool struct {
+	program *capcon
+	engine  engine.Engine
+}
+
+func (p *pool) create(t *testing.T, replicas int32) {
+	t.Helper()
+	api := management(t, p.program)
+	control := nodeContainers(t, p.engine, poolCluster)[0]
+	version := machines(t, p.program)[0].Spec.Version
+	meta := metav1.ObjectMeta{
+		Namespace: metav1.NamespaceDefault, Name: poolCluster, Labels: map[string]string{clusterv1.ClusterNameLabel: poolCluster},
+	}
+	infrastructure := &infrav1.ContainerMachinePool{ObjectMeta: *meta.DeepCopy()}
+	infrastructure.Spec.Template.Spec.Image = control.Image
+	config := &bootstrapv1.KubeadmConfig{ObjectMeta: *meta.DeepCopy()}
+	config.Spec.JoinConfiguration.NodeRegistration.CRISocket = "unix:///var/run/containerd/containerd.sock"
+	machinePool := &clusterv1.MachinePool{ObjectMeta: *meta.DeepCopy(), Spec: clusterv1.MachinePoolSpec{
+		ClusterName: poolCluster, Replicas: ptr.To(replicas),
+		Template: clusterv1.MachineTemplateSpec{Spec: clusterv1.MachineSpec{
+			ClusterName: poolCluster, Version: version,
+			Bootstrap: clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: bootstrapv1.GroupVersion.Group, Kind: "KubeadmConfig", Name: poolCluster,
+			}},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerMachinePool", Name: poolCluster,
+			},
+		}},
+	}}
+	for _, object := range []client.Object{infrastructure, config, machinePool} {
+		if err := api.Create(t.Context(), object); err != nil {
+			t.Fatalf("create %T: %v", object, err)
+		}
+	}
+}
+
+// scaled asks for so many replicas and waits for them.
+func (p *pool) scaled(t *testing.T, replicas int) {
+	t.Helper()
+	p.edit(t, &clusterv1.MachinePool{}, func(object client.Object) {
+		if machinePool, ok := object.(*clusterv1.MachinePool); ok {
+			machinePool.Spec.Replicas = ptr.To(int32(replicas)) //nolint:gosec // a handful
+		}
+	})
+	p.has(t, replicas)
+}
+
+// has waits until the pool has exactly so many Nodes, beside the control
+// plane's, and all who tell of it say the same.
+func (p *pool) has(t *testing.T, replicas int) {
+	t.Helper()
+	api := management(t, p.program)
+	began := time.Now()
+	eventually(t, fmt.Sprintf("a pool of %d", replicas), func(ctx context.Context) (string, error) {
+		infrastructure, machinePool := &infrav1.ContainerMachinePool{}, &clusterv1.MachinePool{}
+		for _, object := range []client.Object{infrastructure, machinePool} {
+			if err := api.Get(ctx, p.key(), object); err != nil {
+				return "", fmt.Errorf("get %T: %w", object, err)
+			}
+		}
+		told := []int{
+			len(infrastructure.Spec.ProviderIDList), int(infrastructure.Status.Replicas), len(machinePool.Spec.ProviderIDList),
+			int(ptr.Deref(machinePool.Status.Replicas, -1)), len(machinePool.Status.NodeRefs), len(p.containers(t)),
+		}
+		for _, condition := range infrastructure.Status.Conditions {
+			if condition.Type != clusterv1.PausedCondition && condition.Status != metav1.ConditionTrue {
+				return fmt.Sprintf("%v; %s: %s", told, condition.Type, condition.Message), nil
+			}
+		}
+		if slices.ContainsFunc(told, func(number int) bool { return number != replicas }) {
+			return fmt.Sprintf("provider IDs, replicas, the MachinePool's, its Nodes, containers: %v", told), nil
+		}
+		return "", nil
+	})
+	nodesReady(t, p.program.at(t).connectCluster(), replicas+1)
+	t.Logf("%d after %s", replicas, time.Since(began).Round(time.Second))
+}
+
+// survivesKill: a container that ends is started again and stays the same.
+func (p *pool) survivesKill(t *testing.T) {
+	before := p.containers(t)
+	if err := p.engine.StopContainer(t.Context(), before[0].Name, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the container runs again", func(ctx context.Context) (string, error) {
+		now, err := p.engine.InspectContainer(ctx, before[0].Name)
+		if err != nil || now.Status == engine.StatusRunning {
+			return "", err
+		}
+		return string(now.Status), nil
+	})
+	p.has(t, len(before))
+	if after := ids(p.containers(t)); !slices.Equal(ids(before), after) {
+		t.Errorf("containers %v became %v", ids(before), after)
+	}
+}
+
+// replacesLost: an instance whose container is removed is replaced, and only
+// that one.
+func (p *pool) replacesLost(t *testing.T) {
+	before := p.containers(t)
+	if err := p.engine.RemoveContainer(t.Context(), before[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	p.replaced(t, before[:1])
+	p.has(t, len(before))
+	if after := ids(p.containers(t)); !slices.Contains(after, before[1].ID) {
+		t.Errorf("containers %v became %v", ids(before), after)
+	}
+}
+
+// rollsOut: a change of the template replaces all.
+func (p *pool) rollsOut(t *testing.T) {
+	before := p.containers(t)
+	p.edit(t, &infrav1.ContainerMachinePool{}, func(object client.Object) {
+		if infrastructure, ok := object.(*infrav1.ContainerMachinePool); ok {
+			infrastructure.Spec.Template.Spec.ExtraMounts = []infrav1.Mount{{
+				ContainerPath: "/mnt/host-etc", HostPath: "/etc", ReadOnly: ptr.To(true),
+			}}
+		}
+	})
+	p.replaced(t, before)
+	p.has(t, len(before))
+}
+
+// replaced waits until containers are gone.
+func (p *pool) replaced(t *testing.T, old []engine.Container) {
+	t.Helper()
+	eventually(t, "others in their place", func(context.Context) (string, error) {
+		for _, container := range p.containers(t) {
+			if slices.Contains(ids(old), container.ID) {
+				return container.Name + " is still there", nil
+			}
+		}
+		return "", nil
+	})
+}
+
+// isDeleted: the pool goes with all it has.
+func (p *pool) isDeleted(t *testing.T) {
+	api := management(t, p.program)
+	if err := api.Delete(t.Context(), &clusterv1.MachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: p.key().Namespace, Name: p.key().Name}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pool is gone", func(ctx context.Context) (string, error) {
+		for _, object := range []client.Object{&clusterv1.MachinePool{}, &infrav1.ContainerMachinePool{}} {
+			if err := api.Get(ctx, p.key(), object); !apierrors.IsNotFound(err) {
+				return fmt.Sprintf("%T is there: %v", object, err), nil
+			}
+		}
+		return "", nil
+	})
+	if left := p.containers(t); len(left) > 0 {
+		t.Errorf("containers are left: %v", ids(left))
+	}
+	nodesReady(t, p.program.at(t).connectCluster(), 1)
+}
+
+// containers of the pool: all workers there are.
+func (p *pool) containers(t *testing.T) []engine.Container {
+	t.Helper()
+	return slices.DeleteFunc(nodeContainers(t, p.engine, poolCluster), func(c engine.Container) bool {
+		return c.Labels[identity.LabelRole] != string(identity.RoleWorker)
+	})
+}
+
+func (p *pool) key() client.ObjectKey {
+	return client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: poolCluster}
+}
+
+// edit changes one of the pool's objects, again where Cluster API wrote it
+// meanwhile.
+func (p *pool) edit(t *testing.T, object client.Object, change func(client.Object)) {
+	t.Helper()
+	api := management(t, p.program)
+	eventually(t, "the change is written", func(ctx context.Context) (string, error) {
+		if err := api.Get(ctx, p.key(), object); err != nil {
+			return "", fmt.Errorf("get %T: %w", object, err)
+		}
+		change(object)
+		if err := api.Update(ctx, object); err != nil {
+			return "", fmt.Errorf("update %T: %w", object, err)
+		}
+		return "", nil
+	})
+}
