@@ -104,6 +104,7 @@ func (r *Reconciler) removeAll(ctx context.Context, s *scope, names []string) er
 func (r *Reconciler) create(ctx context.Context, s *scope, dataSecret string) error {
 	made := s.newContainerMachine(dataSecret)
 	if err := r.Client.Create(ctx, made); err != nil {
+		r.Events.Eventf(s.pool, nil, corev1.EventTypeWarning, "ReplicaRefused", "Create", "Cannot create a ContainerMachine: %v", err)
 		return fmt.Errorf("create ContainerMachine: %w", err)
 	}
 	// So that the next one is put elsewhere.
