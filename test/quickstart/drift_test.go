@@ -97,6 +97,7 @@ func TestDrift(t *testing.T) {
 		delays[len(delays)/2], delays[(len(delays)*99-1)/100], delays[len(delays)-1], len(delays))
 
 	for _, container := range containers {
+		d.rest(container)
 		d.disturb(container, "False", "paused", "pause", container.Name)
 		d.run("unpause", container.Name)
 		d.await(container, "True", "")
@@ -153,19 +154,48 @@ func (d *drift) disturb(container engine.Container, status metav1.ConditionStatu
 	return time.Since(began).Round(time.Millisecond)
 }
 
+// observed is an object that has conditions.
+type observed interface {
+	client.Object
+	conditions.Getter
+}
+
+// objectOf is what tells of a container, empty, and where it is.
+func objectOf(container engine.Container) (observed, client.ObjectKey) {
+	key := client.ObjectKey{Namespace: container.Labels[identity.LabelNamespace], Name: container.Labels[identity.LabelMachine]}
+	if isLoadBalancer(container) {
+		key.Name = driftCluster
+		return &infrav1.ContainerCluster{}, key
+	}
+	return &infrav1.ContainerMachine{}, key
+}
+
+// rest waits until the container's object has not changed for some seconds, so
+// that nothing runs a command in it. Docker 20.10 says nothing more about a
+// container that is paused while a command begins in it, nor unpauses it.
+func (d *drift) rest(container engine.Container) {
+	d.t.Helper()
+	object, key := objectOf(container)
+	version, since := "", time.Now()
+	eventually(d.t, container.Name+" is at rest", func(ctx context.Context) (string, error) {
+		if err := d.api.Get(ctx, key, object); err != nil {
+			return "", err
+		}
+		if now := object.GetResourceVersion(); now != version {
+			version, since = now, time.Now()
+		}
+		if time.Since(since) < 4*time.Second {
+			return "it changed " + since.Format(time.TimeOnly), nil
+		}
+		return "", nil
+	})
+}
+
 // await waits until the Ready condition of the container's object has the
 // status and the text in its message.
 func (d *drift) await(container engine.Container, status metav1.ConditionStatus, message string) {
 	d.t.Helper()
-	var object interface {
-		client.Object
-		conditions.Getter
-	} = &infrav1.ContainerMachine{}
-	name := container.Labels[identity.LabelMachine]
-	if isLoadBalancer(container) {
-		object, name = &infrav1.ContainerCluster{}, driftCluster
-	}
-	key := client.ObjectKey{Namespace: container.Labels[identity.LabelNamespace], Name: name}
+	object, key := objectOf(container)
 	last, seen := "", map[string]bool{}
 	deadline := time.After(noticed)
 	ticker := time.NewTicker(20 * time.Millisecond)
