@@ -40,6 +40,25 @@ import (
 // deleteInterval is how soon to look again at machines that are still there.
 const deleteInterval = 2 * time.Second
 
+// reconcileLeaving is for the time in which the Cluster is deleted and its
+// machines go, which ends with the deletion of the ContainerCluster. Until then
+// the API servers stay reachable, for finalizers in the cluster; nothing else
+// is worth asking the engine for at each machine that goes. The health checks
+// of the load balancer find out by themselves who has gone.
+func (r *Reconciler) reconcileLeaving(ctx context.Context, s *scope) (ctrl.Result, error) {
+	if !s.hasLoadBalancer() || !s.provisioned() {
+		return ctrl.Result{}, nil
+	}
+	found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
+	if err != nil {
+		return ctrl.Result{}, s.loadBalancerError(err)
+	}
+	if found.Running {
+		return ctrl.Result{}, nil
+	}
+	return phase.Run(ctx, s, r.ensureLoadBalancer, r.syncBackends)
+}
+
 // reconcileDelete removes what the cluster has on the engine, and only then
 // lets the object go.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {

@@ -21,6 +21,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -164,6 +166,76 @@ func TestDeletions(t *testing.T) {
 				t.Errorf("%s\nmessage %q lacks %q", tc.reason, message, tc.message)
 			}
 			checkLeft(t, w, tc.reason, tc.containers, tc.networks)
+		})
+	}
+}
+
+// While a Cluster is deleted and its machines go, its API servers stay
+// reachable, and the engine is asked for nothing else.
+func TestLeaving(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		options []builders.Option
+		happens func(w *world.World)
+		// calls are all that one look makes of the engine; nil = not counted.
+		calls []string
+		// containers are there afterwards, running.
+		containers []string
+	}{
+		"Runs": {
+			reason: "Nothing is to be done.", calls: []string{"InspectContainer"}, containers: []string{balancer()},
+		},
+		"Killed": {
+			reason:  "Finalizers in the cluster need its API servers.",
+			happens: func(w *world.World) { _ = w.Engine.KillContainer(balancer(), 137, false) }, containers: []string{balancer()},
+		},
+		"Removed": {
+			reason:  "Also where it is gone.",
+			happens: func(w *world.World) { _ = w.Engine.RemoveContainer(w.TB.Context(), balancer()) }, containers: []string{balancer()},
+		},
+		"External": {
+			reason: "Somebody else's is none of our business.", calls: []string{},
+			options: spec(func(s *infrav1.ContainerClusterSpec) {
+				s.LoadBalancer.Type = infrav1.LoadBalancerNone
+				s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "192.0.2.1", Port: 6443}
+			}),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New(tc.options...))
+			w.SettleCluster()
+			world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
+			world.Delete(w, builders.Cluster, &clusterv1.Cluster{})
+			if tc.happens != nil {
+				tc.happens(w)
+			}
+			w.SettleCluster()
+			if tc.calls != nil {
+				before := len(w.Calls.Made())
+				_, err := w.ReconcileCluster()
+				must(t, err)
+				methods := []string{}
+				for _, call := range w.Calls.Made()[before:] {
+					methods = append(methods, call.Method)
+				}
+				if diff := cmp.Diff(tc.calls, methods); diff != "" {
+					t.Errorf("%s\nengine calls (-want, +got):\n%s", tc.reason, diff)
+				}
+			}
+			running := []string{}
+			containers, err := w.Engine.ListContainers(t.Context(), nil)
+			must(t, err)
+			for _, container := range containers {
+				if container.Status == engine.StatusRunning {
+					running = append(running, container.Name)
+				}
+			}
+			if diff := cmp.Diff(tc.containers, running, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s\nrunning containers (-want, +got):\n%s", tc.reason, diff)
+			}
 		})
 	}
 }

@@ -114,8 +114,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 			rerr = joinPatchError(rerr, err)
 		}
 	}()
-	if !containerCluster.DeletionTimestamp.IsZero() {
+	switch {
+	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)
+	case !cluster.DeletionTimestamp.IsZero():
+		return r.reconcileLeaving(ctx, s)
 	}
 	return r.reconcileNormal(ctx, s)
 }
