@@ -31,18 +31,20 @@ systemd_runs() { [[ "$(cat /proc/1/comm)" == "systemd" ]]; }
 is_ours_running() {
   local pid
   pid="$(cat "${pid_file}" 2>/dev/null)" || return 1
-  [[ "$(cat "/proc/${pid}/comm" 2>/dev/null)" == "${program}" || "$(cat "/proc/${pid}/comm" 2>/dev/null)" == "setsid" ]]
+  [[ "$(cat "/proc/${pid}/comm" 2>/dev/null)" == @("${program}"|env|setsid) ]]
 }
 
 # start_by_hand runs a command in a session of its own: the engine outlives this
-# script, its terminal and the signals that reach its process group.
+# script, its terminal and the signals that reach its process group. It runs in /,
+# as by systemd: its containers' monitors inherit the directory, keep it busy, and
+# write a file named oom into it when a container runs out of memory.
 start_by_hand() {
   if is_ours_running; then
     say "The ${program} started earlier (process $(cat "${pid_file}")) runs; waiting for it."
     return
   fi
   say "Starting ${program} by hand, because systemd does not run this machine. Log: ${log_file}; to stop it: ${here}/${engine}-stop.sh"
-  setsid "$@" >>"${log_file}" 2>&1 </dev/null &
+  env --chdir=/ setsid "$@" >>"${log_file}" 2>&1 </dev/null &
   echo "$!" >"${pid_file}"
 }
 
