@@ -45,8 +45,6 @@ readonly own_config="/etc/containers/containers.conf.d/50-cluster-api-provider-c
 # rules with iptables, a later one with nft.
 readonly packages=(podman netavark aardvark-dns iptables nftables ca-certificates)
 
-just_booted=false
-
 # The oldest that was tried: docs/adr/0002-podman.md.
 readonly oldest="4.3"
 
@@ -128,10 +126,6 @@ has_configuration() {
 is_cgroup_v1() { [[ "$(stat --file-system --format %T /sys/fs/cgroup)" != cgroup2fs ]]; }
 
 start_engine() {
-  # What Podman writes first after a boot. The commands below write it too.
-  if [[ ! -e /run/libpod/alive ]]; then
-    just_booted=true
-  fi
   # Also of a Podman that was there: without it, no container starts here.
   configure
   if is_cgroup_v1 && ! command -v runc >/dev/null && is_debian; then
@@ -154,7 +148,7 @@ start_engine() {
 }
 
 finish() {
-  if "${just_booted}" && ! systemd_runs; then
+  if ! systemd_runs; then
     start_containers
   fi
   local backend
@@ -165,14 +159,20 @@ finish() {
   fi
 }
 
-# start_containers does what podman-restart.service does where systemd runs it.
+# start_containers does what Docker's daemon does whenever it starts, and
+# podman-restart.service only after a boot. Nothing tells here whether this is the
+# first start after one: /run/libpod/alive is written by any podman, and the monitor of
+# an exec session runs one five minutes after its end. Of those that "podman start
+# --all" would find, Podman's remote command leaves out what does not run.
 start_containers() {
-  local filter="restart-policy=always"
-  if [[ -z "$(podman --remote ps --all --quiet --filter "${filter}")" ]]; then
+  local stopped
+  stopped="$(podman --remote ps --all --quiet --filter restart-policy=always --filter restart-policy=unless-stopped \
+    --filter status=created --filter status=exited --filter status=stopped)"
+  if [[ -z "${stopped}" ]]; then
     return
   fi
-  say "Starting the containers that shall run after a boot."
-  podman --remote start --all --filter "${filter}" >/dev/null ||
+  say "Starting the containers that are to run whenever the engine does."
+  xargs podman --remote start <<<"${stopped}" >/dev/null ||
     say "Not all of them could be started, as the messages above say."
 }
 

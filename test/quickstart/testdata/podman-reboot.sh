@@ -26,7 +26,9 @@ readonly storage=/var/lib/containers/storage
 
 main() {
   local ids bridges
-  ids="$(podman ps --quiet --no-trunc)"
+  # What is frozen dies of no signal.
+  podman unpause --all >/dev/null
+  ids="$(podman ps --all --quiet --no-trunc)"
   bridges="$(podman network ls --quiet --filter driver=bridge | xargs --no-run-if-empty podman network inspect --format '{{.NetworkInterface}}')"
   kill_all "${ids}"
   unmount_all
@@ -41,18 +43,47 @@ main() {
   rm -f /dev/shm/libpod_lock
 }
 
+# The service first, so that it begins nothing more; monitors before what they watch,
+# so that they do not clean up, which no power cut lets them do. What began while
+# others were killed is found by looking again.
 kill_all() {
-  local pids=() line
-  pids+=("$(service_pid)")
-  for line in $(xargs --no-run-if-empty podman inspect --format '{{.State.ConmonPid}} {{.State.Pid}}' <<<"$1"); do
-    pids+=("${line}")
+  local containers
+  containers="$(xargs --no-run-if-empty podman inspect --format '{{.State.Pid}}' <<<"$1")"
+  kill_these "$(service_pid)"
+  for _ in 1 2 3; do
+    kill_these "$(monitors; cleanups)"
   done
-  mapfile -t -O "${#pids[@]}" pids < <(pgrep --exact aardvark-dns || true)
+  kill_these "${containers}"
+  kill_these "$(with_arguments aardvark-dns /run/containers)"
+}
+
+kill_these() {
   local pid
-  for pid in "${pids[@]}"; do
-    if ((${pid:-0} > 1)); then
+  for pid in $1; do
+    if ((pid > 1)); then
       kill -KILL "${pid}" 2>/dev/null || true
     fi
+  done
+}
+
+# monitors are those of containers and of exec sessions, of which Podman tells no
+# process; they live five minutes longer than their command, and then run a podman.
+monitors() { with_arguments conmon "${storage}"; }
+
+# cleanups are what monitors run in the end.
+cleanups() { with_arguments podman container cleanup; }
+
+# with_arguments prints the processes of root with exactly this name among whose
+# arguments is each of the others, or a path below it.
+with_arguments() {
+  local name="$1" pid line word
+  shift
+  for pid in $(pgrep --exact --uid 0 "${name}" || true); do
+    line=" $(tr '\0' ' ' 2>/dev/null <"/proc/${pid}/cmdline" || true)"
+    for word in "$@"; do
+      [[ "${line}" == *" ${word}"[\ /]* ]] || continue 2
+    done
+    echo "${pid}"
   done
 }
 
