@@ -20,6 +20,8 @@
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
+#   SCOPE   engine leaves out the packages whose tests ask no engine, which need not
+#           run again with a second one
 
 set -o errexit -o nounset -o pipefail
 
@@ -56,10 +58,16 @@ packages_with_tests() {
       case "${package}" in
       ./internal/engine/"${ENGINE}" | ./internal/engine/simulated) echo "${package}" ;;
       ./internal/engine/*) ;;
-      *) echo "${package}" ;;
+      *)
+        if [[ "${SCOPE:-}" != engine ]] || asks_engine "${package}"; then
+          echo "${package}"
+        fi
+        ;;
       esac
     done
 }
+
+asks_engine() { grep --quiet --fixed-strings 'integration.Engine(' "$1"/*_test.go; }
 
 # plane_binaries prints a directory with the programs of the plane's image, taken
 # out of it once for each image.
