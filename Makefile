@@ -123,7 +123,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-unreachable e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-drift
 e2e-drift: ## Kill a hundred containers and see how soon their objects say so (KILLS=100)
@@ -136,6 +136,10 @@ e2e-remediation: ## Remove a worker's and a control plane's container and have C
 .PHONY: e2e-machine-pool
 e2e-machine-pool: ## Scale, disturb, roll out and delete a machine pool
 	@hack/test-quickstart.sh MachinePool
+
+.PHONY: e2e-unreachable
+e2e-unreachable: ## Make, scale and delete a cluster from a host that does not reach its network
+	@hack/test-quickstart.sh UnreachableNetwork
 
 .PHONY: e2e-restart
 e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3

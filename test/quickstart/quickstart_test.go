@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,6 +50,8 @@ type capcon struct {
 	path string
 	// cluster that the test is about.
 	cluster string
+	// attributes of its processes, nil for those of the test's.
+	attributes *syscall.SysProcAttr
 }
 
 // build makes the program as the Makefile does.
@@ -66,7 +69,7 @@ func build(t *testing.T, cluster string) *capcon {
 // progress goes to the test's log.
 func (c *capcon) run(ctx context.Context, args ...string) (string, error) {
 	c.t.Helper()
-	command := exec.CommandContext(ctx, c.path, append(args, "--engine", integration.EngineName())...)
+	command := c.command(ctx, append(args, "--engine", integration.EngineName())...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	began := time.Now()
@@ -76,6 +79,12 @@ func (c *capcon) run(ctx context.Context, args ...string) (string, error) {
 		return stdout.String(), fmt.Errorf("capcon %s: %w", strings.Join(args, " "), err)
 	}
 	return stdout.String(), nil
+}
+
+func (c *capcon) command(ctx context.Context, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, c.path, args...)
+	command.SysProcAttr = c.attributes
+	return command
 }
 
 func (c *capcon) mustRun(args ...string) string {
@@ -91,7 +100,7 @@ func (c *capcon) mustRun(args ...string) string {
 func (c *capcon) kubeconfig(args ...string) []byte {
 	c.t.Helper()
 	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
-	kubeconfig, err := exec.CommandContext(c.t.Context(), c.path, args...).Output()
+	kubeconfig, err := c.command(c.t.Context(), args...).Output()
 	if err != nil {
 		c.t.Fatalf("get kubeconfig: %v", err)
 	}
@@ -164,7 +173,18 @@ func TestQuickstart(t *testing.T) {
 }
 
 // at returns the program logging to a sub-test.
-func (c *capcon) at(t *testing.T) *capcon { return &capcon{t: t, path: c.path, cluster: c.cluster} }
+func (c *capcon) at(t *testing.T) *capcon {
+	other := *c
+	other.t = t
+	return &other
+}
+
+// about returns the program for another cluster.
+func (c *capcon) about(cluster string) *capcon {
+	other := *c
+	other.cluster = cluster
+	return &other
+}
 
 // nodesReady waits for exactly so many Nodes, all Ready, each with the
 // provider ID of a machine.

@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const unreachableCluster = "unreachable-test"
+
+// TestUnreachableNetwork: capcon makes, scales and deletes a cluster on a host
+// that does not reach the network of the containers, as with a rootless engine
+// or one in a virtual machine. All it may use is 127.0.0.1. Only its own
+// packets are rejected, so that nothing else on the host is disturbed.
+func TestUnreachableNetwork(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("rejecting packets takes root")
+	}
+	eng := integration.Engine(t)
+	before := ours(t, eng)
+	program := build(t, unreachableCluster)
+	program.attributes = confined(t)
+	program.mustRun("down", unreachableCluster)
+	t.Cleanup(func() {
+		if t.Failed() && os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", unreachableCluster)
+		}
+	})
+	program.mustRun("up", unreachableCluster, "--control-planes", "1", "--workers", "1")
+	isConfined(t, eng, program)
+	nodesReady(t, program.connectCluster(), 2)
+	podsTalk(t, eng, program)
+	program.mustRun("up", unreachableCluster, "--workers", "2")
+	nodesReady(t, program.connectCluster(), 3)
+	program.mustRun("status", unreachableCluster)
+	program.mustRun("down", unreachableCluster)
+	left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
+	if len(left) > 0 {
+		t.Errorf("left on the engine: %q", left)
+	}
+}
+
+// confinedGroup is one that nobody has: all its packets are capcon's.
+const confinedGroup = 64999
+
+// confined are attributes of processes whose packets go nowhere but to this
+// host itself, until the test ends.
+func confined(t *testing.T) *syscall.SysProcAttr {
+	t.Helper()
+	rule := []string{
+		"OUTPUT", "!", "--out-interface", "lo", "--match", "owner", "--gid-owner", strconv.Itoa(confinedGroup),
+		// Podman leads connections to a published port of 127.0.0.1 to the
+		// container by rewriting them; no process of its own passes them on.
+		"--match", "conntrack", "!", "--ctstate", "DNAT",
+		"--jump", "REJECT",
+	}
+	iptables := func(ctx context.Context, verb string) error {
+		output, err := exec.CommandContext(ctx, "iptables", append([]string{"--wait", verb}, rule...)...).CombinedOutput()
+		if err != nil {
+			t.Logf("iptables %s: %s", verb, output)
+		}
+		return err
+	}
+	if err := iptables(t.Context(), "--insert"); err != nil {
+		t.Fatalf("reject packets of group %d: %v", confinedGroup, err)
+	}
+	t.Cleanup(func() {
+		if err := iptables(context.WithoutCancel(t.Context()), "--delete"); err != nil {
+			t.Errorf("remove the rule about group %d: %v", confinedGroup, err)
+		}
+	})
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Gid: confinedGroup, NoSetGroups: true}}
+}
+
+// isConfined: an API server in a container, which this test reaches, is out of
+// reach for processes like capcon's, and what people are given leads to
+// 127.0.0.1.
+func isConfined(t *testing.T, eng engine.Engine, program *capcon) {
+	t.Helper()
+	servers, err := addresses(t.Context(), eng, nodeContainers(t, eng, program.cluster))
+	if err != nil || len(servers) == 0 {
+		t.Fatalf("find an API server: %q, %v", servers, err)
+	}
+	connect := func(attributes *syscall.SysProcAttr) error {
+		command := exec.CommandContext(t.Context(), "bash", "-c", "exec 3<>/dev/tcp/"+servers[0]+"/6443")
+		command.SysProcAttr = attributes
+		output, err := command.CombinedOutput()
+		t.Logf("connect to %s: %v %s", servers[0], err, output)
+		return err
+	}
+	if err := connect(nil); err != nil {
+		t.Fatalf("connect to an API server in its container, without the rule: %v", err)
+	}
+	if err := connect(program.attributes); err == nil {
+		t.Fatal("a process like capcon's reaches a container, so this test would prove nothing")
+	}
+	for _, arguments := range [][]string{{program.cluster}, {"--management"}} {
+		config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(arguments...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := url.Parse(config.Host)
+		if err != nil || !net.ParseIP(server.Hostname()).IsLoopback() {
+			t.Errorf("kubeconfig %s leads to %q (%v), want an address of 127.0.0.0/8", strings.Join(arguments, " "), config.Host, err)
+		}
+	}
+}
