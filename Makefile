@@ -151,7 +151,7 @@ e2e-interrupt: ## Stop the engine for a minute at ten points of each bootstrap (
 	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12}" hack/test-quickstart.sh EngineStopsDuringBootstrap
 
 .PHONY: soak
-soak: soak-list soak-members ## Long lists, long silence and 200 changes of the control plane (CHANGES=200 SILENCE=10m; hours)
+soak: soak-list soak-members ## Long lists, long silence and 200 changes of the control plane (CHANGES=200 CLUSTERS=1 SILENCE=10m; hours)
 
 .PHONY: soak-list
 soak-list: ## List a thousand containers (LIST_SIZE=1000)

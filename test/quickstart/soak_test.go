@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -43,33 +44,57 @@ import (
 
 const soakCluster = "soak-test"
 
-// TestSoak keeps clients at a cluster for hours.
+// TestSoak keeps clients at clusters for hours.
 //
 // Environment:
 //
-//	SILENCE  how long a watch and an exec session say nothing; default 10m
-//	CHANGES  how many control planes come and go in all; default 200, in
-//	         rounds of ten
+//	SILENCE   how long a watch and an exec session say nothing; default 10m
+//	CHANGES   how many control planes come and go in all; default 200, in
+//	          rounds of ten
+//	CLUSTERS  how many clusters share the changes, all at the same time, each
+//	          below clients of its own; default 1
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and hours; run without -short")
 	}
+	changes, clusters := number(t, "CHANGES", 200), number(t, "CLUSTERS", 1)
+	if clusters < 1 {
+		t.Fatalf("CLUSTERS is %d, want at least one", clusters)
+	}
 	eng := integration.Engine(t)
 	program := build(t, soakCluster)
-	program.mustRun("down", soakCluster)
+	var soaked []*membership
+	for i := range clusters {
+		soaked = append(soaked, soak(t, eng, program.about(fmt.Sprintf("%s-%d", soakCluster, i))))
+	}
+	t.Run("silence", func(t *testing.T) { liveThroughSilence(t, soaked[0].config) })
+	rounds := (changes + changesPerRound - 1) / changesPerRound
+	for i, m := range soaked {
+		// The first ones make what cannot be shared evenly.
+		share := (rounds + clusters - 1 - i) / clusters
+		t.Run(m.program.cluster, func(t *testing.T) {
+			t.Parallel()
+			m.at(t).change(share)
+		})
+	}
+}
+
+// soak makes a cluster of one control plane, with a server in it.
+func soak(t *testing.T, eng engine.Engine, program *capcon) *membership {
+	t.Helper()
+	program.mustRun("down", program.cluster)
 	t.Cleanup(func() {
 		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", soakCluster)
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", program.cluster)
 		}
 	})
-	program.mustRun("up", soakCluster, "--control-planes", "1", "--workers", "0")
+	program.mustRun("up", program.cluster, "--control-planes", "1", "--workers", "0")
 	podsTalk(t, eng, program)
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(soakCluster))
+	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("silence", func(t *testing.T) { liveThroughSilence(t, config) })
-	t.Run("membership", func(t *testing.T) { (&membership{t: t, engine: eng, program: program.at(t), config: config}).change() })
+	return &membership{t: t, engine: eng, program: program, config: config}
 }
 
 // membership of a control plane, below clients.
@@ -81,29 +106,28 @@ type membership struct {
 	config *rest.Config
 }
 
+// at is the same in a sub-test.
+func (m *membership) at(t *testing.T) *membership {
+	return &membership{t: t, engine: m.engine, program: m.program.at(t), config: m.config}
+}
+
+// 1 → 3 are two changes, three machines replaced are six, 3 → 1 are two.
+const changesPerRound = 10
+
 // change scales the control plane up, replaces all of it, and scales it down,
 // again and again, below clients that never pause.
-func (m *membership) change() {
+func (m *membership) change(rounds int) {
 	t := m.t
-	// 1 → 3 are two changes, three machines replaced are six, 3 → 1 are two.
-	const changesPerRound = 10
-	changes := number(t, "CHANGES", 200)
 	traffic := startTraffic(t, m.config)
 	began := time.Now()
-	for done := 0; done < changes; done += changesPerRound {
+	for round := 0; round < rounds && !t.Failed(); round++ {
 		m.scale(3)
 		m.replace(3)
 		m.scale(1)
-		t.Logf("%d changes in %s: %s", done+changesPerRound, time.Since(began).Round(time.Second), traffic)
-		if t.Failed() {
-			break
-		}
+		t.Logf("%d changes in %s: %s", (round+1)*changesPerRound, time.Since(began).Round(time.Second), traffic)
 	}
 	traffic.stop()
 	t.Logf("in all: %s", traffic)
-	for _, failure := range traffic.failures() {
-		t.Errorf("failed twice: %s", failure)
-	}
 }
 
 func (m *membership) scale(count int) {
@@ -119,7 +143,7 @@ func (m *membership) replace(count int) {
 	before := ids(nodeContainers(t, m.engine, m.program.cluster))
 	api := management(t, m.program)
 	controlPlanes := &controlplanev1.KubeadmControlPlaneList{}
-	if err := api.List(t.Context(), controlPlanes); err != nil || len(controlPlanes.Items) != 1 {
+	if err := api.List(t.Context(), controlPlanes, client.MatchingLabels{clusterv1.ClusterNameLabel: m.program.cluster}); err != nil || len(controlPlanes.Items) != 1 {
 		t.Fatalf("find the KubeadmControlPlane: %d, %v", len(controlPlanes.Items), err)
 	}
 	controlPlane := &controlPlanes.Items[0]

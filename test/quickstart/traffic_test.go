@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -31,25 +30,28 @@ import (
 
 // traffic are clients of an API server that never pause: one that makes a new
 // connection for each request, and one that keeps its connection. What fails
-// is tried once more, at once.
+// is tried once more, at once; what fails then too fails the test, which says so
+// when it happens: hours may follow.
 type traffic struct {
+	t      *testing.T
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 
-	mu              sync.Mutex
-	requests, again int
-	slowest         time.Duration
-	failedTwice     []string
+	mu                           sync.Mutex
+	requests, again, failedTwice int
+	slowest                      time.Duration
 }
 
 // pace leaves the processors to the cluster: some fifty requests a second
 // from each client.
 const pace = 20 * time.Millisecond
 
+// startTraffic begins it; it ends with the test at the latest.
 func startTraffic(t *testing.T, config *rest.Config) *traffic {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	running := &traffic{cancel: cancel}
+	running := &traffic{t: t, cancel: cancel}
+	t.Cleanup(running.stop)
 	for name, connect := range map[string]func(*rest.Config) (*http.Client, error){
 		"new connections": newConnections, "one connection": oneConnection,
 	} {
@@ -89,7 +91,8 @@ func (r *traffic) ask(ctx context.Context, name string, api *http.Client, url st
 		r.again++
 	}
 	if second != nil {
-		r.failedTwice = append(r.failedTwice, fmt.Sprintf("%s, %s: %s; %s", began.Format(time.TimeOnly), name, short(first), short(second)))
+		r.failedTwice++
+		r.t.Errorf("%s: failed twice, on %s: %s; %s", began.Format(time.TimeOnly), name, short(first), short(second))
 	}
 }
 
@@ -98,17 +101,11 @@ func (r *traffic) stop() {
 	r.ended.Wait()
 }
 
-func (r *traffic) failures() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.failedTwice)
-}
-
 func (r *traffic) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return fmt.Sprintf("%d requests, %d tried again, %d failed twice, the slowest took %.1fs",
-		r.requests, r.again, len(r.failedTwice), r.slowest.Seconds())
+		r.requests, r.again, r.failedTwice, r.slowest.Seconds())
 }
 
 // patienceWithAnswer bounds one request.
