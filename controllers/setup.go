@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -113,6 +114,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {
 		return fmt.Errorf("set up ContainerMachinePool controller: %w", err)
+	}
+	if err := (&machinetemplate.Reconciler{
+		Client:           mgr.GetClient(),
+		Host:             options.Engine,
+		WatchFilterValue: options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
+		return fmt.Errorf("set up ContainerMachineTemplate controller: %w", err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -40,10 +41,46 @@ type ContainerMachineTemplateResource struct {
 	Spec ContainerMachineSpec `json:"spec,omitempty,omitzero"`
 }
 
+// ContainerMachineTemplateStatus tells an autoscaler what the nodes of a group
+// that has none would have.
+// +kubebuilder:validation:MinProperties=1
+type ContainerMachineTemplateStatus struct {
+	// capacity of a node: cpu and memory, those of the engine's host.
+	// +optional
+	Capacity corev1.ResourceList `json:"capacity,omitempty"`
+
+	// nodeInfo is what runs on a node.
+	// +optional
+	NodeInfo NodeInfo `json:"nodeInfo,omitempty,omitzero"`
+}
+
+// NodeInfo is what runs on a node.
+// +kubebuilder:validation:MinProperties=1
+type NodeInfo struct {
+	// architecture of the node's processors, as kubernetes.io/arch has it;
+	// left out where it is none of these.
+	// +optional
+	Architecture Architecture `json:"architecture,omitempty"`
+
+	// operatingSystem of the node, as kubernetes.io/os has it: linux.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	OperatingSystem string `json:"operatingSystem,omitempty"`
+}
+
+// Architecture is one that Cluster API's contract knows.
+// +kubebuilder:validation:Enum=amd64;arm64;s390x;ppc64le
+type Architecture string
+
+// Architectures are all that Cluster API's contract knows.
+func Architectures() []Architecture { return []Architecture{"amd64", "arm64", "s390x", "ppc64le"} }
+
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=containermachinetemplates,scope=Namespaced,categories=cluster-api
 // +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1"
 // +kubebuilder:storageversion
+// +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 
 // ContainerMachineTemplate is what control planes and MachineDeployments make
@@ -58,6 +95,10 @@ type ContainerMachineTemplate struct {
 	// spec is the template.
 	// +optional
 	Spec ContainerMachineTemplateSpec `json:"spec,omitempty,omitzero"`
+
+	// status is for autoscalers.
+	// +optional
+	Status ContainerMachineTemplateStatus `json:"status,omitempty,omitzero"`
 }
 
 // +kubebuilder:object:root=true

@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+// Package machinetemplate says in the status of ContainerMachineTemplates what
+// a node made from them would have, so that an autoscaler can make the first
+// one of a group.
+//
+// It writes no spec and holds no finalizer: a template has nothing on the
+// engine.
+package machinetemplate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"sigs.k8s.io/cluster-api/util/annotations"
+	capicontroller "sigs.k8s.io/cluster-api/util/controller"
+	"sigs.k8s.io/cluster-api/util/predicates"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Host is what the controller asks the engine for.
+type Host interface {
+	// Info tells about the engine's host.
+	Info(ctx context.Context) (engine.Info, error)
+}
+
+// Reconciler reconciles ContainerMachineTemplates.
+type Reconciler struct {
+	Client client.Client
+	Host   Host
+
+	// WatchFilterValue restricts what is reconciled; see the flag.
+	WatchFilterValue string
+}
+
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,verbs=get;list;watch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates/status,verbs=get;patch;update
+
+// SetupWithManager registers the controller and what it watches.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
+	log := ctrl.LoggerFrom(ctx)
+	return capicontroller.NewControllerManagedBy(mgr, log).
+		For(&infrav1.ContainerMachineTemplate{}).
+		Named("containermachinetemplate").
+		WithOptions(options).
+		WithEventFilter(predicates.ResourceNotPausedAndHasFilterLabel(mgr.GetScheme(), log, r.WatchFilterValue)).
+		Complete(ctx, r)
+}
+
+// Reconcile brings the status of one template up to date. The host is asked
+// each time; nothing is written where it says the same.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	template := &infrav1.ContainerMachineTemplate{}
+	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if annotations.HasPaused(template) || !template.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	info, err := r.Host.Info(ctx)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("ask the engine about its host: %w", err)
+	}
+	status := statusOf(info)
+	if equality.Semantic.DeepEqual(template.Status, status) {
+		return ctrl.Result{}, nil
+	}
+	before := template.DeepCopy()
+	template.Status = status
+	err = r.Client.Status().Patch(ctx, template, client.MergeFrom(before))
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("write status of ContainerMachineTemplate: %w", err)
+	}
+	return ctrl.Result{}, nil
+}
+
+// statusOf a template on the host. All nodes share the host, and none has a
+// limit: each has what the host has.
+func statusOf(info engine.Info) infrav1.ContainerMachineTemplateStatus {
+	status := infrav1.ContainerMachineTemplateStatus{
+		NodeInfo: infrav1.NodeInfo{OperatingSystem: "linux"},
+	}
+	// Others than the contract knows are left out.
+	if architecture := infrav1.Architecture(info.Architecture); slices.Contains(infrav1.Architectures(), architecture) {
+		status.NodeInfo.Architecture = architecture
+	}
+	capacity := corev1.ResourceList{}
+	if info.CPUs > 0 {
+		capacity[corev1.ResourceCPU] = *resource.NewQuantity(int64(info.CPUs), resource.DecimalSI)
+	}
+	if info.MemoryBytes > 0 {
+		capacity[corev1.ResourceMemory] = *resource.NewQuantity(info.MemoryBytes, resource.BinarySI)
+	}
+	if len(capacity) > 0 {
+		status.Capacity = capacity
+	}
+	return status
+}

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package machinetemplate
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+)
+
+func template() *infrav1.ContainerMachineTemplate {
+	return &infrav1.ContainerMachineTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "workers"}}
+}
+
+func complete() infrav1.ContainerMachineTemplateStatus {
+	return infrav1.ContainerMachineTemplateStatus{
+		Capacity: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("8"), corev1.ResourceMemory: resource.MustParse("16Gi"),
+		},
+		NodeInfo: infrav1.NodeInfo{Architecture: "arm64", OperatingSystem: "linux"},
+	}
+}
+
+func host() engine.Info {
+	return engine.Info{CPUs: 8, MemoryBytes: 16 << 30, Architecture: "arm64"}
+}
+
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*infrav1.ContainerMachineTemplate)
+		info   engine.Info
+		want   infrav1.ContainerMachineTemplateStatus
+		writes int
+	}{
+		"new": {
+			reason: "A template tells what its nodes would have.",
+			info:   host(), want: complete(), writes: 1,
+		},
+		"same": {
+			reason: "What is right is not written again.",
+			change: func(template *infrav1.ContainerMachineTemplate) { template.Status = complete() },
+			info:   host(), want: complete(), writes: 0,
+		},
+		"other host": {
+			reason: "The objects were moved, or the machine was given more.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.Status = complete()
+				template.Status.Capacity[corev1.ResourceCPU] = resource.MustParse("2")
+			},
+			info: host(), want: complete(), writes: 1,
+		},
+		"unknown architecture": {
+			reason: "The contract has a closed list; autoscalers take their default for what is not told.",
+			info:   engine.Info{CPUs: 8, MemoryBytes: 16 << 30, Architecture: "riscv64"},
+			want: infrav1.ContainerMachineTemplateStatus{
+				Capacity: complete().Capacity, NodeInfo: infrav1.NodeInfo{OperatingSystem: "linux"},
+			},
+			writes: 1,
+		},
+		"paused": {
+			reason: "Somebody moves it.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.Annotations = map[string]string{clusterv1.PausedAnnotation: ""}
+			},
+			info: host(),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			object := template()
+			if tc.change != nil {
+				tc.change(object)
+			}
+			writes := 0
+			api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(object).WithStatusSubresource(object).
+				WithInterceptorFuncs(interceptor.Funcs{
+					SubResourcePatch: func(
+						ctx context.Context, c client.Client, subresource string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption,
+					) error {
+						writes++
+						return c.SubResource(subresource).Patch(ctx, object, patch, options...)
+					},
+				}).Build()
+			r := &Reconciler{Client: api, Host: simulated.New(simulated.WithInfo(tc.info))}
+			for range 2 {
+				if result, err := r.Reconcile(t.Context(), request(object)); err != nil || !result.IsZero() {
+					t.Fatalf("%s Got %+v, %v", tc.reason, result, err)
+				}
+			}
+			if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, object.Status); diff != "" {
+				t.Errorf("%s Status (-want +got):\n%s", tc.reason, diff)
+			}
+			if writes != tc.writes {
+				t.Errorf("%s Two looks wrote %d times, want %d", tc.reason, writes, tc.writes)
+			}
+		})
+	}
+}
+
+// An engine that does not answer is asked again, and what it said before
+// stays.
+func TestReconcileWithoutEngine(t *testing.T) {
+	t.Parallel()
+	object := template()
+	object.Status = complete()
+	api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(object).WithStatusSubresource(object).Build()
+	eng := simulated.New()
+	eng.Down()
+	r := &Reconciler{Client: api, Host: eng}
+	if _, err := r.Reconcile(t.Context(), request(object)); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Want ErrUnavailable, got %v", err)
+	}
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(complete(), object.Status); diff != "" {
+		t.Errorf("Status (-want +got):\n%s", diff)
+	}
+}
+
+func TestReconcileGone(t *testing.T) {
+	t.Parallel()
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).Build(), Host: simulated.New()}
+	if _, err := r.Reconcile(t.Context(), request(template())); err != nil {
+		t.Error(err)
+	}
+}
+
+func request(object client.Object) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}
+}
