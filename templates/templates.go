@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package templates holds the manifests that are shipped as files: the
-// clusterctl flavours and the Pod network. It imports nothing but embed, so
+// clusterctl flavours, the ClusterClass and the Pod network. It imports nothing but embed, so
 // that image builds can use it too.
 package templates
 
@@ -26,3 +26,9 @@ import _ "embed"
 //
 //go:embed cni/flannel.yaml
 var Flannel string
+
+// ClusterClass is the manifest of the ClusterClass "container" and of the
+// templates it refers to, without a namespace.
+//
+//go:embed clusterclass-container.yaml
+var ClusterClass string

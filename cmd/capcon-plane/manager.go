@@ -31,9 +31,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager"
 )
 
-// defaultFeatures of Cluster API in the plane: ClusterClass, which costs
-// nothing until one is used.
-const defaultFeatures = "ClusterTopology=true"
+// defaultFeatures of Cluster API in the plane: ClusterClass, which capcon makes
+// its clusters of, and taints that reach Nodes without a new Machine.
+const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true"
 
 // runManager runs the controllers until the process is told to stop.
 func runManager(args []string) error {

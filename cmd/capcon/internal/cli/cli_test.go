@@ -18,6 +18,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
@@ -104,6 +106,53 @@ func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
 	}
 }
 
+// A cluster of an earlier release has no ClusterClass. It is waited for, and
+// not changed: a topology would make its control plane anew.
+func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	cluster, key := &clusterv1.Cluster{}, client.ObjectKey{Namespace: "default", Name: "demo"}
+	if err := w.client.Get(t.Context(), key, cluster); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Spec.Topology = clusterv1.Topology{}
+	template := &infrav1.ContainerMachineTemplate{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "of-before"},
+		Spec: infrav1.ContainerMachineTemplateSpec{Template: infrav1.ContainerMachineTemplateResource{
+			Spec: infrav1.ContainerMachineSpec{Image: "localhost/capcon/node:v1.36.3"},
+		}},
+	}
+	controlPlane := &controlplanev1.KubeadmControlPlane{}
+	controlPlane.Namespace, controlPlane.Name = "default", objects.ControlPlaneName("demo")
+	if err := errors.Join(
+		w.client.Update(t.Context(), cluster), w.client.Create(t.Context(), template),
+		w.client.Get(t.Context(), client.ObjectKeyFromObject(controlPlane), controlPlane),
+	); err != nil {
+		t.Fatal(err)
+	}
+	controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name = template.Name
+	if err := w.client.Update(t.Context(), controlPlane); err != nil {
+		t.Fatal(err)
+	}
+
+	w.controllers = func() {}
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Errorf("up without a change ended with %d:\n%s%s", code, out, errs)
+	}
+	code, _, errs := w.run("up", "demo", "--workers", "2")
+	if code != 1 {
+		t.Errorf("Want exit code 1, got %d", code)
+	}
+	mustContain(t, errs, "--workers", "without a ClusterClass", "MachineDeployment")
+	if err := w.client.Get(t.Context(), key, cluster); err != nil || cluster.Spec.Topology.IsDefined() {
+		t.Errorf("The cluster was given a topology: %+v, %v", cluster.Spec.Topology, err)
+	}
+}
+
 func TestUpRefusesBeforeAnythingIsTouched(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -170,7 +219,10 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.controllers = func() {
-		infrastructure := &infrav1.ContainerCluster{}
+		cluster, infrastructure := &clusterv1.Cluster{}, &infrav1.ContainerCluster{}
+		if w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, cluster) == nil {
+			w.follow(cluster)
+		}
 		if w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, infrastructure) != nil {
 			return
 		}

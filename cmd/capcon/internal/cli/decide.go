@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strconv"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
@@ -54,7 +55,42 @@ func (s *session) decidePresent(ctx context.Context, b *board, request input.Req
 	if err := checkChange(present, request); err != nil {
 		return objects.Values{}, err
 	}
-	return s.decide(ctx, b, request, present)
+	values, err := s.decide(ctx, b, request, present)
+	if err == nil && present.WithoutClass {
+		err = checkWithoutClass(present, values)
+	}
+	return values, err
+}
+
+// checkWithoutClass refuses to change a cluster that has no ClusterClass: its
+// control plane and workers are objects of their own, which a topology would
+// not take over but make anew.
+func checkWithoutClass(present management.Present, wanted objects.Values) error {
+	changes := []struct {
+		flag, value string
+		changes     bool
+	}{
+		{"--control-planes", strconv.Itoa(int(wanted.ControlPlanes)), present.ControlPlanes != wanted.ControlPlanes},
+		{"--workers", strconv.Itoa(int(wanted.Workers)), present.Workers != wanted.Workers},
+		{"--kubernetes-version", wanted.KubernetesVersion, present.KubernetesVersion != wanted.KubernetesVersion},
+		{"--image", wanted.NodeImage, present.NodeImage != wanted.NodeImage},
+		{"--load-balancer-image", wanted.LoadBalancerImage, present.LoadBalancerImage != wanted.LoadBalancerImage},
+		{"--cni", "another manifest", present.CNIManifest != wanted.CNIManifest},
+	}
+	var problems []input.Problem
+	for _, change := range changes {
+		if change.changes {
+			problems = append(problems, input.Problem{
+				Field: change.flag, Value: change.value,
+				Reason: "the cluster was made without a ClusterClass, by an earlier release, and this one does not change it",
+				Remedy: "edit its KubeadmControlPlane and MachineDeployment in the management plane, or make another cluster",
+			})
+		}
+	}
+	if len(problems) > 0 {
+		return &input.Error{Problems: problems}
+	}
+	return nil
 }
 
 // decide what the cluster shall be: what it is, changed by what was asked

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,7 @@ import (
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
@@ -155,19 +157,53 @@ func (w *world) run(args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
+// follow is the topology's part: what the Cluster says, the others get.
+func (w *world) follow(cluster *clusterv1.Cluster) {
+	ctx, topology := w.t.Context(), cluster.Spec.Topology
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
+	}
+	for _, made := range []client.Object{
+		&infrav1.ContainerCluster{ObjectMeta: meta("demo"), Spec: infrav1.ContainerClusterSpec{
+			Network: infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Image: "localhost/capcon/haproxy:2.6"},
+		}},
+		&controlplanev1.KubeadmControlPlane{
+			ObjectMeta: meta(objects.ControlPlaneName("demo")),
+			Spec:       controlplanev1.KubeadmControlPlaneSpec{Version: topology.Version, Replicas: topology.ControlPlane.Replicas},
+		},
+		&clusterv1.MachineDeployment{
+			ObjectMeta: meta(objects.WorkersName("demo")),
+			Spec:       clusterv1.MachineDeploymentSpec{ClusterName: "demo", Replicas: topology.Workers.MachineDeployments[0].Replicas},
+		},
+	} {
+		if err := w.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
+			w.t.Fatal(err)
+		}
+	}
+	conditions.Set(cluster, metav1.Condition{
+		Type: clusterv1.ClusterTopologyReconciledCondition, Status: metav1.ConditionTrue,
+		Reason: clusterv1.ClusterTopologyReconcileSucceededReason,
+	})
+}
+
 // become makes the cluster what controllers would make of it.
 func (w *world) become() {
 	ctx := w.t.Context()
-	cluster, infrastructure := &clusterv1.Cluster{}, &infrav1.ContainerCluster{}
+	cluster := &clusterv1.Cluster{}
+	if w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster) != nil {
+		return // not applied yet
+	}
+	w.follow(cluster)
+	infrastructure := &infrav1.ContainerCluster{}
 	controlPlane, workers := &controlplanev1.KubeadmControlPlane{}, &clusterv1.MachineDeployment{}
 	key := client.ObjectKey{Namespace: "default", Name: "demo"}
 	err := errors.Join(
-		w.client.Get(ctx, key, cluster), w.client.Get(ctx, key, infrastructure),
+		w.client.Get(ctx, key, infrastructure),
 		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
 		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
 	)
 	if err != nil || infrastructure.Annotations != nil {
-		return // not applied yet, or done already
+		return // done already
 	}
 	infrastructure.Annotations = map[string]string{infrav1.OwnerIDAnnotation: "owner"}
 	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)

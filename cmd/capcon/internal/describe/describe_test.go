@@ -33,7 +33,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 )
 
 func TestClusterPrinted(t *testing.T) {
@@ -67,29 +66,38 @@ func fakeClient(t *testing.T, then time.Time) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := objects.Render(objects.Values{
-		Namespace: "default", Name: "demo", KubernetesVersion: "v1.36.3", ControlPlanes: 1, NodeImage: "node:1",
-		PodCIDR: "192.168.0.0/16", ServiceCIDR: "10.128.0.0/12",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	condition := func(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{
 			Type: conditionType, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(then),
 		}
 	}
-	for _, object := range rendered {
-		object.SetUID(types.UID(object.GetObjectKind().GroupVersionKind().Kind + object.GetName()))
-		switch o := object.(type) {
-		case *clusterv1.Cluster:
-			o.Status.Conditions = []metav1.Condition{
-				condition("Available", metav1.ConditionFalse, "NotAvailable", "* InfrastructureReady: not yet"),
-				condition("Paused", metav1.ConditionFalse, "NotPaused", ""),
-			}
-		case *infrav1.ContainerCluster:
-			o.Status.Conditions = []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Ready", "")}
+	meta := func(kind, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID(kind + name), Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"},
 		}
+	}
+	cluster := &clusterv1.Cluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: clusterv1.GroupVersion.String(), Kind: clusterv1.ClusterKind},
+		ObjectMeta: meta("Cluster", "demo"),
+		Spec: clusterv1.ClusterSpec{
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: "demo"},
+			ControlPlaneRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: controlplanev1.GroupVersion.Group, Kind: "KubeadmControlPlane", Name: "demo-control-plane",
+			},
+		},
+		Status: clusterv1.ClusterStatus{Conditions: []metav1.Condition{
+			condition("Available", metav1.ConditionFalse, "NotAvailable", "* InfrastructureReady: not yet"),
+			condition("Paused", metav1.ConditionFalse, "NotPaused", ""),
+		}},
+	}
+	infrastructure := &infrav1.ContainerCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: "ContainerCluster"},
+		ObjectMeta: meta("ContainerCluster", "demo"),
+		Status:     infrav1.ContainerClusterStatus{Conditions: []metav1.Condition{condition("Ready", metav1.ConditionTrue, "Ready", "")}},
+	}
+	controlPlane := &controlplanev1.KubeadmControlPlane{
+		TypeMeta:   metav1.TypeMeta{APIVersion: controlplanev1.GroupVersion.String(), Kind: "KubeadmControlPlane"},
+		ObjectMeta: meta("KubeadmControlPlane", "demo-control-plane"),
 	}
 	machine := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
@@ -114,7 +122,7 @@ func fakeClient(t *testing.T, then time.Time) client.Client {
 			condition("ContainerReady", metav1.ConditionFalse, "ImagePullFailed", "no such\nimage"),
 		}},
 	}
-	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rendered...).WithObjects(machine, container)
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster, infrastructure, controlPlane, machine, container)
 	for _, crd := range crds() {
 		builder = builder.WithObjects(crd)
 	}

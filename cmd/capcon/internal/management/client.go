@@ -83,40 +83,33 @@ func Connect(kubeconfig []byte) (client.Client, error) {
 	return c, nil
 }
 
-// Apply makes the objects so, the first of them the Cluster, which comes to
-// own the others. Applying the same again changes nothing.
+// Apply makes the objects so. Those that go with the Cluster come to be owned
+// by it. Applying the same again changes nothing.
 //
-// Cluster API would set the owners and finalizers by itself. Each takes one of
-// its reconciles, which are a second apart, and the network and load balancer
-// would wait for three of them.
-func Apply(ctx context.Context, c client.Client, rendered []client.Object) error {
-	var owner client.Object
-	for _, object := range rendered {
-		addFinalizer(object)
-		if owner != nil {
-			objects.OwnedByCluster(object, owner.GetName(), owner.GetUID())
-		}
-		applied, err := apply(ctx, c, object)
-		if err != nil {
+// Cluster API would set the Cluster's finalizer by itself. That takes one of
+// its reconciles, which are a second apart, and all else would wait for it.
+func Apply(ctx context.Context, c client.Client, rendered objects.Rendered) error {
+	for _, object := range rendered.Class {
+		if _, err := apply(ctx, c, object); err != nil {
 			return err
 		}
-		if owner == nil {
-			owner = applied
+	}
+	if rendered.Cluster == nil {
+		return nil
+	}
+	cluster := rendered.Cluster.DeepCopy()
+	controllerutil.AddFinalizer(cluster, clusterv1.ClusterFinalizer)
+	applied, err := apply(ctx, c, cluster)
+	if err != nil {
+		return err
+	}
+	for _, object := range rendered.Owned {
+		objects.OwnedByCluster(object, applied.GetName(), applied.GetUID())
+		if _, err := apply(ctx, c, object); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// addFinalizer of the controller that reconciles the object, where it has one.
-func addFinalizer(object client.Object) {
-	switch object.(type) {
-	case *clusterv1.Cluster:
-		controllerutil.AddFinalizer(object, clusterv1.ClusterFinalizer)
-	case *clusterv1.MachineDeployment:
-		controllerutil.AddFinalizer(object, clusterv1.MachineDeploymentFinalizer)
-	case *controlplanev1.KubeadmControlPlane:
-		controllerutil.AddFinalizer(object, controlplanev1.KubeadmControlPlaneFinalizer)
-	}
 }
 
 func apply(ctx context.Context, c client.Client, object client.Object) (client.Object, error) {

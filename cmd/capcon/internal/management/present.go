@@ -17,7 +17,9 @@ limitations under the License.
 package management
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,6 +77,35 @@ func readCluster(ctx context.Context, c client.Client, p *Present) error {
 	_, p.WithoutCNI = cluster.Annotations[objects.NoCNIAnnotation]
 	p.PodCIDR = cluster.Spec.ClusterNetwork.Pods.String()
 	p.ServiceCIDR = cluster.Spec.ClusterNetwork.Services.String()
+	if p.WithoutClass = !cluster.Spec.Topology.IsDefined(); p.WithoutClass {
+		return nil
+	}
+	return readTopology(cluster.Spec.Topology, p)
+}
+
+// readTopology, and not what Cluster API makes of it: that may be on its way.
+func readTopology(topology clusterv1.Topology, p *Present) error {
+	p.Class, p.KubernetesVersion = topology.ClassRef.Name, topology.Version
+	p.HasControlPlane, p.ControlPlanes = true, ptr.Deref(topology.ControlPlane.Replicas, 1)
+	for _, workers := range topology.Workers.MachineDeployments {
+		if objects.WorkersName(p.Name) == p.Name+"-"+workers.Name {
+			p.HasWorkers, p.Workers = true, ptr.Deref(workers.Replicas, 1)
+		}
+	}
+	var network infrav1.Network
+	var loadBalancer infrav1.LoadBalancerTemplate
+	into := map[string]any{
+		objects.NodeImagesVariable: &p.NodeImages, objects.NetworkVariable: &network, objects.LoadBalancerVariable: &loadBalancer,
+	}
+	for _, variable := range topology.Variables {
+		if known := into[variable.Name]; known != nil {
+			if err := json.Unmarshal(variable.Value.Raw, known); err != nil {
+				return fmt.Errorf("read variable %s: %w", variable.Name, err)
+			}
+		}
+	}
+	p.NodeImage = p.NodeImages[p.KubernetesVersion]
+	p.Network, p.LoadBalancerImage = network.Name, loadBalancer.Image
 	return nil
 }
 
@@ -84,12 +115,16 @@ func readInfrastructure(ctx context.Context, c client.Client, p *Present) error 
 		return err
 	}
 	p.OwnerID = OwnerID(infrastructure)
-	p.Network = infrastructure.Spec.Network.Name
-	p.LoadBalancerImage = infrastructure.Spec.LoadBalancer.Image
+	p.Network = cmp.Or(infrastructure.Spec.Network.Name, p.Network)
+	p.LoadBalancerImage = cmp.Or(p.LoadBalancerImage, infrastructure.Spec.LoadBalancer.Image)
 	return nil
 }
 
+// readControlPlane of a cluster without a class.
 func readControlPlane(ctx context.Context, c client.Client, p *Present) error {
+	if !p.WithoutClass {
+		return nil
+	}
 	controlPlane := &controlplanev1.KubeadmControlPlane{}
 	found, err := get(ctx, c, p.Namespace, objects.ControlPlaneName(p.Name), controlPlane)
 	if err != nil || !found {
@@ -104,7 +139,11 @@ func readControlPlane(ctx context.Context, c client.Client, p *Present) error {
 	return err
 }
 
+// readWorkers of a cluster without a class.
 func readWorkers(ctx context.Context, c client.Client, p *Present) error {
+	if !p.WithoutClass {
+		return nil
+	}
 	workers := &clusterv1.MachineDeployment{}
 	found, err := get(ctx, c, p.Namespace, objects.WorkersName(p.Name), workers)
 	if err != nil || !found {

@@ -152,14 +152,9 @@ func Summarize(o Observed) Snapshot {
 	}
 	machines := summarizeMachines(o)
 	return Snapshot{
-		Exists:   true,
-		Deleting: !o.Cluster.DeletionTimestamp.IsZero(),
-		Stages: []Stage{
-			infrastructureStage(o),
-			controlPlaneStage(o),
-			workersStage(o),
-			nodesStage(machines),
-		},
+		Exists:             true,
+		Deleting:           !o.Cluster.DeletionTimestamp.IsZero(),
+		Stages:             append(topologyStage(o), infrastructureStage(o), controlPlaneStage(o), workersStage(o), nodesStage(machines)),
 		Machines:           machines,
 		Troubles:           troubles(o),
 		Available:          conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition),
@@ -167,6 +162,24 @@ func Summarize(o Observed) Snapshot {
 		Unavailable:        OneLine(conditions.GetMessage(o.Cluster, clusterv1.ClusterAvailableCondition)),
 		ReadyControlPlanes: readyControlPlanes(o.Machines),
 	}
+}
+
+// topologyStage: until Cluster API has carried the Cluster's topology into the
+// other objects, these are complete by what was asked for before.
+func topologyStage(o Observed) []Stage {
+	if !o.Cluster.Spec.Topology.IsDefined() {
+		return nil
+	}
+	reconciled := conditions.Get(o.Cluster, clusterv1.ClusterTopologyReconciledCondition)
+	stage := Stage{Name: "topology", Detail: "not looked at yet"}
+	switch {
+	case reconciled == nil || reconciled.ObservedGeneration != o.Cluster.Generation:
+	case reconciled.Status == metav1.ConditionTrue:
+		stage.Done, stage.Detail = true, "Kubernetes "+o.Cluster.Spec.Topology.Version
+	default:
+		stage.Detail = describe(*reconciled)
+	}
+	return []Stage{stage}
 }
 
 func infrastructureStage(o Observed) Stage {

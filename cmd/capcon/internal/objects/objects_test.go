@@ -21,11 +21,18 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -61,7 +68,7 @@ func TestRenderGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := manifest(t, rendered)
+			got := manifest(t, append([]client.Object{rendered.Cluster}, rendered.Owned...))
 			golden := filepath.Join("testdata", name+".golden.yaml")
 			if *update {
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
@@ -79,48 +86,88 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-func TestRenderNamesTemplatesAfterTheirContent(t *testing.T) {
+// The class that is rendered is the one that is shipped, under a name of its
+// own, and everything it refers to comes before it.
+func TestRenderClass(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		change func(*Values)
-		same   bool
-	}{
-		"scale": {
-			reason: "Scaling must not replace machines.",
-			change: func(v *Values) { v.Workers, v.ControlPlanes = 5, 3 }, same: true,
-		},
-		"image": {
-			reason: "Another image must roll all machines out.",
-			change: func(v *Values) { v.NodeImage = "other" },
-		},
+	rendered, err := Render(values())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			changed := values()
-			tc.change(&changed)
-			before, after := templateNames(t, values()), templateNames(t, changed)
-			if diff := cmp.Diff(before, after); (diff == "") != tc.same {
-				t.Errorf("%s Names before and after differ by:\n%s", tc.reason, diff)
+	shipped := documents(t, []byte(templates.ClusterClass))
+	if len(rendered.Class) != len(shipped) {
+		t.Fatalf("%d objects are shipped, and %d rendered", len(shipped), len(rendered.Class))
+	}
+	class := &clusterv1.ClusterClass{}
+	there := map[string]bool{}
+	for _, object := range rendered.Class {
+		if object.GetNamespace() != "default" || !strings.HasSuffix(object.GetName(), classSuffix()) {
+			t.Errorf("%T is %s/%s", object, object.GetNamespace(), object.GetName())
+		}
+		part, ok := object.(*unstructured.Unstructured)
+		if !ok {
+			t.Fatalf("rendered is a %T", object)
+		}
+		if part.GetKind() == "ClusterClass" {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(part.Object, class, true); err != nil {
+				t.Fatal(err)
 			}
-		})
+			continue
+		}
+		there[part.GetKind()+" "+part.GetName()] = class.Name == ""
+	}
+	if class.Name != ClassName() {
+		t.Errorf("the class is named %q, and ClassName says %q", class.Name, ClassName())
+	}
+	for _, reference := range []clusterv1.ClusterClassTemplateReference{
+		class.Spec.Infrastructure.TemplateRef, class.Spec.ControlPlane.TemplateRef,
+		class.Spec.ControlPlane.MachineInfrastructure.TemplateRef,
+		class.Spec.Workers.MachineDeployments[0].Bootstrap.TemplateRef,
+		class.Spec.Workers.MachineDeployments[0].Infrastructure.TemplateRef,
+		class.Spec.Workers.MachinePools[0].Bootstrap.TemplateRef,
+		class.Spec.Workers.MachinePools[0].Infrastructure.TemplateRef,
+	} {
+		if !there[reference.Kind+" "+reference.Name] {
+			t.Errorf("%s %s is referred to, and not rendered before the class: %v", reference.Kind, reference.Name, there)
+		}
 	}
 }
 
-func templateNames(t *testing.T, v Values) []string {
-	t.Helper()
+// A cluster that was made by another release keeps the class it has, which
+// this program cannot make.
+func TestRenderKeepsTheClassOfACluster(t *testing.T) {
+	t.Parallel()
+	v := values()
+	v.Class = "container-of-before"
 	rendered, err := Render(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string
-	for _, object := range rendered {
-		if object.GetObjectKind().GroupVersionKind().Kind == "ContainerMachineTemplate" {
-			names = append(names, object.GetName())
-		}
+	if len(rendered.Class) > 0 || rendered.Cluster.Spec.Topology.ClassRef.Name != v.Class {
+		t.Errorf("Got %d objects of a class, and a cluster of %q", len(rendered.Class), rendered.Cluster.Spec.Topology.ClassRef.Name)
 	}
-	return names
+	v.WithoutClass = true
+	if rendered, err = Render(v); err != nil || rendered.Cluster != nil {
+		t.Errorf("A cluster without a class is left as it is, got %v, %v", rendered.Cluster, err)
+	}
+}
+
+// While a cluster is upgraded its machines have two versions.
+func TestRenderKeepsTheImagesOfOtherVersions(t *testing.T) {
+	t.Parallel()
+	v := values()
+	v.NodeImages = map[string]string{"v1.35.4": "node:v1.35.4"}
+	rendered, err := Render(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"v1.35.4":"node:v1.35.4","v1.36.3":"localhost/capcon/node:v1.36.3"}`
+	if got := string(rendered.Cluster.Spec.Topology.Variables[0].Value.Raw); got != want {
+		t.Errorf("Got the images %s, want %s", got, want)
+	}
+	if len(v.NodeImages) != 1 {
+		t.Errorf("The values were changed: %v", v.NodeImages)
+	}
 }
 
 func manifest(t *testing.T, rendered []client.Object) []byte {

@@ -17,10 +17,7 @@ limitations under the License.
 package objects
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
+	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,8 +35,17 @@ type Values struct {
 	KubernetesVersion string
 	// ControlPlanes and Workers are how many machines of each there are.
 	ControlPlanes, Workers int32
-	// NodeImage of every machine.
+	// Class is the ClusterClass of a cluster that has one; empty = the one
+	// that this program brings along.
+	Class string
+	// WithoutClass says that the cluster is there and has no ClusterClass: an
+	// earlier release made it. It is left as it is.
+	WithoutClass bool
+	// NodeImage of every machine of that version.
 	NodeImage string
+	// NodeImages are those of other versions, by version: machines that have
+	// not been upgraded yet keep theirs.
+	NodeImages map[string]string
 	// LoadBalancerImage; empty = the provider's default.
 	LoadBalancerImage string
 	// Network of the engine; empty = the provider's default.
@@ -51,43 +57,46 @@ type Values struct {
 	CNIManifest string
 }
 
-// Names of the objects that belong to a cluster.
+func (v Values) className() string { return cmp.Or(v.Class, ClassName()) }
+
+// Names of the objects that belong to a cluster, as the ClusterClass has them.
 
 // ControlPlaneName of the KubeadmControlPlane.
 func ControlPlaneName(cluster string) string { return cluster + "-control-plane" }
 
 // WorkersName of the MachineDeployment.
-func WorkersName(cluster string) string { return cluster + "-worker" }
+func WorkersName(cluster string) string { return cluster + "-" + workers }
 
 // CNIName of the ClusterResourceSet with the Pod network.
 func CNIName(cluster string) string { return cluster + "-cni" }
 
-// Render returns the objects in the order they are to be applied, the Cluster
-// first. Templates are named after their content: a changed value makes a new
-// template, which is what rolls machines out.
-func Render(v Values) ([]client.Object, error) {
-	controlPlaneTemplate, err := machineTemplate(v, ControlPlaneName(v.Name))
+// Rendered are the objects of a cluster.
+type Rendered struct {
+	// Class is the ClusterClass behind its templates; none where the cluster
+	// has one already that this program does not bring along.
+	Class []client.Object
+	// Cluster has its whole topology, of which Cluster API makes the rest; nil
+	// where nothing is to be applied.
+	Cluster *clusterv1.Cluster
+	// Owned are further objects that go with the Cluster.
+	Owned []client.Object
+}
+
+// Render returns the objects, which are to be applied in the order of the
+// fields.
+func Render(v Values) (Rendered, error) {
+	if v.WithoutClass {
+		return Rendered{}, nil
+	}
+	topology, err := cluster(v)
 	if err != nil {
-		return nil, err
+		return Rendered{}, err
 	}
-	workerTemplate, err := machineTemplate(v, WorkersName(v.Name))
-	if err != nil {
-		return nil, err
+	rendered := Rendered{Cluster: topology, Owned: cni(v)}
+	if v.className() == ClassName() {
+		rendered.Class, err = class(v.Namespace)
 	}
-	bootstrapTemplate, err := kubeadmConfigTemplate(v)
-	if err != nil {
-		return nil, err
-	}
-	rendered := []client.Object{
-		cluster(v),
-		containerCluster(v),
-		controlPlaneTemplate,
-		controlPlane(v, controlPlaneTemplate.Name),
-		bootstrapTemplate,
-		workerTemplate,
-		workers(v, workerTemplate.Name, bootstrapTemplate.Name),
-	}
-	return append(rendered, cni(v)...), nil
+	return rendered, err
 }
 
 // OwnedByCluster makes the object go when the Cluster goes. Cluster API does
@@ -107,16 +116,4 @@ func meta(v Values, name string) metav1.ObjectMeta {
 		Name:      name,
 		Labels:    map[string]string{clusterv1.ClusterNameLabel: v.Name},
 	}
-}
-
-// contentName is the prefix and a hash over what is named: 32 bits are enough
-// to tell the few templates of a cluster apart.
-func contentName(prefix string, content any) (string, error) {
-	const digits = 8
-	text, err := json.Marshal(content)
-	if err != nil {
-		return "", fmt.Errorf("name a template of %s after its content: %w", prefix, err)
-	}
-	sum := sha256.Sum256(text)
-	return prefix + "-" + hex.EncodeToString(sum[:])[:digits], nil
 }

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package objects
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+// ClassName is the name of the ClusterClass that this program brings along,
+// with a hash over its content: a later program with another one does not
+// change the clusters that were made with this one.
+func ClassName() string { return "container" + classSuffix() }
+
+// classSuffix is of the names of the ClusterClass and its templates. 32 bits
+// are enough to tell the few releases apart that a management plane sees.
+func classSuffix() string {
+	const digits = 8
+	sum := sha256.Sum256([]byte(templates.ClusterClass))
+	return "-" + hex.EncodeToString(sum[:])[:digits]
+}
+
+// class returns the templates and the ClusterClass that refers to them. They
+// belong to no cluster: all clusters made by this program share them.
+func class(namespace string) ([]client.Object, error) {
+	var parts []client.Object
+	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(templates.ClusterClass), 1<<16)
+	for {
+		part := &unstructured.Unstructured{}
+		if err := decoder.Decode(&part.Object); errors.Is(err, io.EOF) {
+			return parts, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read the ClusterClass: %w", err)
+		}
+		part.SetNamespace(namespace)
+		part.SetName(part.GetName() + classSuffix())
+		renameReferences(part.Object, classSuffix())
+		if part.GetKind() == "ClusterClass" {
+			parts = append(parts, part) // the last one, whatever the file's order
+			continue
+		}
+		parts = append([]client.Object{part}, parts...)
+	}
+}
+
+// renameReferences appends the suffix to the names of all templates that are
+// referred to below the value.
+func renameReferences(value any, suffix string) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			renameReferences(element, suffix)
+		}
+	case map[string]any:
+		if reference, ok := value["templateRef"].(map[string]any); ok {
+			reference["name"] = fmt.Sprint(reference["name"], suffix)
+		}
+		for _, element := range value {
+			renameReferences(element, suffix)
+		}
+	}
+}
