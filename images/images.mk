@@ -27,6 +27,10 @@ images: ## Build all images from Go modules and Debian packages, without a regis
 image-node: ## Build the image of the clusters' nodes
 	@$(IMAGE_BUILDER) node
 
+.PHONY: image-node-previous
+image-node-previous: ## Build the node image of the Kubernetes that upgrades begin with
+	@$(IMAGE_BUILDER) node-previous
+
 .PHONY: image-haproxy
 image-haproxy: ## Build the image of the load balancers
 	@$(IMAGE_BUILDER) haproxy
@@ -42,6 +46,10 @@ image-registry: ## Build the image of the tests' registry
 .PHONY: images-load
 images-load: ## Build all images and load those the engine does not have
 	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}"
+
+.PHONY: images-load-previous
+images-load-previous: ## Build the node image that upgrades begin with, and load it
+	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}" node-previous
 
 ##@ Test
 

@@ -31,6 +31,27 @@ type components struct {
 	flannel, etcd, coredns, registry                   *artifact
 	// kubernetesVersion is like v1.36.3.
 	kubernetesVersion string
+	// suffix of the names of artifacts that differ by version: the cache
+	// keeps one of each name.
+	suffix string
+}
+
+// previousKubernetes is the directory of the Kubernetes that clusters are
+// upgraded from.
+const previousKubernetes = "kubernetes-previous"
+
+// withPrevious are the same components but for an older Kubernetes.
+func (c *components) withPrevious(b *builder) (*components, error) {
+	version, err := b.moduleVersion(previousKubernetes, kubernetesModule)
+	if err != nil {
+		return nil, err
+	}
+	program := kubernetesProgram(version)
+	program.name = previousKubernetes
+	previous := *c
+	previous.kubernetesVersion, previous.suffix = version, "-previous"
+	previous.kubernetes, err = program.artifact(b)
+	return &previous, err
 }
 
 func (b *builder) components() (*components, error) {

@@ -62,13 +62,20 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	debs := debsArtifact(slices.Compact(packages))
 	static := staticLayer(debs)
 	bases := podBases{userland: userlandLayer(debs), static: static, pause: pauseProgram(c.kubernetesVersion)}
-	node := nodeImage(nodeReference(c.kubernetesVersion),
-		nodeRootLayer(debs),
-		nodeProgramsLayer(c),
-		nodeImagesLayer(c, bases, kindVersion),
-		nodeConfigurationLayer(c, kindVersion, filepath.Join(b.root, "templates", "cni", "flannel.yaml")))
+	root := nodeRootLayer(debs)
+	node := b.nodeRecipe(c, root, bases, kindVersion)
 	images := map[string]*artifact{
 		"node": node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
+	}
+	// Only when asked for: Kubernetes takes most of a build.
+	if slices.Contains(names, previousNode) {
+		previous, err := c.withPrevious(b)
+		if err != nil {
+			return nil, err
+		}
+		bases.pause = pauseProgram(previous.kubernetesVersion)
+		bases.pause.name += previous.suffix
+		images[previousNode] = b.nodeRecipe(previous, root, bases, kindVersion)
 	}
 	// Only when asked for: it needs a checkout whose program compiles.
 	if slices.Contains(names, "plane") {
@@ -77,6 +84,17 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 		}
 	}
 	return images, nil
+}
+
+// nodeRecipe is the node image of one version of Kubernetes.
+func (b *builder) nodeRecipe(c *components, root *artifact, bases podBases, kindVersion string) *artifact {
+	programs, images := nodeProgramsLayer(c), nodeImagesLayer(c, bases, kindVersion)
+	configuration := nodeConfigurationLayer(c, kindVersion, filepath.Join(b.root, "templates", "cni", "flannel.yaml"))
+	image := nodeImage(nodeReference(c.kubernetesVersion), root, programs, images, configuration)
+	for _, part := range []*artifact{programs, images, configuration, image} {
+		part.name += c.suffix
+	}
+	return image
 }
 
 // programsImage is an image of static programs in /usr/local/bin.
