@@ -66,7 +66,8 @@ type ContainerClusterSpec struct {
 
 	// failureDomains are names for groups of machines. On one engine they
 	// share its fate: they exist to declare and test the spreading of
-	// machines, which are labelled with them.
+	// machines. The Nodes have them as label topology.kubernetes.io/zone. A
+	// Machine that asks for another one is not made.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

@@ -210,7 +210,7 @@ func (r *Reconciler) reportRestart(s *scope) error {
 func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	image, err := s.image()
 	if err != nil {
-		return fmt.Errorf("choose node image: %w", err)
+		return err
 	}
 	facts, err := r.Host.Observe(ctx, image, s.networkName())
 	if err != nil {
@@ -259,6 +259,7 @@ func (s *scope) keepAddresses() []netip.Addr {
 func (s *scope) nodeMachine(image string) node.Machine {
 	labels := s.owner().ContainerLabels(s.role(), s.containerMachine.Name)
 	labels[identity.LabelAttempt] = strconv.Itoa(s.attempt)
+	labels[identity.LabelFailureDomain] = s.failureDomain()
 	return node.Machine{
 		Container: s.containerName(),
 		Hostname:  identity.HostName(s.machine.Name),

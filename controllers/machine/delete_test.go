@@ -17,6 +17,7 @@ limitations under the License.
 package machine_test
 
 import (
+	"errors"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,6 +158,21 @@ func deletions() map[string]deletion {
 		},
 		"ControlPlaneWithoutLoadBalancer": {
 			reason: "Nobody sends connections to it.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, gone: true,
+		},
+		"ControlPlaneOfExternalEndpoint": {
+			reason: "What serves the endpoint is not ours to ask: the container goes at once.",
+			options: []builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
+				o.ContainerCluster.Spec.LoadBalancer.Type = infrav1.LoadBalancerNone
+			}},
+			happens: func(_ *testing.T, w *world.World) {
+				w.Calls.Hook(func(call simulatedCall) error {
+					if call.Name == builders.Owner().LoadBalancerContainer() {
+						return errors.New("the load balancer was asked for")
+					}
+					return nil
+				}, nil)
+			},
+			gone: true,
 		},
 	}
 }

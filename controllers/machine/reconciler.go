@@ -118,6 +118,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.waitForCluster,
 		r.readBootstrapData,
 		r.checkMounts,
+		r.checkFailureDomain,
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,

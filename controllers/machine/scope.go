@@ -121,10 +121,6 @@ func (s *scope) dataSecretName() string {
 	return cmp.Or(ptr.Deref(s.machine.Spec.Bootstrap.DataSecretName, ""), s.containerMachine.Annotations[infrav1.BootstrapDataSecretAnnotation])
 }
 
-func (s *scope) failureDomain() string {
-	return cmp.Or(s.machine.Spec.FailureDomain, s.containerMachine.Annotations[infrav1.FailureDomainAnnotation])
-}
-
 // currentAttempt of the observed container, 1 where its label is damaged.
 func (s *scope) currentAttempt() int {
 	if s.container == nil {

@@ -149,7 +149,16 @@ func badInput() map[string]situation {
 				o.Machine.Spec.Version = "v1.28.0"
 				o.ContainerMachine.Spec.Image = ""
 			}},
-			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer", message: "known versions",
+			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer",
+			message: `Kubernetes version "v1.28.0" is older than v1.34, the oldest that is supported; known versions: v1.36.4, v1.36.3, `,
+		},
+		"VersionWithoutImage": {
+			reason: "Nor is one known for a version that has not been published.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Machine.Spec.Version = "v1.36.99"
+				o.ContainerMachine.Spec.Image = ""
+			}},
+			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer", message: "name an image in spec.image",
 		},
 		"MountSourceMissing": {
 			reason: "The path that does not exist is named.",
@@ -167,6 +176,20 @@ func badInput() map[string]situation {
 			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer",
 			message: "/opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; mount it at a path of its own, such as /mnt/data; " +
 				`and mount 1: path "/var"`,
+		},
+		"FailureDomainUnknown": {
+			reason: "A failure domain that the Cluster does not have is most likely misspelt.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Cluster.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-b"}, {Name: "zone-c"}}
+			}},
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: lookAgain,
+			message: `spec.failureDomain of the Machine is "zone-a", and the Cluster has zone-b, zone-c; name one of these`,
+		},
+		"FailureDomainNoLabel": {
+			reason:    "A kubelet with such a label does not start.",
+			options:   []builders.Option{func(o *builders.Objects) { o.Machine.Spec.FailureDomain = "rack 1" }},
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: lookAgain,
+			message: `is "rack 1", which cannot become a label`,
 		},
 		"SubnetExhausted": {
 			reason: "A full network is named with what to do.",

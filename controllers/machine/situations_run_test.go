@@ -62,6 +62,17 @@ func running() map[string]situation {
 			happens:   func(_ *testing.T, w *world.World) { w.Clock.SetTime(w.Clock.Now().Add(2 * time.Minute)) },
 			container: runs, bootstrap: "False/BootstrapTimeout", message: "longer than 1m0s", again: atARecord, containers: 1, provisioned: true,
 		},
+		"FailureDomainSaidLater": {
+			reason: "A container stays where it was put, and so does the label of its Node.",
+			happens: func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) { m.Spec.FailureDomain = "zone-b" })
+				world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) {
+					c.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-c"}}
+				})
+			},
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			holds: publishedWhole,
+		},
 		"RecordIsNotOne": {
 			reason:    "What root in the node wrote over the record is not believed, and not repeated.",
 			happens:   record(builders.SecretWord),

@@ -42,6 +42,9 @@ const (
 	// LabelAttempt counts the containers created for a machine: 1 for the
 	// first, one more each time an interrupted bootstrap is begun anew.
 	LabelAttempt = prefix + "attempt"
+	// LabelFailureDomain is where a machine's container was put; empty =
+	// nowhere in particular.
+	LabelFailureDomain = prefix + "failure-domain"
 	// LabelManaged marks networks and volumes that this provider created
 	// and may remove.
 	LabelManaged = prefix + "managed"
