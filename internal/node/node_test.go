@@ -197,7 +197,7 @@ func TestImage(t *testing.T) {
 			image: "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed"},
 		"old":       {reason: "an old version is refused by name of the oldest", version: "v1.33.1", problem: "is older than v1.34, the oldest that is supported"},
 		"new":       {reason: "a version from the future is refused", version: "v1.37.0", problem: "is newer than v1.36, the newest that is supported"},
-		"unknown":   {reason: "a patch version without an image asks for one", version: "v1.36.99", problem: "has no known node image, so spec.image must name one"},
+		"unknown":   {reason: "a patch version without an image asks for one", version: "v1.36.99", problem: "has no known node image, so one must be named"},
 		"no prefix": {reason: "Machine versions begin with v", version: "1.36.3", problem: "is not of the form v1.2.3"},
 		"empty":     {reason: "no version has no image", version: "", problem: "is not of the form v1.2.3"},
 	}
@@ -223,7 +223,7 @@ func TestImage(t *testing.T) {
 func TestVersionErrorNamesKnownVersions(t *testing.T) {
 	t.Parallel()
 	_, err := node.Image("v1.36.99")
-	const want = `Kubernetes version "v1.36.99" has no known node image, so spec.image must name one; ` +
+	const want = `Kubernetes version "v1.36.99" has no known node image, so one must be named; ` +
 		"known versions: v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)

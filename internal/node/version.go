@@ -101,7 +101,7 @@ func Image(version string) (string, error) {
 	}
 	image, known := knownImages[version]
 	if !known {
-		return "", &VersionError{Version: version, Problem: "has no known node image, so spec.image must name one"}
+		return "", &VersionError{Version: version, Problem: "has no known node image, so one must be named"}
 	}
 	return image, nil
 }

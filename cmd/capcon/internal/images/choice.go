@@ -70,7 +70,8 @@ type Inspector interface {
 }
 
 // Choose returns the reference of the image to use. The engine need not have
-// it.
+// it. No node image is known for the Kubernetes version, and none was named:
+// *node.VersionError.
 func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 	if wish.Named != "" {
 		return wish.Named, nil
@@ -84,7 +85,7 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 	case err == nil:
 		return offline, nil
 	case errors.Is(err, engine.ErrNotFound):
-		return wish.public(), nil
+		return wish.public()
 	}
 	return "", fmt.Errorf("look for image %q: %w", offline, err)
 }
@@ -100,15 +101,16 @@ func (w Wish) offline() string {
 	return offlineNode + w.KubernetesVersion
 }
 
-// public is the image that the provider itself would take. Of a version that
-// it knows no image for there may be one all the same.
-func (w Wish) public() string {
-	if w.Use == Node {
-		if image, err := node.Image(w.KubernetesVersion); err == nil {
-			return image
-		}
+// public is the image that the provider itself would take.
+func (w Wish) public() (string, error) {
+	if w.Use != Node {
+		return w.mirrored(), nil
 	}
-	return w.mirrored()
+	image, err := node.Image(w.KubernetesVersion)
+	if err != nil {
+		return "", fmt.Errorf("choose node image: %w; name an image with %s, or choose a known version", err, flags[Node])
+	}
+	return image, nil
 }
 
 // mirrored is the name of the public image in a registry of the user's.

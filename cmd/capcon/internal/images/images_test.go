@@ -30,6 +30,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
@@ -65,9 +66,13 @@ func TestChoose(t *testing.T) {
 			"A mirror has names.", "",
 			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.4"}, "127.0.0.1:5000/kindest/node:v1.36.4",
 		},
-		"not known": {
-			"There may be one all the same.", "",
-			Wish{Use: Node, KubernetesVersion: "v1.36.99"}, "kindest/node:v1.36.99",
+		"not known, in a registry": {
+			"Who has a mirror knows what is in it.", "",
+			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.99"}, "127.0.0.1:5000/kindest/node:v1.36.99",
+		},
+		"not known, built": {
+			"What is there is there.", "localhost/capcon/node:v1.36.99",
+			Wish{Use: Node, KubernetesVersion: "v1.36.99"}, "localhost/capcon/node:v1.36.99",
 		},
 		"load balancer": {"The public name.", "", Wish{Use: LoadBalancer}, "library/haproxy:3.2"},
 		"plane":         {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
@@ -84,6 +89,17 @@ func TestChoose(t *testing.T) {
 				t.Errorf("%s Want %s, got %s, %v", tc.reason, tc.want, got, err)
 			}
 		})
+	}
+}
+
+// What the conditions of a machine say of such a version, capcon says before
+// there is one.
+func TestChooseNamesKnownVersions(t *testing.T) {
+	t.Parallel()
+	_, err := Choose(t.Context(), simulated.New(), Wish{Use: Node, KubernetesVersion: "v1.36.99"})
+	var unknown *node.VersionError
+	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), unknown.Error()) || !strings.Contains(err.Error(), "--image") {
+		t.Errorf("Want a VersionError and what to do about it, got: %v", err)
 	}
 }
 

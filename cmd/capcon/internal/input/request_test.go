@@ -109,7 +109,7 @@ func TestValidateReportsAllAtOnce(t *testing.T) {
 	want := `nothing was done, because of the input:
   NAME "Demo": it becomes part of host names, which do not allow it; use at most 40 lower case letters, digits and dashes, beginning with a letter, such as "demo"
   --control-planes "2": an even number of etcd members tolerates no more failures than one less; use 1, 3 or 5
-  --kubernetes-version "v1.20.0": it is older than v1.34, the oldest that is supported; known are v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4 and their other patch releases`
+  --kubernetes-version "v1.20.0": it is older than v1.34, the oldest that is supported; known are v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4; of another patch release name an image with --image`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error differs (-want +got):\n%s", diff)
 	}

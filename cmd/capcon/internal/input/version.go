@@ -35,7 +35,7 @@ func checkKubernetesVersion(given string) []Problem {
 	}
 	problem := Problem{
 		Field: "--kubernetes-version", Value: given,
-		Remedy: "known are " + strings.Join(node.KnownVersions(), ", ") + " and their other patch releases",
+		Remedy: "known are " + strings.Join(node.KnownVersions(), ", ") + "; of another patch release name an image with --image",
 	}
 	if _, err := version.ParseSemantic(given); err != nil {
 		problem.Reason = "it is not a version of the form v1.2.3"
