@@ -14,7 +14,8 @@
 # limitations under the License.
 
 # Writes all generated files: deepcopy functions, custom resource definitions,
-# roles, webhook configurations, and what "go generate" makes.
+# roles, webhook configurations, and what "go generate" makes: manifests of the
+# plane, and pages of the documentation.
 #
 #   hack/generate.sh [DIRECTORY]     default: the repository itself
 

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -33,6 +34,9 @@ func containerMachine() kind[*infrav1.ContainerMachine] {
 	return kind[*infrav1.ContainerMachine]{
 		name: "ContainerMachine", object: &infrav1.ContainerMachine{},
 		check: checkMachine, compare: compareMachines,
+		warn: func(machine *infrav1.ContainerMachine) admission.Warnings {
+			return warnOfImage(field.NewPath("spec", "image"), machine.Spec.Image)
+		},
 	}
 }
 

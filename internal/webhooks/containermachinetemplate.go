@@ -18,6 +18,7 @@ package webhooks
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
@@ -28,6 +29,9 @@ func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
 	return kind[*infrav1.ContainerMachineTemplate]{
 		name: "ContainerMachineTemplate", object: &infrav1.ContainerMachineTemplate{},
 		check: checkMachineTemplate, compare: compareMachineTemplates, isTemplate: true,
+		warn: func(template *infrav1.ContainerMachineTemplate) admission.Warnings {
+			return warnOfImage(field.NewPath("spec", "template", "spec", "image"), template.Spec.Template.Spec.Image)
+		},
 	}
 }
 

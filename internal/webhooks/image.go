@@ -17,8 +17,14 @@ limitations under the License.
 package webhooks
 
 import (
+	"strings"
+
+	"github.com/blang/semver/v4"
 	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 // checkImage: an empty one is chosen by the controllers.
@@ -29,6 +35,29 @@ func checkImage(path *field.Path, image string) field.ErrorList {
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
 		return field.ErrorList{field.Invalid(path, image,
 			"is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case")}
+	}
+	return nil
+}
+
+// warnOfImage tells of a node image whose tag is a version of Kubernetes that
+// is not known to work here. Which version a machine shall have is said in
+// Cluster API's objects, where controllers find it; a tag is no more than a
+// hint, and a person may know better.
+func warnOfImage(path *field.Path, image string) admission.Warnings {
+	named, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return nil
+	}
+	tagged, ok := named.(reference.Tagged)
+	if !ok {
+		return nil
+	}
+	version, isVersion := strings.CutPrefix(tagged.Tag(), "v")
+	if _, err := semver.Parse(version); err != nil || !isVersion {
+		return nil
+	}
+	if _, err := node.Minor(tagged.Tag()); err != nil {
+		return admission.Warnings{path.String() + " is " + image + ": " + err.Error()}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
@@ -75,6 +76,12 @@ spec:
 			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`},
 		"OtherFamily": {"A network with an IPv6 subnet has an IPv4 one too.", "ContainerCluster",
 			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: 172.18.0.5}}`},
+		"EmptyPool":         {"Its instances have the image of their version.", "ContainerMachinePool", `spec: {}`},
+		"EmptyPoolTemplate": {"So have those of its pools.", "ContainerMachinePoolTemplate", `spec: {template: {spec: {}}}`},
+		"MovedPool": {"With everything set.", "ContainerMachinePool", `
+spec:
+  providerIDList: ["container:///demo-pool-0-a1b2c3d4", "container:///demo-pool-1-a1b2c3d4"]
+  template: {metadata: {labels: {a: b}}, spec: {image: "kindest/node:v1.36.3", extraMounts: [{hostPath: /srv, containerPath: /srv}], bootstrapTimeout: 20m}}`},
 		"LongName": {"Names of containers and hosts are cut.", "ContainerMachine", `spec: {image: "localhost:5000/node"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +160,10 @@ func TestDeletedObjectsPass(t *testing.T) {
 		"ContainerClusterTemplate": {`spec: {template: {spec: {network: {name: a}}}}`, `spec: {template: {spec: {network: {name: host}}}}`},
 		"ContainerMachine":         {`spec: {image: a}`, `spec: {image: "a b"}`},
 		"ContainerMachineTemplate": {`spec: {template: {spec: {image: a}}}`, `spec: {template: {spec: {image: "a b"}}}`},
+		"ContainerMachinePool":     {`spec: {template: {spec: {image: a}}}`, `spec: {template: {spec: {image: "a b"}}}`},
+		"ContainerMachinePoolTemplate": {
+			`spec: {template: {spec: {template: {spec: {image: a}}}}}`, `spec: {template: {spec: {template: {spec: {image: "a b"}}}}}`,
+		},
 	} {
 		after := inputs.Decode(t, kind, "deleted", body.after)
 		after.SetDeletionTimestamp(&now)
@@ -181,6 +192,44 @@ func TestWarning(t *testing.T) {
 		}
 		if want := strings.HasSuffix(object, "{type: None}}"); (len(warnings) > 0) != want {
 			t.Errorf("%s: warnings %q", object, warnings)
+		}
+	}
+}
+
+// An image of a version that is not known to work is a person's own choice, and
+// worth the words that conditions and capcon have for it.
+func TestImageWarning(t *testing.T) {
+	t.Parallel()
+	const tooOld = `Kubernetes version "v1.33.1" is older than v1.34, the oldest that is supported; known versions: v1.36.4, `
+	for image, warned := range map[string]bool{
+		"kindest/node:v1.33.1": true, "localhost:5000/node:v1.33.1": true,
+		"kindest/node:v1.36.3": false, "kindest/node:v1.36.99": false, "mine:latest": false, "mine:1.33.1": false, "mine:v1": false, "mine": false, "": false,
+		"kindest/node@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": false,
+	} {
+		machine := &infrav1.ContainerMachine{Spec: infrav1.ContainerMachineSpec{Image: image}}
+		template := &infrav1.ContainerMachineTemplate{}
+		template.Spec.Template.Spec.Image = image
+		pool := &infrav1.ContainerMachinePool{}
+		pool.Spec.Template.Spec.Image = image
+		poolTemplate := &infrav1.ContainerMachinePoolTemplate{}
+		poolTemplate.Spec.Template.Spec.Template.Spec.Image = image
+		for kind, ask := range map[string]func() (admission.Warnings, error){
+			"ContainerMachine": func() (admission.Warnings, error) { return containerMachine().ValidateCreate(t.Context(), machine) },
+			"ContainerMachineTemplate": func() (admission.Warnings, error) {
+				return containerMachineTemplate().ValidateCreate(t.Context(), template)
+			},
+			"ContainerMachinePool": func() (admission.Warnings, error) { return containerMachinePool().ValidateCreate(t.Context(), pool) },
+			"ContainerMachinePoolTemplate": func() (admission.Warnings, error) {
+				return containerMachinePoolTemplate().ValidateCreate(t.Context(), poolTemplate)
+			},
+		} {
+			warnings, err := ask()
+			if err != nil {
+				t.Fatalf("%s with image %q: %v", kind, image, err)
+			}
+			if got := strings.Join(warnings, ""); warned != strings.Contains(got, tooOld) || warned != (got != "") {
+				t.Errorf("%s with image %q: warnings %q", kind, image, warnings)
+			}
 		}
 	}
 }

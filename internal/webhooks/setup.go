@@ -29,6 +29,7 @@ func Setup(mgr ctrl.Manager) error {
 	for _, setup := range []func(ctrl.Manager) error{
 		containerCluster().setup, containerClusterTemplate().setup,
 		containerMachine().setup, containerMachineTemplate().setup,
+		containerMachinePool().setup, containerMachinePoolTemplate().setup,
 	} {
 		if err := setup(mgr); err != nil {
 			return err

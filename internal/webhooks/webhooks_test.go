@@ -47,6 +47,10 @@ func create(t *testing.T, object client.Object) error {
 		return admit(t, containerMachine(), nil, object)
 	case *infrav1.ContainerMachineTemplate:
 		return admit(t, containerMachineTemplate(), nil, object)
+	case *infrav1.ContainerMachinePool:
+		return admit(t, containerMachinePool(), nil, object)
+	case *infrav1.ContainerMachinePoolTemplate:
+		return admit(t, containerMachinePoolTemplate(), nil, object)
 	default:
 		t.Fatalf("%T has no webhooks", object)
 		return nil
@@ -64,6 +68,10 @@ func update(t *testing.T, before, after client.Object) error {
 		return admit(t, containerMachine(), before, after)
 	case *infrav1.ContainerMachineTemplate:
 		return admit(t, containerMachineTemplate(), before, after)
+	case *infrav1.ContainerMachinePool:
+		return admit(t, containerMachinePool(), before, after)
+	case *infrav1.ContainerMachinePoolTemplate:
+		return admit(t, containerMachinePoolTemplate(), before, after)
 	default:
 		t.Fatalf("%T has no webhooks", after)
 		return nil

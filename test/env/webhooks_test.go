@@ -120,6 +120,9 @@ func checkDefaults(t *testing.T, api client.Client) {
 		"ContainerClusterTemplate": `spec: {template: {spec: {failureDomains: [{name: a}]}}}`,
 		"ContainerMachine":         `spec: {image: "node:v1"}`,
 		"ContainerMachineTemplate": `spec: {template: {spec: {image: "node:v1"}}}`,
+		"ContainerMachinePool":     `spec: {template: {spec: {image: "node:v1"}}}`,
+
+		"ContainerMachinePoolTemplate": `spec: {template: {spec: {template: {spec: {image: "node:v1"}}}}}`,
 	} {
 		object := inputs.Decode(t, kind, "defaults", body)
 		apply := func() string {
@@ -203,6 +206,10 @@ metadata: {finalizers: [containermachine.infrastructure.cluster.x-k8s.io]}
 spec: {providerID: "container:///a", image: "node:v1", extraMounts: [{hostPath: /a, containerPath: /a}]}`,
 		"ContainerMachineTemplate": `spec: {template: {spec: {image: "node:v1"}}}`,
 		"ContainerClusterTemplate": `spec: {template: {spec: {network: {name: a}}}}`,
+		"ContainerMachinePool": `
+metadata: {finalizers: [containermachinepool.infrastructure.cluster.x-k8s.io]}
+spec: {providerIDList: ["container:///a"], template: {spec: {image: "node:v1"}}}`,
+		"ContainerMachinePoolTemplate": `spec: {template: {spec: {template: {spec: {image: "node:v1"}}}}}`,
 	} {
 		object := inputs.Decode(t, kind, "moved", body)
 		finalizers := len(object.GetFinalizers())

@@ -21,6 +21,8 @@ const (
 	clusterTemplate = "ContainerClusterTemplate"
 	machine         = "ContainerMachine"
 	machineTemplate = "ContainerMachineTemplate"
+	pool            = "ContainerMachinePool"
+	poolTemplate    = "ContainerMachinePoolTemplate"
 
 	noNetwork   = "is the engine's own and takes no static addresses; name another network; one that does not exist is created"
 	noImage     = "is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case"
@@ -32,13 +34,14 @@ const (
 	noLabel     = "becomes a label of Nodes and cannot; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"
 	ownPath     = "mount it at a path of its own, such as /mnt/data"
 	noTimeout   = "must be longer than nothing; leave it out, or give a duration such as 10m"
+	recorded    = "records what each instance was made with; leave it out, and set it in the MachinePool"
 	noProvider  = "provider ID must be container:///<container name>; leave it out unless it names a container to take over"
 )
 
 // Bad is all input that is refused.
 func Bad() map[string]Input {
 	all := map[string]Input{}
-	for _, table := range []map[string]Input{badNetworks(), badEndpoints(), badClusters(), badMachines(), badMounts(), badTemplates()} {
+	for _, table := range []map[string]Input{badNetworks(), badEndpoints(), badClusters(), badMachines(), badMounts(), badTemplates(), badPools()} {
 		for name, input := range table {
 			all[name] = input
 		}
@@ -208,5 +211,41 @@ func badTemplates() map[string]Input {
 			`spec: {template: {metadata: {annotations: {"not a key": a}}}}`, "spec.template.metadata.annotations",
 			"name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
 				"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+	}
+}
+
+func badPools() map[string]Input {
+	const (
+		instances = "spec.template."
+		ofPools   = "spec.template.spec.template."
+		version   = "metadata.annotations[container.infrastructure.cluster.x-k8s.io/version]"
+	)
+	in := func(template string) string { return `spec: {template: ` + template + `}` }
+	inTemplate := func(template string) string { return in(`{spec: {template: ` + template + `}}`) }
+	const (
+		image      = `{spec: {image: "a b"}}`
+		mount      = `{spec: {extraMounts: [{hostPath: /srv, containerPath: /tmp}]}}`
+		timeout    = `{spec: {bootstrapTimeout: 0s}}`
+		annotation = `{metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/version: v1.36.3}}}`
+		noMount    = "is what the node needs: it is memory, empty at each start; " + ownPath
+	)
+	return map[string]Input{
+		"PoolImage":   {"What no machine can have, no instance can.", pool, in(image), instances + "spec.image", noImage},
+		"PoolMount":   {"What no machine can have, no instance can.", pool, in(mount), instances + "spec.extraMounts[0].containerPath", noMount},
+		"PoolTimeout": {"What no machine can have, no instance can.", pool, in(timeout), instances + "spec.bootstrapTimeout", noTimeout},
+		"PoolLabel": {"No instance could be made from it.", pool, in(`{metadata: {labels: {"not a key": a}}}`), instances + "metadata.labels",
+			"name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
+		"PoolVersion": {"Instances would seem to be of a version that they are not.", pool, in(annotation), instances + version, recorded},
+		"PoolProviderID": {"It is another provider's.", pool, `spec: {providerIDList: ["container:///a", "docker:////b"]}`, "spec.providerIDList[1]",
+			"provider ID must be container:///<container name>; leave the list out, it is filled in"},
+		"PoolTemplateImage":   {"What no pool can have, no template can.", poolTemplate, inTemplate(image), ofPools + "spec.image", noImage},
+		"PoolTemplateMount":   {"What no pool can have, no template can.", poolTemplate, inTemplate(mount), ofPools + "spec.extraMounts[0].containerPath", noMount},
+		"PoolTemplateTimeout": {"What no pool can have, no template can.", poolTemplate, inTemplate(timeout), ofPools + "spec.bootstrapTimeout", noTimeout},
+		"PoolTemplateVersion": {"Instances would seem to be of a version that they are not.", poolTemplate, inTemplate(annotation), ofPools + version, recorded},
+		"PoolTemplateLabel": {"No pool could be made from it.", poolTemplate,
+			in(`{metadata: {labels: {a: "not a label"}}, spec: {template: {spec: {image: a}}}}`), "spec.template.metadata.labels",
+			"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
+				"character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
 	}
 }

@@ -40,6 +40,7 @@ func Changes() map[string]Change {
 	all := map[string]Change{}
 	for _, table := range []map[string]Change{
 		clusterGrows(), clusterStays(), clusterIsOwned(), machineChanges(), clusterTemplateChanges(), machineTemplateChanges(),
+		poolChanges(), poolTemplateChanges(),
 	} {
 		for name, change := range table {
 			all[name] = change
@@ -216,5 +217,34 @@ func machineTemplateChanges() map[string]Change {
 			Before: before, After: `spec: {template: {metadata: {labels: {a: "b c"}}, spec: {image: "node:v1"}}}`, Field: "spec.template.metadata.labels",
 			Message: "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +
 				"character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"},
+	}
+}
+
+func poolChanges() map[string]Change {
+	return map[string]Change{
+		"PoolImage": {Reason: "The instances are replaced, one after the other.", Kind: pool,
+			Before: `spec: {template: {spec: {image: "node:v1"}}}`, After: `spec: {template: {spec: {image: "node:v2"}}}`},
+		"PoolMounts": {Reason: "So they are for other mounts.", Kind: pool,
+			Before: `spec: {template: {spec: {image: "node:v1"}}}`,
+			After:  `spec: {template: {spec: {image: "node:v1", extraMounts: [{hostPath: /a, containerPath: /a}]}}}`},
+		"PoolProviderIDs": {Reason: "The controller keeps them.", Kind: pool,
+			Before: `spec: {providerIDList: ["container:///a"]}`, After: `spec: {providerIDList: ["container:///b", "container:///c"]}`},
+		"PoolBadImage": {Reason: "What cannot come about cannot be rolled out.", Kind: pool,
+			Before: `spec: {template: {spec: {image: "node:v1"}}}`, After: `spec: {template: {spec: {image: "a b"}}}`,
+			Field: "spec.template.spec.image", Message: noImage},
+	}
+}
+
+func poolTemplateChanges() map[string]Change {
+	const before, after = `spec: {template: {spec: {template: {spec: {image: "node:v1"}}}}}`, `spec: {template: {spec: {template: {spec: {image: "node:v2"}}}}}`
+	return map[string]Change{
+		"PoolTemplateSpec": {Reason: "Pools were made from it.", Kind: poolTemplate,
+			Before: before, After: after, Field: "spec.template.spec.template", Message: madeFrom},
+		"PoolTemplateDryRun": {Reason: "The topology controller asks whether it needs another.", Kind: poolTemplate, TopologyAsks: true,
+			Before: before, After: after},
+		"PoolTemplateDryRunBad": {Reason: "What nobody can have, nobody can ask for.", Kind: poolTemplate, TopologyAsks: true,
+			Before: before, After: `spec: {template: {spec: {template: {spec: {image: "a b"}}}}}`, Field: "spec.template.spec.template.spec.image", Message: noImage},
+		"PoolTemplateMetadata": {Reason: "Labels reach the pools by themselves.", Kind: poolTemplate,
+			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}, spec: {template: {spec: {image: "node:v1"}}}}}`},
 	}
 }

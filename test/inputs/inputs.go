@@ -19,6 +19,8 @@ limitations under the License.
 // webhooks and of the API server that asks them, and by people.
 package inputs
 
+//go:generate go run ./document ../../docs/reference/bad-input.md
+
 import (
 	"testing"
 

@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachinepool,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepools,versions=v1alpha1,name=validation.containermachinepool.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+// Nothing of a pool is filled in, as with machines, and everything may change:
+// its controller replaces instances that are not as is wanted now.
+func containerMachinePool() kind[*infrav1.ContainerMachinePool] {
+	return kind[*infrav1.ContainerMachinePool]{
+		name: "ContainerMachinePool", object: &infrav1.ContainerMachinePool{},
+		check:   checkMachinePool,
+		compare: func(*infrav1.ContainerMachinePool, *infrav1.ContainerMachinePool) field.ErrorList { return nil },
+		warn: func(pool *infrav1.ContainerMachinePool) admission.Warnings {
+			return warnOfImage(field.NewPath("spec", "template", "spec", "image"), pool.Spec.Template.Spec.Image)
+		},
+	}
+}
+
+func checkMachinePool(pool *infrav1.ContainerMachinePool) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := checkInstances(path.Child("template"), pool.Spec.Template)
+	for i, id := range pool.Spec.ProviderIDList {
+		if _, err := identity.ParseProviderID(id); err != nil {
+			errs = append(errs, field.Invalid(path.Child("providerIDList").Index(i), id,
+				identity.ErrProviderID.Error()+"; leave the list out, it is filled in"))
+		}
+	}
+	return errs
+}
+
+// checkInstances checks what the instances of pools are made from.
+func checkInstances(path *field.Path, template infrav1.ContainerMachinePoolMachineTemplate) field.ErrorList {
+	metadata := path.Child("metadata")
+	errs := template.ObjectMeta.Validate(metadata)
+	for _, recorded := range []string{infrav1.VersionAnnotation, infrav1.BootstrapDataSecretAnnotation, infrav1.FailureDomainAnnotation} {
+		if value, found := template.ObjectMeta.Annotations[recorded]; found {
+			errs = append(errs, field.Invalid(metadata.Child("annotations").Key(recorded), value,
+				"records what each instance was made with; leave it out, and set it in the MachinePool"))
+		}
+	}
+	return append(errs, checkMachineSpec(path.Child("spec"), infrav1.ContainerMachineSpec{
+		Image: template.Spec.Image, ExtraMounts: template.Spec.ExtraMounts, BootstrapTimeout: template.Spec.BootstrapTimeout,
+	})...)
+}

@@ -1,0 +1,46 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachinepooltemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepooltemplates,versions=v1alpha1,name=validation.containermachinepooltemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate] {
+	return kind[*infrav1.ContainerMachinePoolTemplate]{
+		name: "ContainerMachinePoolTemplate", object: &infrav1.ContainerMachinePoolTemplate{},
+		check: checkMachinePoolTemplate, compare: compareMachinePoolTemplates, isTemplate: true,
+		warn: func(template *infrav1.ContainerMachinePoolTemplate) admission.Warnings {
+			return warnOfImage(field.NewPath("spec", "template", "spec", "template", "spec", "image"), template.Spec.Template.Spec.Template.Spec.Image)
+		},
+	}
+}
+
+func checkMachinePoolTemplate(template *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
+	path, resource := field.NewPath("spec", "template"), template.Spec.Template
+	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
+	return append(errs, checkInstances(path.Child("spec", "template"), resource.Spec.Template)...)
+}
+
+func compareMachinePoolTemplates(before, after *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
+	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec)
+}
