@@ -123,15 +123,23 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-unreachable e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-unreachable e2e-failure-domains e2e-external e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-drift
 e2e-drift: ## Kill a hundred containers and see how soon their objects say so (KILLS=100)
 	@KILLS="$${KILLS:-100}" hack/test-quickstart.sh Drift
 
 .PHONY: e2e-remediation
-e2e-remediation: ## Remove a worker's and a control plane's container and have Cluster API replace them
-	@hack/test-quickstart.sh Remediation
+e2e-remediation: ## Remove containers and have bootstraps of control planes fail, for Cluster API to replace
+	@hack/test-quickstart.sh Remediation RemediationOfBootstrap
+
+.PHONY: e2e-failure-domains
+e2e-failure-domains: ## Spread control planes over failure domains and pin workers to some
+	@hack/test-quickstart.sh FailureDomains
+
+.PHONY: e2e-external
+e2e-external: ## A cluster whose endpoint somebody else serves
+	@hack/test-quickstart.sh ExternalEndpoint
 
 .PHONY: e2e-machine-pool
 e2e-machine-pool: ## Scale, disturb, roll out and delete a machine pool

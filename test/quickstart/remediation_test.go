@@ -22,9 +22,11 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -48,7 +50,7 @@ func TestRemediation(t *testing.T) {
 		}
 	})
 	program.mustRun("up", remediationCluster, "--control-planes", "3", "--workers", "1")
-	watchHealth(t, program)
+	watchHealth(t, management(t, program), remediationCluster, time.Minute)
 	for _, role := range []identity.Role{identity.RoleWorker, identity.RoleControlPlane} {
 		t.Run(string(role), func(t *testing.T) {
 			program := program.at(t)
@@ -73,24 +75,24 @@ func TestRemediation(t *testing.T) {
 }
 
 // watchHealth has Cluster API replace Machines whose infrastructure is not
-// ready: after a time that each bootstrap of this test stays below.
-func watchHealth(t *testing.T, program *capcon) {
+// ready for so long. While a bootstrap runs it is not ready either: the time
+// is one that each bootstrap of a test stays below.
+func watchHealth(t *testing.T, api client.Client, cluster string, unhealthyAfter time.Duration) {
 	t.Helper()
-	const unhealthyAfter = 60
 	check := &clusterv1.MachineHealthCheck{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: program.cluster},
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: cluster},
 		Spec: clusterv1.MachineHealthCheckSpec{
-			ClusterName: program.cluster,
-			Selector:    metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: program.cluster}},
+			ClusterName: cluster,
+			Selector:    metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: cluster}},
 			Checks: clusterv1.MachineHealthCheckChecks{
 				UnhealthyMachineConditions: []clusterv1.UnhealthyMachineCondition{{
 					Type:   clusterv1.MachineInfrastructureReadyCondition,
-					Status: metav1.ConditionFalse, TimeoutSeconds: ptr.To[int32](unhealthyAfter),
+					Status: metav1.ConditionFalse, TimeoutSeconds: ptr.To(int32(unhealthyAfter.Seconds())),
 				}},
 			},
 		},
 	}
-	if err := management(t, program).Create(t.Context(), check); err != nil {
+	if err := api.Create(t.Context(), check); err != nil {
 		t.Fatalf("create MachineHealthCheck: %v", err)
 	}
 }

@@ -23,7 +23,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -183,28 +182,3 @@ func ContainerClusters(ctx context.Context, c client.Client) ([]infrav1.Containe
 	}
 	return list.Items, nil
 }
-
-// ErrNoKubeconfig says that the cluster has no kubeconfig yet.
-var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not made")
-
-// Kubeconfig returns the one of a cluster that works on the engine's host.
-func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
-	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: namespace, Name: HostKubeconfigSecret(name)}
-	err := c.Get(ctx, key, secret)
-	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read Secret %q: %w", key.Name, err)
-	}
-	kubeconfig := secret.Data["value"]
-	if len(kubeconfig) == 0 {
-		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
-	}
-	return kubeconfig, nil
-}
-
-// HostKubeconfigSecret is the name of the Secret that the provider writes
-// beside Cluster API's own.
-func HostKubeconfigSecret(cluster string) string { return cluster + "-kubeconfig-host" }

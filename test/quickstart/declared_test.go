@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+// The images that "make images-load" gives an engine.
+const (
+	nodeImage         = "localhost/capcon/node:" + node.DefaultVersion
+	loadBalancerImage = "localhost/capcon/haproxy:2.6"
+	planeImage        = "localhost/capcon/plane:dev"
+)
+
+const podSubnet = "10.244.0.0/16"
+
+// declared is a cluster as a user declares it object by object, for what
+// capcon has no flag for. Tests change the objects before they create them.
+type declared struct {
+	program *capcon
+	engine  engine.Engine
+	api     client.Client
+
+	cluster          *clusterv1.Cluster
+	containerCluster *infrav1.ContainerCluster
+	controlPlane     *controlplanev1.KubeadmControlPlane
+	// machines and workers are the templates of control planes and workers.
+	machines, workers *infrav1.ContainerMachineTemplate
+	workerConfig      *bootstrapv1.KubeadmConfigTemplate
+	// deployments of workers; none where there are no workers.
+	deployments []*clusterv1.MachineDeployment
+}
+
+// declare returns a cluster of one control plane and one worker, of which
+// nothing exists yet, and sees to a management plane. Both are removed with
+// the test, unless it failed and KEEP is set.
+func declare(t *testing.T, eng engine.Engine, name string) *declared {
+	t.Helper()
+	program := build(t, name)
+	program.mustRun("down", name)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", name)
+		}
+	})
+	if _, err := plane.New(eng, plane.Options{}).Ensure(t.Context(), planeImage, nil); err != nil {
+		t.Fatalf("start the management plane: %v", err)
+	}
+	d := &declared{program: program, engine: eng, api: management(t, program)}
+	d.cluster = &clusterv1.Cluster{ObjectMeta: d.meta(name), Spec: clusterv1.ClusterSpec{
+		ClusterNetwork: clusterv1.ClusterNetwork{
+			Pods:     clusterv1.NetworkRanges{CIDRBlocks: []string{podSubnet}},
+			Services: clusterv1.NetworkRanges{CIDRBlocks: []string{"10.128.0.0/12"}},
+		},
+		InfrastructureRef: reference(infrav1.GroupVersion.Group, "ContainerCluster", name),
+		ControlPlaneRef:   reference(controlplanev1.GroupVersion.Group, "KubeadmControlPlane", name),
+	}}
+	d.containerCluster = &infrav1.ContainerCluster{ObjectMeta: d.meta(name), Spec: infrav1.ContainerClusterSpec{
+		LoadBalancer: infrav1.LoadBalancer{Image: loadBalancerImage},
+	}}
+	d.machines, d.workers = d.template(name+"-control-plane"), d.template(name+"-worker")
+	registration := bootstrapv1.NodeRegistrationOptions{CRISocket: "unix:///var/run/containerd/containerd.sock"}
+	d.controlPlane = &controlplanev1.KubeadmControlPlane{ObjectMeta: d.meta(name), Spec: controlplanev1.KubeadmControlPlaneSpec{
+		Replicas: ptr.To[int32](1), Version: node.DefaultVersion,
+		MachineTemplate: controlplanev1.KubeadmControlPlaneMachineTemplate{Spec: controlplanev1.KubeadmControlPlaneMachineTemplateSpec{
+			InfrastructureRef: reference(infrav1.GroupVersion.Group, "ContainerMachineTemplate", d.machines.Name),
+		}},
+		KubeadmConfigSpec: bootstrapv1.KubeadmConfigSpec{
+			InitConfiguration: bootstrapv1.InitConfiguration{NodeRegistration: registration},
+			JoinConfiguration: bootstrapv1.JoinConfiguration{NodeRegistration: registration},
+		},
+	}}
+	d.workerConfig = &bootstrapv1.KubeadmConfigTemplate{ObjectMeta: d.meta(name + "-worker")}
+	d.workerConfig.Spec.Template.Spec.JoinConfiguration.NodeRegistration = registration
+	d.deployments = []*clusterv1.MachineDeployment{d.deployment(name+"-worker", 1)}
+	return d
+}
+
+func (d *declared) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: metav1.NamespaceDefault, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: d.program.cluster},
+	}
+}
+
+func (d *declared) key() client.ObjectKey { return client.ObjectKeyFromObject(d.cluster) }
+
+func reference(group, kind, name string) clusterv1.ContractVersionedObjectReference {
+	return clusterv1.ContractVersionedObjectReference{APIGroup: group, Kind: kind, Name: name}
+}
+
+func (d *declared) template(name string) *infrav1.ContainerMachineTemplate {
+	made := &infrav1.ContainerMachineTemplate{ObjectMeta: d.meta(name)}
+	made.Spec.Template.Spec.Image = nodeImage
+	return made
+}
+
+// deployment of workers, all made of the one template.
+func (d *declared) deployment(name string, replicas int32) *clusterv1.MachineDeployment {
+	return &clusterv1.MachineDeployment{ObjectMeta: d.meta(name), Spec: clusterv1.MachineDeploymentSpec{
+		ClusterName: d.program.cluster, Replicas: ptr.To(replicas),
+		Template: clusterv1.MachineTemplateSpec{Spec: clusterv1.MachineSpec{
+			ClusterName: d.program.cluster, Version: node.DefaultVersion,
+			Bootstrap: clusterv1.Bootstrap{
+				ConfigRef: reference(bootstrapv1.GroupVersion.Group, "KubeadmConfigTemplate", d.workerConfig.Name),
+			},
+			InfrastructureRef: reference(infrav1.GroupVersion.Group, "ContainerMachineTemplate", d.workers.Name),
+		}},
+	}}
+}
+
+// create all objects, the Cluster first: those that it does not refer to go
+// with it as well.
+func (d *declared) create(t *testing.T) {
+	t.Helper()
+	d.apply(t, d.cluster)
+	owner := metav1.OwnerReference{
+		APIVersion: clusterv1.GroupVersion.String(), Kind: clusterv1.ClusterKind, Name: d.cluster.Name, UID: d.cluster.UID,
+	}
+	others := []client.Object{d.containerCluster, d.machines, d.controlPlane, d.workers, d.workerConfig}
+	others = append(others, d.podNetwork(t)...)
+	for _, deployment := range d.deployments {
+		others = append(others, deployment)
+	}
+	for _, object := range others {
+		object.SetOwnerReferences([]metav1.OwnerReference{owner})
+		d.apply(t, object)
+	}
+}
+
+// apply creates one object. The plane's webhooks may need a moment after its
+// start.
+func (d *declared) apply(t *testing.T, object client.Object) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%T %s is created", object, object.GetName()), func(ctx context.Context) (string, error) {
+		err := d.api.Create(ctx, object)
+		if apierrors.IsAlreadyExists(err) {
+			err = d.api.Get(ctx, client.ObjectKeyFromObject(object), object)
+		}
+		return "", err
+	})
+}
+
+// podNetwork puts the manifest whose images are in the node image into the
+// cluster.
+func (d *declared) podNetwork(t *testing.T) []client.Object {
+	t.Helper()
+	parsed, err := template.New("cni").Option("missingkey=error").Parse(templates.Flannel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest strings.Builder
+	if err := parsed.Execute(&manifest, struct{ PodSubnet string }{podSubnet}); err != nil {
+		t.Fatal(err)
+	}
+	name := d.program.cluster + "-cni"
+	return []client.Object{
+		&corev1.ConfigMap{ObjectMeta: d.meta(name), Data: map[string]string{"cni.yaml": manifest.String()}},
+		&addonsv1.ClusterResourceSet{ObjectMeta: d.meta(name), Spec: addonsv1.ClusterResourceSetSpec{
+			Strategy:        string(addonsv1.ClusterResourceSetStrategyReconcile),
+			ClusterSelector: metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: d.program.cluster}},
+			Resources:       []addonsv1.ResourceRef{{Kind: string(addonsv1.ConfigMapClusterResourceSetResourceKind), Name: name}},
+		}},
+	}
+}
+
+// connect to the cluster once its API server answers.
+func (d *declared) connect(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	eventually(t, "the control plane is initialized", func(ctx context.Context) (string, error) {
+		cluster := &clusterv1.Cluster{}
+		if err := d.api.Get(ctx, d.key(), cluster); err != nil {
+			return "", err
+		}
+		if initialized := conditions.Get(cluster, clusterv1.ClusterControlPlaneInitializedCondition); initialized == nil || initialized.Status != metav1.ConditionTrue {
+			return fmt.Sprintf("the Cluster says %+v", initialized), nil
+		}
+		return "", nil
+	})
+	return d.program.at(t).connectCluster()
+}
+
+// edit changes an object, again where a controller wrote it meanwhile.
+func edit[T client.Object](t *testing.T, api client.Client, key client.ObjectKey, object T, change func(T)) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%T %s is changed", object, key.Name), func(ctx context.Context) (string, error) {
+		if err := api.Get(ctx, key, object); err != nil {
+			return "", err
+		}
+		change(object)
+		return "", api.Update(ctx, object)
+	})
+}
+
+// delete the Cluster and wait until all is gone that it has, and say how long
+// that took.
+func (d *declared) delete(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	if err := d.api.Delete(t.Context(), d.cluster); err != nil {
+		t.Fatalf("delete Cluster: %v", err)
+	}
+	eventually(t, "the Cluster is gone", func(ctx context.Context) (string, error) {
+		for _, object := range []client.Object{&clusterv1.Cluster{}, &infrav1.ContainerCluster{}} {
+			if err := d.api.Get(ctx, d.key(), object); !apierrors.IsNotFound(err) {
+				return fmt.Sprintf("%T is there (%v)", object, err), nil
+			}
+		}
+		return "", nil
+	})
+	if left := nodeContainers(t, d.engine, d.program.cluster); len(left) > 0 {
+		t.Errorf("containers are left: %v", ids(left))
+	}
+	t.Logf("deleted after %s", time.Since(began).Round(100*time.Millisecond))
+}

@@ -1,0 +1,258 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const externalCluster = "external-test"
+
+// TestExternalEndpoint makes a cluster before whose API server stands
+// something that is not the provider's: a proxy that this test runs, as the
+// people of a data centre run theirs. The cluster waits for the endpoint, then
+// comes to be without a load balancer, and is deleted without waiting for one.
+func TestExternalEndpoint(t *testing.T) {
+	eng := integration.Engine(t, nodeImage, loadBalancerImage, planeImage)
+	d := declare(t, eng, externalCluster)
+	d.containerCluster.Spec.LoadBalancer = infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}
+	d.create(t)
+	external := startEndpoint(t, eng)
+	steps := []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"waits for an endpoint", d.waitsForEndpoint},
+		{"is told of one", func(t *testing.T) {
+			edit(t, d.api, d.key(), &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
+				c.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: external.address.String(), Port: endpointPort}
+			})
+			external.serve(t, d.controlPlaneAddress(t))
+		}},
+		{"1+1 ready", func(t *testing.T) {
+			began := time.Now()
+			nodesReady(t, d.connect(t), 2)
+			machinesReady(t, d.program.at(t))
+			t.Logf("ready after %s more", time.Since(began).Round(100*time.Millisecond))
+		}},
+		{"has no load balancer", func(t *testing.T) { d.usesEndpoint(t, external.address) }},
+		{"is deleted", d.delete},
+	}
+	for _, step := range steps {
+		if !t.Run(step.name, step.run) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+	if _, err := eng.InspectContainer(t.Context(), endpointName); err != nil {
+		t.Errorf("the endpoint, which is not the cluster's, was not left alone: %v", err)
+	}
+}
+
+// waitsForEndpoint: the conditions say what is missing, and nothing is made.
+func (d *declared) waitsForEndpoint(t *testing.T) {
+	eventually(t, "the cluster asks for an endpoint", func(ctx context.Context) (string, error) {
+		found := &infrav1.ContainerCluster{}
+		if err := d.api.Get(ctx, d.key(), found); err != nil {
+			return "", err
+		}
+		missing := conditions.Get(found, infrav1.LoadBalancerReadyCondition)
+		if missing == nil || missing.Status != metav1.ConditionFalse || missing.Reason != infrav1.EndpointMissingReason {
+			return fmt.Sprintf("%s is %+v", infrav1.LoadBalancerReadyCondition, missing), nil
+		}
+		cluster := &clusterv1.Cluster{}
+		if err := d.api.Get(ctx, d.key(), cluster); err != nil {
+			return "", err
+		}
+		if ready := conditions.Get(cluster, clusterv1.ClusterInfrastructureReadyCondition); ready == nil || ready.Status != metav1.ConditionFalse {
+			return fmt.Sprintf("the Cluster says %+v", ready), nil
+		}
+		return "", nil
+	})
+	if made := nodeContainers(t, d.engine, externalCluster); len(made) > 0 {
+		t.Errorf("there is no endpoint, and there are containers: %v", ids(made))
+	}
+}
+
+// controlPlaneAddress waits for the one control plane to have an address.
+func (d *declared) controlPlaneAddress(t *testing.T) netip.Addr {
+	t.Helper()
+	var address netip.Addr
+	eventually(t, "an address of the control plane", func(context.Context) (string, error) {
+		for _, machine := range machines(t, d.program) {
+			for _, has := range machine.Status.Addresses {
+				if util.IsControlPlaneMachine(&machine) && has.Type == clusterv1.MachineInternalIP {
+					var err error
+					address, err = netip.ParseAddr(has.Address)
+					return "", err
+				}
+			}
+		}
+		return "no Machine has one", nil
+	})
+	return address
+}
+
+// usesEndpoint: the endpoint is the given one everywhere, and there is nothing
+// in its place.
+func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
+	containers, err := d.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: externalCluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, container := range containers {
+		if isLoadBalancer(container) {
+			t.Errorf("%s is a load balancer", container.Name)
+		}
+	}
+	found := &infrav1.ContainerCluster{}
+	if err := d.api.Get(t.Context(), d.key(), found); err != nil {
+		t.Fatal(err)
+	}
+	if ready := conditions.Get(found, infrav1.ClusterReadyCondition); ready == nil || ready.Status != metav1.ConditionTrue {
+		t.Errorf("Ready is %+v", ready)
+	}
+	if not := conditions.Get(found, infrav1.LoadBalancerReadyCondition); not == nil || not.Reason != infrav1.LoadBalancerNotUsedReason {
+		t.Errorf("%s is %+v", infrav1.LoadBalancerReadyCondition, not)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(d.program.at(t).kubeconfig(externalCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("https://%s", netip.AddrPortFrom(address, endpointPort)); config.Host != want {
+		t.Errorf("the kubeconfig leads to %s, want %s", config.Host, want)
+	}
+	// There is no port of this host to derive another one from.
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: externalCluster + "-kubeconfig-host"}
+	if err := d.api.Get(t.Context(), key, &corev1.Secret{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a kubeconfig for the host's own port: %v", err)
+	}
+}
+
+const (
+	endpointName   = "capcon-test-endpoint"
+	endpointPort   = 6443
+	endpointConfig = "etc/endpoint.cfg"
+)
+
+// endpoint is a TCP proxy on the cluster's network.
+type endpoint struct {
+	engine  engine.Engine
+	address netip.Addr
+}
+
+// startEndpoint starts one without a server behind it: its address is known
+// from then on.
+func startEndpoint(t *testing.T, eng engine.Engine) *endpoint {
+	t.Helper()
+	e := &endpoint{engine: eng}
+	if err := e.engine.RemoveContainer(t.Context(), endpointName); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := e.engine.RemoveContainer(ctx, endpointName); err != nil {
+			t.Error(err)
+		}
+	})
+	container, err := network.Place(t.Context(), e.engine, network.Placement{
+		Spec: engine.Spec{
+			Name: endpointName, Image: loadBalancerImage, StopSignal: "SIGTERM",
+			Entrypoint: []string{"haproxy", "-db", "-f", "/" + endpointConfig},
+		},
+		Network: network.DefaultName,
+		Prepare: func(ctx context.Context, _ []netip.Addr) error { return e.configure(ctx, netip.Addr{}) },
+	})
+	if err != nil {
+		t.Fatalf("start the endpoint: %v", err)
+	}
+	e.address = network.Addresses(container, network.DefaultName)[0]
+	return e
+}
+
+// serve what is at the address from now on.
+func (e *endpoint) serve(t *testing.T, server netip.Addr) {
+	t.Helper()
+	for _, do := range []func(ctx context.Context) error{
+		func(ctx context.Context) error { return e.engine.StopContainer(ctx, endpointName, 10*time.Second) },
+		func(ctx context.Context) error { return e.configure(ctx, server) },
+		func(ctx context.Context) error { return e.engine.StartContainer(ctx, endpointName) },
+	} {
+		if err := do(t.Context()); err != nil {
+			t.Fatalf("have the endpoint serve %s: %v", server, err)
+		}
+	}
+	eventually(t, "the endpoint listens", func(ctx context.Context) (string, error) {
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", netip.AddrPortFrom(e.address, endpointPort).String())
+		if err != nil {
+			return "", err
+		}
+		return "", connection.Close()
+	})
+}
+
+func (e *endpoint) configure(ctx context.Context, server netip.Addr) error {
+	config := fmt.Sprintf(`global
+  maxconn 1000
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 10m
+  timeout server 10m
+frontend api
+  bind :%d
+  default_backend api
+backend api
+`, endpointPort)
+	if server.IsValid() {
+		config += fmt.Sprintf("  server control-plane %s\n", netip.AddrPortFrom(server, endpointPort))
+	}
+	var archive bytes.Buffer
+	writer := tar.NewWriter(&archive)
+	if err := writer.WriteHeader(&tar.Header{Name: endpointConfig, Mode: 0o644, Size: int64(len(config))}); err != nil {
+		return err
+	}
+	if _, err := writer.Write([]byte(config)); err != nil {
+		return err
+	}
+	if err := writer.Close(); err != nil {
+		return err
+	}
+	return e.engine.Upload(ctx, endpointName, &archive)
+}
