@@ -21,16 +21,22 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -66,7 +72,8 @@ func TestMachinePool(t *testing.T) {
 		{"killed", p.survivesKill},
 		{"container removed", p.replacesLost},
 		{"rolled out", p.rollsOut},
-		{"two to none", func(t *testing.T) { p.scaled(t, 0) }},
+		{"drained first", p.isDrained},
+		{"one to none", func(t *testing.T) { p.scaled(t, 0) }},
 		{"none to one", func(t *testing.T) { p.scaled(t, 1) }},
 		{"deleted", p.isDeleted},
 	}
@@ -201,6 +208,74 @@ func (p *pool) rollsOut(t *testing.T) {
 	})
 	p.replaced(t, before)
 	p.has(t, len(before))
+}
+
+// isDrained: of two instances the one goes that somebody chose, and not before
+// its Node is drained.
+func (p *pool) isDrained(t *testing.T) {
+	before := p.containers(t)
+	chosen := before[0]
+	name := chosen.Labels[identity.LabelMachine]
+	putImage(t, p.engine, chosen.Name, webtoolArchive(t))
+	cluster := p.program.at(t).connectCluster()
+	release := hold(t, cluster, name)
+	api := management(t, p.program)
+	key := client.ObjectKey{Namespace: p.key().Namespace, Name: name}
+	edit(t, api, key, &clusterv1.Machine{}, func(machine *clusterv1.Machine) {
+		metav1.SetMetaDataAnnotation(&machine.ObjectMeta, clusterv1.DeleteMachineAnnotation, "")
+	})
+	edit(t, api, p.key(), &clusterv1.MachinePool{}, func(machinePool *clusterv1.MachinePool) { machinePool.Spec.Replicas = ptr.To[int32](1) })
+	eventually(t, "Cluster API says that a Pod keeps the Machine", func(ctx context.Context) (string, error) {
+		machine := &clusterv1.Machine{}
+		if err := api.Get(ctx, key, machine); err != nil {
+			return "", err
+		}
+		deleting := conditions.Get(machine, clusterv1.MachineDeletingCondition)
+		if deleting == nil || deleting.Reason != clusterv1.MachineDeletingDrainingNodeReason || !strings.Contains(deleting.Message, "held") {
+			return fmt.Sprintf("%v", deleting), nil
+		}
+		return "", nil
+	})
+	if after := ids(p.containers(t)); !slices.Contains(after, chosen.ID) {
+		t.Errorf("container %s is gone, whose Node was not drained", chosen.Name)
+	}
+	release()
+	p.replaced(t, before[:1])
+	p.has(t, 1)
+}
+
+// hold runs a Pod on a node that may not be evicted until it is released.
+func hold(t *testing.T, cluster kubernetes.Interface, node string) (release func()) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "held", Labels: map[string]string{"app": "held"}}
+	_, err := cluster.PolicyV1().PodDisruptionBudgets(meta.Namespace).Create(t.Context(), &policyv1.PodDisruptionBudget{
+		ObjectMeta: meta,
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: meta.Labels},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cluster.CoreV1().Pods(meta.Namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
+		NodeName: node, Tolerations: everywhere(),
+		Containers: []corev1.Container{{Name: "web", Image: webtoolImage, ImagePullPolicy: corev1.PullNever, Args: []string{"serve"}}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the budget counts the Pod", func(ctx context.Context) (string, error) {
+		budget, err := cluster.PolicyV1().PodDisruptionBudgets(meta.Namespace).Get(ctx, meta.Name, metav1.GetOptions{})
+		if err != nil || budget.Status.CurrentHealthy == 1 {
+			return "", err
+		}
+		return fmt.Sprintf("%+v", budget.Status), nil
+	})
+	return func() {
+		if err := cluster.PolicyV1().PodDisruptionBudgets(meta.Namespace).Delete(t.Context(), meta.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // replaced waits until containers are gone.
