@@ -32,8 +32,9 @@ import (
 )
 
 // defaultFeatures of Cluster API in the plane: ClusterClass, which capcon makes
-// its clusters of, and taints that reach Nodes without a new Machine.
-const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true"
+// its clusters of, taints that reach Nodes without a new Machine, and the
+// bootstrap format Ignition. They cost nothing until one is used.
+const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,KubeadmBootstrapFormatIgnition=true"
 
 // runManager runs the controllers until the process is told to stop.
 func runManager(args []string) error {

@@ -53,6 +53,11 @@ func Paths() []string {
 //go:embed script/bootstrap.sh
 var script []byte
 
+// ignitionScript is what the script needs for the steps that only Ignition has.
+//
+//go:embed script/ignition.sh
+var ignitionScript []byte
+
 //go:embed script/cluster-api-bootstrap.service
 var unit []byte
 
@@ -93,6 +98,9 @@ func Archive(in Input) ([]byte, error) {
 	base := strings.TrimPrefix(Directory, "/")
 	a.directory(base)
 	a.file(path.Join(base, "bootstrap"), script)
+	if in.Config.Format == FormatIgnition {
+		a.file(path.Join(base, "ignition"), ignitionScript)
+	}
 	a.file(path.Join(base, "instance-id"), []byte(in.Instance.ID+"\n"))
 	a.file(path.Join(base, "kubelet-flags"), []byte(lines(flags)))
 	a.directory(path.Join(base, "steps"))

@@ -16,18 +16,45 @@ limitations under the License.
 
 package bootstrap
 
-// Config is what bootstrap data asks for, in the order in which it is carried out: boot commands, files, users,
-// deferred files, commands. That is cloud-init's order.
+// Config is what bootstrap data asks for, in the order in which it is carried out: boot commands, files, groups, users,
+// directories, deferred files, links, commands, units. As far as a format has them, that is the order of cloud-init and
+// of Ignition.
 type Config struct {
+	// Format of the data, which names the steps as the data does; empty means cloud-config.
+	Format string
 	// BootCommands run first, before any file is written.
 	BootCommands []Command
 	// Files are written in this order; those with Defer after the users exist.
 	Files []File
+	// Groups are created before the users.
+	Groups []Group
 	// Users are created after the files are written.
 	Users []User
+	// Directories are made before the deferred files, parents first.
+	Directories []Dir
+	// Links are made after the deferred files.
+	Links []Link
 	// Commands run last, all in one shell, so that cd and export last from one command to the next.
 	Commands []Command
+	// Units are those of systemd. The enabled ones are started last, as if the node booted with them, and the bootstrap
+	// is done once they are and the contract's sentinel file is there.
+	Units []Unit
 }
+
+// Switch is a boolean that may be absent.
+type Switch int8
+
+const (
+	// SwitchUnset means that the data says nothing.
+	SwitchUnset Switch = iota
+	// SwitchOff means false.
+	SwitchOff
+	// SwitchOn means true.
+	SwitchOn
+)
+
+// NoPermissions as a mode is 0000. It is beyond the permission bits, because the zero mode stands for a default.
+const NoPermissions uint32 = 1 << 12
 
 // File is a file to be put in place in the node.
 type File struct {
@@ -37,12 +64,77 @@ type File struct {
 	Owner string
 	// Mode holds the permission bits as chmod takes them, set-uid, set-gid and sticky included. Zero means 0644.
 	Mode uint32
+	// Overwrite says what becomes of what is at Path: unset, a file is written into, also through a link; on, a link or
+	// directory gives way; off, it is an error.
+	Overwrite Switch
+	// KeepAttributes keeps owner and mode of a file that exists.
+	KeepAttributes bool
 	// Append adds Content to the end of a file that exists instead of replacing it.
 	Append bool
 	// Defer writes the file after the users have been created, so that it may belong to one of them.
 	Defer bool
 	// Content is the decoded content.
 	Content []byte
+}
+
+// Dir is a directory to be made in the node.
+type Dir struct {
+	// Path is absolute and clean. Parents that are missing are made with the same owner and mode.
+	Path string
+	// Owner is "user:group".
+	Owner string
+	// Mode as in File.
+	Mode uint32
+	// Overwrite removes what is at Path first, if it is on.
+	Overwrite Switch
+}
+
+// Link is a link to be made in the node.
+type Link struct {
+	// Path is absolute and clean.
+	Path string
+	// Target is what the link leads to.
+	Target string
+	// Hard makes a hard link.
+	Hard bool
+	// Owner of a symbolic link is "user:group".
+	Owner string
+	// Overwrite says what becomes of what is at Path: on, it gives way; otherwise it is an error.
+	Overwrite Switch
+}
+
+// Unit is a unit of systemd. Several may be about the same one.
+type Unit struct {
+	// Name of the unit's file, such as kubeadm.service.
+	Name string
+	// Content of the unit's file; empty for a unit that the image has.
+	Content []byte
+	// DropIns are put beside the unit's file.
+	DropIns []DropIn
+	// Enabled says whether the unit is started at boot. The first entry about a unit that says so counts.
+	Enabled Switch
+	// Mask keeps the unit from being started at all.
+	Mask bool
+}
+
+// DropIn is a file that changes a unit.
+type DropIn struct {
+	// Name of the file, such as 10-example.conf.
+	Name string
+	// Content of the file.
+	Content []byte
+}
+
+// Group is a group to be created in the node.
+type Group struct {
+	// Name of the group. One that exists is kept.
+	Name string
+	// GID is the numeric id, by default the one groupadd chooses.
+	GID string
+	// System creates a system group.
+	System bool
+	// PasswordHash is the hashed password of the group. Secret.
+	PasswordHash string
 }
 
 // Command is one command: either Shell or Args. The zero Command does nothing; it keeps the place of an empty entry,
@@ -58,6 +150,8 @@ type Command struct {
 type User struct {
 	// Name of the account. An account that exists is kept and only completed.
 	Name string
+	// Update changes an account that exists to what is asked for.
+	Update bool
 	// Gecos is the comment field of the account.
 	Gecos string
 	// HomeDir is the home directory, by default the one useradd chooses.

@@ -29,14 +29,15 @@ type FormatError struct {
 
 // Error names the formats that are supported.
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("bootstrap data has format %.40q, supported is %s", e.Format, FormatCloudConfig)
+	return fmt.Sprintf("bootstrap data has format %.40q, supported are %s and %s", e.Format, FormatCloudConfig, FormatIgnition)
 }
 
 // UnsupportedError says that the data is well formed but asks for what cannot be done in a container or is unknown.
 // Nothing has been left out silently: all of it is listed.
 type UnsupportedError struct {
-	// Modules are the names of modules and options, such as "ntp" or "users[0].ssh_import_id", sorted. They are keys,
-	// never values of the data.
+	// Modules are the names of modules and options, such as "ntp", "users[0].ssh_import_id" or "storage.disks", sorted.
+	// They are keys, never values of the data, except a version, the scheme of a URL and the like; those of Ignition say
+	// what to do instead.
 	Modules []string
 }
 

@@ -51,11 +51,12 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestArchiveGolden follows cloud-config from the secret to the archive.
+// TestArchiveGolden follows cloud-config and Ignition from the secret to the archive.
 func TestArchiveGolden(t *testing.T) {
 	t.Parallel()
 	instance := Instance{ID: "demo-1-a1b2", Hostname: "demo-1", Zone: "a"}
-	sources, err := filepath.Glob("testdata/archive/*.yaml")
+	formats := map[string]string{".yaml": FormatCloudConfig, ".json": FormatIgnition}
+	sources, err := filepath.Glob("testdata/archive/*.[yj]*")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources: %v", err)
 	}
@@ -66,7 +67,7 @@ func TestArchiveGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			config, err := Parse(data, "", instance)
+			config, err := Parse(data, formats[filepath.Ext(source)], instance)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +87,7 @@ func TestArchiveGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, strings.TrimSuffix(source, ".yaml")+".golden", listing(t, archive))
+			golden(t, strings.TrimSuffix(source, filepath.Ext(source))+".golden", listing(t, archive))
 			arePaths(t, archive)
 			again, err := Archive(in)
 			if err != nil || !bytes.Equal(archive, again) {
@@ -139,7 +140,7 @@ func listing(t *testing.T, archive []byte) string {
 			fmt.Fprintf(&out, " -> %s", header.Linkname)
 		}
 		out.WriteString("\n")
-		if len(content) == 0 || bytes.Equal(content, script) || bytes.Equal(content, unit) {
+		if len(content) == 0 || bytes.Equal(content, script) || bytes.Equal(content, ignitionScript) || bytes.Equal(content, unit) {
 			continue
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {

@@ -30,7 +30,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// FormatCloudConfig is the format of a data secret without a format, and the only one that is supported.
+// FormatCloudConfig is the format of a data secret without a format.
 const FormatCloudConfig = "cloud-config"
 
 const (
@@ -46,35 +46,49 @@ var (
 	yamlErrorLine  = regexp.MustCompile(`line (\d+)`)
 )
 
-// Parse reads bootstrap data. An empty format means cloud-config. Data whose first line is "## template: jinja" is
-// rendered with the instance's values first; compressed data is decompressed.
+// Parse reads bootstrap data. An empty format means cloud-config. Cloud-config whose first line is "## template: jinja"
+// is rendered with the instance's values first; compressed data is decompressed.
 //
 // The errors are *FormatError, *UnsupportedError and *InvalidError. None of them quotes the data, and none goes away
 // by trying again with the same data.
 func Parse(data []byte, format string, instance Instance) (Config, error) {
-	if format != "" && format != FormatCloudConfig {
-		return Config{}, &FormatError{Format: format}
-	}
-	text, firstLine, err := cloudConfigText(data, instance)
+	data, err := decompress(data)
 	if err != nil {
 		return Config{}, err
 	}
-	p := &parser{lineOffset: firstLine - 1}
-	return p.parse(text)
+	switch format {
+	case "", FormatCloudConfig:
+		text, firstLine, err := cloudConfigText(data, instance)
+		if err != nil {
+			return Config{}, err
+		}
+		p := &parser{lineOffset: firstLine - 1}
+		return p.parse(text)
+	case FormatIgnition:
+		return new(parser).parseIgnition(data)
+	default:
+		return Config{}, &FormatError{Format: format}
+	}
 }
 
-// cloudConfigText returns the YAML of data and the line of the data it begins at: decompressed, without the template
-// header and rendered.
-func cloudConfigText(data []byte, instance Instance) (text string, firstLine int, err error) {
+// decompress returns data as it was before somebody compressed it, and refuses data that is empty.
+func decompress(data []byte) (_ []byte, err error) {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		if data, err = gunzip(data); err != nil {
-			return "", 0, &InvalidError{Problem: "it is compressed, and " + err.Error()}
+			return nil, &InvalidError{Problem: "it is compressed, and " + err.Error()}
 		}
 	}
-	text, firstLine = strings.TrimPrefix(string(data), "\ufeff"), 1
-	if strings.TrimSpace(text) == "" {
-		return "", 0, &InvalidError{Problem: "it is empty"}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, &InvalidError{Problem: "it is empty"}
 	}
+	return data, nil
+}
+
+// cloudConfigText returns the YAML of data and the line of the data it begins at: without the template header and
+// rendered.
+func cloudConfigText(data []byte, instance Instance) (text string, firstLine int, err error) {
+	text, firstLine = string(data), 1
 	first, rest, _ := strings.Cut(text, "\n")
 	if header := templateHeader.FindStringSubmatch(first); header != nil {
 		if !strings.EqualFold(header[1], "jinja") {
@@ -135,11 +149,16 @@ func (p *parser) parse(text string) (Config, error) {
 			return Config{}, err
 		}
 	}
-	if len(p.unsupported) > 0 {
-		slices.Sort(p.unsupported)
-		return Config{}, &UnsupportedError{Modules: slices.Compact(p.unsupported)}
+	return config, p.refused()
+}
+
+// refused is the error that names everything that was refused.
+func (p *parser) refused() error {
+	if len(p.unsupported) == 0 {
+		return nil
 	}
-	return config, nil
+	slices.Sort(p.unsupported)
+	return &UnsupportedError{Modules: slices.Compact(p.unsupported)}
 }
 
 func (p *parser) module(config *Config, module entry) (err error) {

@@ -260,14 +260,14 @@ runcmd: [` + canary + `]
 
 func TestParseFormat(t *testing.T) {
 	t.Parallel()
-	for _, format := range []string{"ignition", "Cloud-Config", "x"} {
+	for _, format := range []string{"Ignition", "Cloud-Config", "x"} {
 		_, err := Parse([]byte("{}"), format, Instance{})
 		var unknown *FormatError
 		if !errors.As(err, &unknown) || unknown.Format != format {
 			t.Errorf("format %q: got error %v, want a *FormatError", format, err)
 			continue
 		}
-		if !strings.Contains(err.Error(), FormatCloudConfig) {
+		if !strings.Contains(err.Error(), FormatCloudConfig) || !strings.Contains(err.Error(), FormatIgnition) {
 			t.Errorf("format %q: the error names what is supported: %v", format, err)
 		}
 	}

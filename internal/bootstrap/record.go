@@ -56,7 +56,8 @@ var ErrRecord = errors.New("bootstrap record is malformed")
 type Result struct {
 	// State is how far it is.
 	State State
-	// Step is the last step that was begun, such as "write_files[2]" or "runcmd[3]", counted from 0 as the user's list.
+	// Step is the last step that was begun, such as "write_files[2]", "runcmd[3]" or "systemd.units[0]", counted from 0 as
+	// the user's list.
 	Step string
 	// ExitCode is that of the step that failed; -1 when it is not known. It means something only when State is Failed.
 	ExitCode int
@@ -74,7 +75,7 @@ const (
 	maxRecordFile    = 64 << 10
 )
 
-var stepName = regexp.MustCompile(`^[a-z_]{1,32}\[\d{1,6}\]$`)
+var stepName = regexp.MustCompile(`^[a-z_.]{1,32}\[\d{1,6}\]$`)
 
 // ReadRecord reads the tar of [RecordPath] as an engine's archive download gives it. A nil reader, an empty tar and a
 // record without a state are not an error: the bootstrap has not started. A download that raced with the script or was

@@ -44,14 +44,24 @@ func (c Config) Secrets() []string {
 	for _, file := range c.Files {
 		file.secrets(found)
 	}
+	for _, unit := range c.Units {
+		for _, file := range unit.files() {
+			file.secrets(found)
+		}
+	}
 	for _, command := range slices.Concat(c.BootCommands, c.Commands) {
 		namedSecrets(command.shell(), found)
 	}
+	var passwords []string
 	for _, user := range c.Users {
-		for _, password := range []string{user.PasswordHash, user.NewPasswordHash, user.NewPassword} {
-			if password != "" {
-				found[password] = true
-			}
+		passwords = append(passwords, user.PasswordHash, user.NewPasswordHash, user.NewPassword)
+	}
+	for _, group := range c.Groups {
+		passwords = append(passwords, group.PasswordHash)
+	}
+	for _, password := range passwords {
+		if password != "" && password != noPassword {
+			found[password] = true
 		}
 	}
 	secrets := make([]string, 0, len(found))

@@ -18,6 +18,7 @@ package bootstrap
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -51,10 +52,18 @@ func plan(in Input) ([]step, error) {
 	p.putFiles("provider_files", in.Files, nil)
 	p.commands("provider_commands", in.Commands)
 	p.commands("bootcmd", in.Config.BootCommands)
-	p.putFiles("write_files", in.Config.Files, func(f File) bool { return !f.Defer })
-	p.users(in.Config.Users)
-	p.putFiles("write_files", in.Config.Files, func(f File) bool { return f.Defer })
+	files, users := "write_files", "users"
+	if in.Config.Format == FormatIgnition {
+		files, users = "storage.files", "passwd.users"
+	}
+	p.putFiles(files, in.Config.Files, func(f File) bool { return !f.Defer })
+	p.groups(in.Config.Groups)
+	p.users(users, in.Config.Users)
+	p.directories(in.Config.Directories)
+	p.putFiles(files, in.Config.Files, func(f File) bool { return f.Defer })
+	p.links(in.Config.Links)
 	p.commands("runcmd", in.Config.Commands)
+	p.units(in.Config.Units)
 	return p.steps, p.err
 }
 
@@ -72,6 +81,15 @@ func (p *planner) line(step, value string) string {
 	return value + "\n"
 }
 
+// lines are values, each on a line of its own.
+func (p *planner) lines(step string, values []string) string {
+	var out strings.Builder
+	for _, value := range values {
+		out.WriteString(p.line(step, value))
+	}
+	return out.String()
+}
+
 // refuse notes an error about a step. The value itself is not quoted: it may be the user's.
 func (p *planner) refuse(step, problem string) {
 	if p.err == nil {
@@ -84,27 +102,43 @@ func (p *planner) putFiles(list string, files []File, wanted func(File) bool) {
 		if wanted != nil && !wanted(file) {
 			continue
 		}
-		name := fmt.Sprintf("%s[%d]", list, i)
-		if !strings.HasPrefix(file.Path, "/") || strings.HasSuffix(file.Path, "/") {
-			p.refuse(name, "path names no file")
-		}
-		owner, mode := file.Owner, file.Mode
-		if owner == "" {
-			owner = defaultOwner
-		}
-		if mode == 0 {
-			mode = defaultMode
-		}
-		s := step{kind: "file"}
-		s.put("step", name+"\n")
-		s.put("path", p.line(name, file.Path))
-		s.put("owner", p.line(name, owner))
-		s.put("mode", fmt.Sprintf("%04o\n", mode&0o7777))
-		if file.Append {
-			s.put("append", "")
-		}
-		s.files = append(s.files, stepFile{name: "content", content: file.Content})
-		p.steps = append(p.steps, s)
+		p.putFile(fmt.Sprintf("%s[%d]", list, i), file)
+	}
+}
+
+func (p *planner) putFile(name string, file File) {
+	if !strings.HasPrefix(file.Path, "/") || strings.HasSuffix(file.Path, "/") {
+		p.refuse(name, "path names no file")
+	}
+	s := step{kind: "file"}
+	s.put("step", name+"\n")
+	p.place(&s, name, file.Path, file.Owner, file.Mode, file.Overwrite)
+	if file.Append {
+		s.put("append", "")
+	}
+	if file.KeepAttributes {
+		s.put("keep", "")
+	}
+	s.files = append(s.files, stepFile{name: "content", content: file.Content})
+	p.steps = append(p.steps, s)
+}
+
+// place puts where something goes, whose it is and what becomes of what is there.
+func (p *planner) place(s *step, name, path, owner string, mode uint32, overwrite Switch) {
+	if owner == "" {
+		owner = defaultOwner
+	}
+	if mode == 0 {
+		mode = defaultMode
+	}
+	s.put("path", p.line(name, path))
+	s.put("owner", p.line(name, owner))
+	s.put("mode", fmt.Sprintf("%04o\n", mode&maxMode))
+	switch overwrite {
+	case SwitchOn:
+		s.put("overwrite", "yes\n")
+	case SwitchOff:
+		s.put("overwrite", "no\n")
 	}
 }
 
@@ -155,31 +189,26 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (p *planner) users(users []User) {
+func (p *planner) users(list string, users []User) {
 	for i, user := range users {
 		if user.Name == "" {
 			continue
 		}
-		name := fmt.Sprintf("users[%d]", i)
+		name := fmt.Sprintf("%s[%d]", list, i)
 		if !validAccount(user.Name) {
 			p.refuse(name, "name is not a user's name")
 		}
 		s := step{kind: "user"}
 		s.put("step", name+"\n")
 		s.put("user", p.line(name, user.Name))
-		var groups strings.Builder
-		for _, group := range user.allGroups() {
-			if !validAccount(group) {
-				p.refuse(name, "holds what is not a group's name")
-			}
-			groups.WriteString(p.line(name, group))
+		if slices.ContainsFunc(user.allGroups(), func(group string) bool { return !validAccount(group) }) {
+			p.refuse(name, "holds what is not a group's name")
 		}
-		s.put("groups", groups.String())
-		var options strings.Builder
-		for _, option := range user.options() {
-			options.WriteString(p.line(name, option))
+		s.put("groups", p.lines(name, user.allGroups()))
+		s.put("options", p.lines(name, user.options()))
+		if user.Update {
+			s.put("update", p.lines(name, user.changes()))
 		}
-		s.put("options", options.String())
 		p.secrets(&s, name, user)
 		p.steps = append(p.steps, s)
 	}
@@ -219,29 +248,33 @@ func (u User) allGroups() []string {
 	return append([]string{u.PrimaryGroup}, u.Groups...)
 }
 
-// options are the arguments of useradd, each with its value in one word, so that no value can be taken for a flag.
-func (u User) options() []string {
-	var options []string
-	add := func(flag, value string) {
-		if value != "" {
-			options = append(options, flag+"="+value)
-		}
+// arguments are flags with values, each in one word, so that no value can be taken for a flag.
+type arguments []string
+
+func (a *arguments) add(flag, value string) {
+	if value != "" {
+		*a = append(*a, flag+"="+value)
 	}
-	add("--comment", u.Gecos)
-	add("--home-dir", u.HomeDir)
-	add("--shell", u.Shell)
-	add("--uid", u.UID)
-	add("--gid", u.PrimaryGroup)
-	add("--groups", strings.Join(u.Groups, ","))
-	add("--expiredate", u.ExpireDate)
-	add("--inactive", u.Inactive)
+}
+
+// options are the arguments of useradd.
+func (u User) options() []string {
+	var options arguments
+	options.add("--comment", u.Gecos)
+	options.add("--home-dir", u.HomeDir)
+	options.add("--shell", u.Shell)
+	options.add("--uid", u.UID)
+	options.add("--gid", u.PrimaryGroup)
+	options.add("--groups", strings.Join(u.Groups, ","))
+	options.add("--expiredate", u.ExpireDate)
+	options.add("--inactive", u.Inactive)
 	if u.System {
 		options = append(options, "--system")
 	}
 	if u.NoUserGroup {
 		options = append(options, "--no-user-group")
 	}
-	if u.NoCreateHome || u.System {
+	if u.NoCreateHome || u.System && !u.Update {
 		return append(options, "--no-create-home")
 	}
 	return append(options, "--create-home")

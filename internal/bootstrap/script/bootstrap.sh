@@ -19,6 +19,7 @@
 #   bootstrap               run by the unit: look at the record, run the steps, write the end down, remove the secrets
 #   bootstrap steps         run all steps; ends with the exit code of the first that fails
 #   bootstrap before NAME   note that the command NAME is next
+#   bootstrap kubelet       see to the kubelet's flags, which may be about to start
 #
 # POSIX sh, and of the node only coreutils, getent and, for users, the passwd package.
 
@@ -110,12 +111,17 @@ steps() {
   read -r INSTANCE_ID <"$base/instance-id"
   CLUSTER_API_BOOTSTRAP=$base
   export INSTANCE_ID CLUSTER_API_BOOTSTRAP
+  [ ! -e "$base/ignition" ] || . "$base/ignition"
   for step in "$base"/steps/*; do
     [ -d "$step" ] || continue
     case $step in
     *-file) begin_step && put_file ;;
     *-user) begin_step && make_user ;;
     *-commands) /bin/sh "$step/run" ;;
+    *-group) begin_step && make_group ;;
+    *-directory) begin_step && make_directory ;;
+    *-link) begin_step && make_link ;;
+    *-units) start_units ;;
     *) false ;;
     esac || exit
   done
@@ -130,7 +136,11 @@ put_file() {
   IFS= read -r path <"$step/path" || return
   read -r owner <"$step/owner" || return
   read -r mode <"$step/mode" || return
-  make_parent "$root$path" || return
+  make_room "$root$path" && make_parent "$root$path" || return
+  if [ -e "$step/keep" ] && [ -e "$root$path" ]; then
+    cat -- "$step/content" >>"$root$path"
+    return
+  fi
   write_file "$step/content" "$root$path" || return
   # In this order: a change of owner takes set-uid away.
   chown -- "$owner" "$root$path" && chmod -- "$mode" "$root$path"
@@ -147,6 +157,19 @@ write_file() (
   fi
 )
 
+# make_room does with what is in the way as the data says. What an engine mounted, such as /etc/hosts, is written into.
+make_room() {
+  [ -e "$step/overwrite" ] && { [ -e "$1" ] || [ -L "$1" ]; } || return 0
+  read -r overwrite <"$step/overwrite" || return
+  case $overwrite in
+  yes) [ -f "$1" ] && [ ! -L "$1" ] && [ ! -e "$step/target" ] || rm -rf -- "$1" ;;
+  *)
+    printf '%s exists, and must not be overwritten\n' "$1" >&2
+    return 1
+    ;;
+  esac
+}
+
 make_parent() {
   parent=${1%/*}
   [ -z "$parent" ] || [ -d "$parent" ] || mkdir -p -- "$parent"
@@ -158,14 +181,12 @@ make_user() {
     getent group "$group" >/dev/null || groupadd -- "$group" || return
   done <"$step/groups"
   if ! getent passwd "$user" >/dev/null; then
-    set --
-    while IFS= read -r option; do
-      set -- "$@" "$option"
-    done <"$step/options"
-    useradd "$@" -- "$user" || return
+    with_options "$step/options" useradd "$user" || return
     if [ -e "$step/password-created" ]; then
       chpasswd --encrypted <"$step/password-created" || return
     fi
+  elif [ -s "$step/update" ]; then
+    with_options "$step/update" usermod "$user" || return
   fi
   if [ -e "$step/password-hash" ]; then
     chpasswd --encrypted <"$step/password-hash" || return
@@ -177,6 +198,16 @@ make_user() {
     passwd --lock "$user" >/dev/null || return
   fi
   add_sudo_rules && add_ssh_keys
+}
+
+# with_options FILE PROGRAM NAME runs the program for an account, with the options in the file.
+with_options() {
+  options=$1 program=$2 account=$3
+  set --
+  while IFS= read -r option; do
+    set -- "$@" "$option"
+  done <"$options"
+  "$program" "$@" -- "$account"
 }
 
 add_sudo_rules() {
@@ -260,6 +291,7 @@ case ${1-start} in
 start) start ;;
 steps) steps ;;
 before) before "$2" ;;
+kubelet) merge_kubelet_flags ;;
 *) exit 64 ;;
 esac
 exit
