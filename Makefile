@@ -123,7 +123,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-unreachable e2e-failure-domains e2e-external e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-drift
 e2e-drift: ## Kill a hundred containers and see how soon their objects say so (KILLS=100)
@@ -148,6 +148,14 @@ e2e-machine-pool: ## Scale, disturb, roll out and delete a machine pool
 .PHONY: e2e-unreachable
 e2e-unreachable: ## Make, scale and delete a cluster from a host that does not reach its network
 	@hack/test-quickstart.sh UnreachableNetwork
+
+.PHONY: e2e-ignition
+e2e-ignition: ## A cluster whose nodes get Ignition, and one that its Ignition makes fail
+	@hack/test-quickstart.sh Ignition
+
+.PHONY: e2e-own-bootstrap
+e2e-own-bootstrap: ## A control plane that starts from its user's own script, without kubeadm
+	@hack/test-quickstart.sh OwnBootstrap
 
 .PHONY: e2e-restart
 e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3
