@@ -41,31 +41,51 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("## template: jinja\n#cloud-config\nruncmd: ['{{ v1.x | default(1) }}']\n"))
 	f.Add([]byte("#cloud-config\nusers: [&a {name: b, <<: *a}]\nwrite_files: [{path: /x, <<: {content: y}}]\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		config, err := Parse(data, "", Instance{ID: "i", Hostname: "h"})
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzFormat(t, data, FormatCloudConfig) })
+}
+
+func FuzzParseIgnition(f *testing.F) {
+	sources, err := filepath.Glob("testdata/archive/*.json")
+	if err != nil || len(sources) == 0 {
+		f.Fatalf("no sources: %v", err)
+	}
+	for _, source := range sources {
+		data, err := os.ReadFile(source)
 		if err != nil {
-			return
+			f.Fatal(err)
 		}
-		_ = config.Secrets()
-		_ = config.KubeadmOperation()
-		_, _ = config.ProviderID()
-		adapted, err := config.Adapt(ContainerAdaptation())
-		if err != nil {
-			return
+		f.Add(data)
+	}
+	f.Add(ignitionData(`"passwd": {"users": [{"name": "a", "uid": 1}], "groups": [{"name": "g"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) { fuzzFormat(t, data, FormatIgnition) })
+}
+
+// fuzzFormat holds for all data of a format: what is accepted can be adapted, once and for all, and archived.
+func fuzzFormat(t *testing.T, data []byte, format string) {
+	t.Helper()
+	config, err := Parse(data, format, Instance{ID: "i", Hostname: "h"})
+	if err != nil {
+		return
+	}
+	_ = config.Secrets()
+	_ = config.KubeadmOperation()
+	_, _ = config.ProviderID()
+	adapted, err := config.Adapt(ContainerAdaptation())
+	if err != nil {
+		return
+	}
+	again, err := adapted.Adapt(ContainerAdaptation())
+	if err != nil {
+		t.Fatalf("what Adapt returned is broken: %v", err)
+	}
+	for i, file := range adapted.Files {
+		if !bytes.Equal(file.Content, again.Files[i].Content) {
+			t.Errorf("adapting twice is not adapting once:\n%q\n%q", file.Content, again.Files[i].Content)
 		}
-		again, err := adapted.Adapt(ContainerAdaptation())
-		if err != nil {
-			t.Fatalf("what Adapt returned is broken: %v", err)
-		}
-		for i, file := range adapted.Files {
-			if !bytes.Equal(file.Content, again.Files[i].Content) {
-				t.Errorf("adapting twice is not adapting once:\n%q\n%q", file.Content, again.Files[i].Content)
-			}
-		}
-		if _, err := Archive(Input{Config: adapted}); err != nil {
-			t.Errorf("what Parse accepts can be archived: %v", err)
-		}
-	})
+	}
+	if _, err := Archive(Input{Config: adapted}); err != nil {
+		t.Errorf("what Parse accepts can be archived: %v", err)
+	}
 }
 
 func FuzzRedact(f *testing.F) {

@@ -229,28 +229,9 @@ func TestScriptRunsOnce(t *testing.T) {
 func TestScriptInterrupted(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, Input{Config: Config{Commands: shellCommands("true", "echo $$ >\"$ROOT/pid\"; exec sleep 600")}})
-	cmd := n.command()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	deadline := time.After(30 * time.Second)
-	for !n.exists("pid") {
-		select {
-		case <-deadline:
-			t.Fatal("the second command was not reached")
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+	stopAt(t, n, "pid")
 	if got := n.result(); got.State != Started || got.Step != "runcmd[1]" {
 		t.Errorf("while it runs: %+v", got)
-	}
-	// The whole group at once: a node that loses power.
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err == nil {
-		t.Error("the script was not killed")
 	}
 	if code := n.boot(); code != 1 {
 		t.Errorf("exit code %d of the boot after the crash, want 1", code)
@@ -261,6 +242,30 @@ func TestScriptInterrupted(t *testing.T) {
 	n.expectCleanedUp()
 	if code := n.boot(); code != 0 {
 		t.Errorf("exit code %d of the next boot, want 0", code)
+	}
+}
+
+// stopAt boots a node and stops it once a file is there: the whole group at once, as when a node loses power.
+func stopAt(t *testing.T, n *node, file string) {
+	t.Helper()
+	cmd := n.command()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.After(30 * time.Second)
+	for !n.exists(file) {
+		select {
+		case <-deadline:
+			t.Fatalf("%s was not reached", file)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the script was not killed")
 	}
 }
 

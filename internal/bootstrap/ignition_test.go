@@ -1,0 +1,338 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// someUnit is what makes a configuration worth carrying out.
+const someUnit = `"systemd": {"units": [{"name": "a.service", "enabled": true}]}`
+
+// ignitionData returns a configuration with more sections beside someUnit.
+func ignitionData(sections string) []byte {
+	if sections != "" {
+		sections += ","
+	}
+	return []byte(`{"ignition": {"version": "2.3.0"}, ` + sections + someUnit + `}`)
+}
+
+func TestParseIgnition(t *testing.T) {
+	t.Parallel()
+	unit := Unit{Name: "a.service", Content: []byte{}, Enabled: SwitchOn}
+	zipped := base64.StdEncoding.EncodeToString([]byte(compress(t, "zipped")))
+	file := func(fields string) string {
+		return `"storage": {"files": [{"filesystem": "root", "path": "/f", ` + fields + `}]}`
+	}
+	content := func(fields string) string { return file(`"mode": 420, "contents": {` + fields + `}`) }
+	plain := func(text string) Config {
+		return Config{Files: []File{{
+			Path: "/f", Owner: "root:root", Mode: 0o644, Overwrite: SwitchOn, Defer: true, Content: []byte(text),
+		}}}
+	}
+	cases := map[string]struct {
+		reason, sections string
+		want             Config
+	}{
+		"least": {reason: "all sections but two may be missing"},
+		"empty": {
+			reason: "providers emit empty sections",
+			sections: `"networkd": {}, "passwd": {"users": null}, "storage": {"disks": [], "raid": null, "filesystems": []},
+				"future": {"a": [{}, "", false]}`,
+		},
+		"escapes":         {reason: "a data: URL has escapes, and a plus is a plus", sections: content(`"source": "data:,a%20b%0A+%C3%BC,%25"`), want: plain("a b\n+ü,%")},
+		"media type":      {reason: "the media type says nothing", sections: content(`"source": "data:text/plain;charset=utf-8,x"`), want: plain("x")},
+		"base64":          {reason: "content may be base64", sections: content(`"source": "data:;base64,YWJj"`), want: plain("abc")},
+		"base64 unpadded": {reason: "padding may be missing or escaped", sections: content(`"source": "data:text/plain;base64,YWI%3D"`), want: plain("ab")},
+		"gzip": {
+			reason: "content may be compressed", sections: content(`"compression": "gzip", "source": "data:;base64,` + zipped + `"`),
+			want: plain("zipped"),
+		},
+		"hash": {
+			reason: "a hash is checked, whatever the case of its digits",
+			sections: content(`"source": "data:,abc", "verification": {"hash": "sha512-` +
+				`DDAF35A193617ABACC417349AE20413112E6FA4E89A97EA20A9EEEE64B55D39A2192992A274FC1A836BA3C23A3FEEBBD454D4423643CE80E2A9AC94FA54CA49F"}`),
+			want: plain("abc"),
+		},
+		"no contents": {reason: "a file may be empty", sections: file(`"mode": 420`), want: plain("")},
+		"no mode": {
+			reason: "without a mode there are no permissions, as in Ignition", sections: file(`"contents": {}`),
+			want: Config{Files: []File{{Path: "/f", Owner: "root:root", Mode: NoPermissions, Overwrite: SwitchOn, Defer: true}}},
+		},
+		"owner": {
+			reason: "accounts have a name or an id", sections: file(`"mode": 0, "user": {"name": "joe"}, "group": {"id": 0}, "overwrite": false`),
+			want: Config{Files: []File{{Path: "/f", Owner: "joe:0", Mode: NoPermissions, Overwrite: SwitchOff, Defer: true}}},
+		},
+		"append": {
+			reason: "append keeps what is there, its owner and mode too", sections: file(`"append": true`),
+			want: Config{Files: []File{{Path: "/f", Owner: "root:root", Mode: NoPermissions, Append: true, KeepAttributes: true, Defer: true}}},
+		},
+		"directories": {
+			reason:   "directories have an owner and a mode",
+			sections: `"storage": {"directories": [{"filesystem": "root", "path": "/d/", "mode": 448, "user": {"id": 7}, "overwrite": true}]}`,
+			want:     Config{Directories: []Dir{{Path: "/d", Owner: "7:root", Mode: 0o700, Overwrite: SwitchOn}}},
+		},
+		"links": {
+			reason: "links are symbolic or hard",
+			sections: `"storage": {"links": [{"filesystem": "root", "path": "/l", "target": "../x"},
+				{"filesystem": "root", "path": "/h", "target": "/x", "hard": true, "overwrite": true}]}`,
+			want: Config{Links: []Link{
+				{Path: "/l", Target: "../x", Owner: "root:root", Overwrite: SwitchOff},
+				{Path: "/h", Target: "/x", Hard: true, Owner: "root:root", Overwrite: SwitchOn},
+			}},
+		},
+		"accounts": {
+			reason: "users are made or changed; a password is none unless given",
+			sections: `"passwd": {"groups": [{"name": "g", "gid": 9, "system": true}, {"name": "h", "passwordHash": "x"}],
+				"users": [{"name": "joe", "uid": 0, "groups": ["g"], "primaryGroup": "h", "homeDir": "/j", "shell": "/bin/sh", "gecos": "J",
+				"passwordHash": "$6$x", "sshAuthorizedKeys": ["ssh-ed25519 A"], "noCreateHome": true, "noUserGroup": true, "noLogInit": true},
+				{"name": "ann", "passwordHash": "", "system": true, "create": {"shell": "/bin/old", "uid": 5}}]}`,
+			want: Config{
+				Groups: []Group{{Name: "g", GID: "9", System: true, PasswordHash: "*"}, {Name: "h", PasswordHash: "x"}},
+				Users: []User{
+					{
+						Name: "joe", Update: true, UID: "0", Groups: []string{"g"}, PrimaryGroup: "h", HomeDir: "/j", Shell: "/bin/sh", Gecos: "J",
+						PasswordHash: "*", NewPasswordHash: "$6$x", UnlockPassword: true, SSHAuthorizedKeys: []string{"ssh-ed25519 A"},
+						NoCreateHome: true, NoUserGroup: true,
+					},
+					{Name: "ann", Update: true, Shell: "/bin/old", UID: "5", PasswordHash: "*", NewPasswordHash: "*", UnlockPassword: true, System: true},
+				},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Parse(ignitionData(tc.sections), FormatIgnition, Instance{})
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			for i, file := range got.Files {
+				if len(file.Content) == 0 {
+					got.Files[i].Content = nil
+				}
+			}
+			for i, file := range tc.want.Files {
+				if len(file.Content) == 0 {
+					tc.want.Files[i].Content = nil
+				}
+			}
+			tc.want.Format, tc.want.Units = FormatIgnition, []Unit{unit}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestParseIgnitionUnits covers what entries about the same unit come to.
+func TestParseIgnitionUnits(t *testing.T) {
+	t.Parallel()
+	config, err := Parse([]byte(`{"ignition": {"version": "2.3.0"}, "systemd": {"units": [
+		{"name": "a.service", "enable": true, "contents": "[Unit]\n"},
+		{"name": "b.mount", "enabled": true},
+		{"name": "a.service", "enabled": false, "dropins": [{"name": "1.conf", "contents": "[Service]\n"}, {"name": "2.conf"}]},
+		{"name": "b.mount", "mask": true},
+		{"name": "c@x.timer", "enabled": false}
+	]}}`), FormatIgnition, Instance{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []unitState{
+		{step: "systemd.units[0]", name: "a.service", enabled: SwitchOn, changed: true},
+		{step: "systemd.units[1]", name: "b.mount", enabled: SwitchOn, masked: true},
+		{step: "systemd.units[4]", name: "c@x.timer", enabled: SwitchOff},
+	}
+	if diff := cmp.Diff(want, unitStates(config.Units), cmp.AllowUnexported(unitState{})); diff != "" {
+		t.Errorf("the first that says whether a unit is enabled counts, a mask wins (-want +got):\n%s", diff)
+	}
+	var paths []string
+	for _, unit := range config.Units {
+		for _, file := range unit.files() {
+			paths = append(paths, file.Path)
+		}
+	}
+	if diff := cmp.Diff([]string{"/etc/systemd/system/a.service", "/etc/systemd/system/a.service.d/1.conf"}, paths); diff != "" {
+		t.Errorf("units and drop-ins without contents are left out (-want +got):\n%s", diff)
+	}
+}
+
+// TestParseIgnitionRefused is what cannot be honoured: field, value and what to do instead, all at once.
+func TestParseIgnitionRefused(t *testing.T) {
+	t.Parallel()
+	const disks = " (a container has no disks of its own; use extraMounts of the ContainerMachine)"
+	cases := map[string]struct {
+		data string
+		want string
+	}{
+		"version 3": {
+			data: `{"ignition": {"version": "3.4.0"}, "kernelArguments": {"shouldExist": ["x"]}}`,
+			want: `ignition.version "3.4.0" (use 2.3.0, which the kubeadm bootstrap provider writes)`,
+		},
+		"version 2.2": {data: `{"ignition": {"version": "2.2.0"}}`, want: `ignition.version "2.2.0" (use 2.3.0,`},
+		"configuration elsewhere": {
+			data: `{"ignition": {"version": "2.3.0", "config": {"replace": {"source": "https://user:canary@example.com"}}}, ` + someUnit + `}`,
+			want: "ignition.config (nothing is fetched; write the whole configuration into the data secret)",
+		},
+		"authorities": {
+			data: `{"ignition": {"version": "2.3.0", "security": {"tls": {"certificateAuthorities": [{"source": "data:,canary"}]}}}, ` + someUnit + `}`,
+			want: "ignition.security (nothing is fetched; leave it out)",
+		},
+		"disks, RAID, file systems": {
+			data: string(ignitionData(`"storage": {"disks": [{"device": "/dev/canary"}], "raid": [{"name": "x"}], "filesystems": [{"name": "x"}]}`)),
+			want: "storage.disks" + disks + ", storage.filesystems" + disks + ", storage.raid" + disks,
+		},
+		"file system": {
+			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/a"}, {"filesystem": "oem", "path": "/f"}]}`)),
+			want: `storage.files[1].filesystem "oem" (use root;`,
+		},
+		"network": {
+			data: string(ignitionData(`"networkd": {"units": [{"name": "00-canary.network"}]}`)),
+			want: "networkd.units (a node's network is the engine's; use the network of the ContainerCluster)",
+		},
+		"compression": {
+			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "contents": {"compression": "xz", "source": "data:,canary"}}]}`)),
+			want: `storage.files[0].contents.compression "xz" (use gzip or none)`,
+		},
+		"unknown keys": {
+			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "colour": "canary"}]}, "passwd": {"users": [{"name": "a", "sudo": "canary"}]}`)),
+			want: "passwd.users[0].sudo, storage.files[0].colour",
+		},
+		"key that is no name": {
+			data: string(ignitionData(`"the canary sings": 1`)), want: "(a key that is not a module's name)",
+		},
+	}
+	for _, scheme := range []string{"http", "https", "tftp", "s3", "oem"} {
+		cases["source "+scheme] = struct{ data, want string }{
+			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "contents": {"source": "` + scheme + `://user:canary@x"}}]}`)),
+			want: "storage.files[0].contents.source " + scheme + ": (nothing is fetched; put the content in as a data: URL)",
+		}
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse([]byte(tc.data), FormatIgnition, Instance{})
+			var unsupported *UnsupportedError
+			if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want an *UnsupportedError that says %q", err, tc.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "canary") {
+				t.Errorf("the error repeats the data: %v", err)
+			}
+		})
+	}
+}
+
+func TestParseIgnitionInvalid(t *testing.T) {
+	t.Parallel()
+	storage := func(list, fields string) string {
+		return string(ignitionData(`"storage": {"` + list + `": [{"filesystem": "root", ` + fields + `}]}`))
+	}
+	source := func(fields string) string { return storage("files", `"path": "/f", "contents": {`+fields+`}`) }
+	user := func(fields string) string {
+		return string(ignitionData(`"passwd": {"users": [{` + fields + `}]}`))
+	}
+	unit := func(fields string) string {
+		return `{"ignition": {"version": "2.3.0"}, "systemd": {"units": [{"enabled": true, ` + fields + `}]}}`
+	}
+	cases := map[string]struct{ data, want string }{
+		"no data":            {data: " \n", want: "it is empty"},
+		"not JSON":           {data: "canary", want: "not valid JSON"},
+		"broken JSON":        {data: "{\n\"canary\": }", want: "line 2: it is not valid JSON"},
+		"cloud-config":       {data: "#cloud-config\n", want: "not valid JSON"},
+		"two values":         {data: `{} {}`, want: "not valid JSON"},
+		"cut off":            {data: `{"ignition": {"version": "2.3.0"`, want: "not valid JSON"},
+		"too deep":           {data: strings.Repeat("[", 100_000), want: "not valid JSON"},
+		"a list":             {data: `[]`, want: "the configuration is not a mapping"},
+		"twice":              {data: `{"ignition": {"version": "2.3.0", "version": "2.3.0"}}`, want: "the same key twice"},
+		"no version":         {data: `{"ignition": {}}`, want: "ignition.version is missing; it must be 2.3.0"},
+		"nothing enabled":    {data: `{"ignition": {"version": "2.3.0"}}`, want: "no unit is enabled"},
+		"enabled and masked": {data: unit(`"name": "a.service", "mask": true`), want: "no unit is enabled"},
+		"unit's name":        {data: unit(`"name": "canary"`), want: "systemd.units[0].name is not the name of a unit"},
+		"unit elsewhere":     {data: unit(`"name": "../canary.service"`), want: "systemd.units[0].name"},
+		"unit as a flag":     {data: unit(`"name": "-H.service"`), want: "systemd.units[0].name"},
+		"our own unit":       {data: unit(`"name": "` + UnitName + `"`), want: "systemd.units[0].name"},
+		"drop-in's name":     {data: unit(`"name": "a.service", "dropins": [{"name": "../canary.conf"}]`), want: "systemd.units[0].dropins[0].name"},
+		"not a boolean":      {data: unit(`"name": "a.service", "mask": "canary"`), want: "systemd.units[0].mask is not true or false"},
+		"not an object":      {data: string(ignitionData(`"storage": {"files": ["canary"]}`)), want: "storage.files[0] is not a mapping"},
+		"relative path":      {data: storage("files", `"path": "canary"`), want: "storage.files[0].path is not an absolute path"},
+		"root as a file":     {data: storage("files", `"path": "/x/.."`), want: "storage.files[0].path is not an absolute path"},
+		"mode too large":     {data: storage("files", `"path": "/f", "mode": 4096`), want: "storage.files[0].mode is not a whole number from 0 to 4095"},
+		"mode as text":       {data: storage("files", `"path": "/f", "mode": "0600"`), want: "storage.files[0].mode"},
+		"mode as fraction":   {data: storage("files", `"path": "/f", "mode": 1.5`), want: "storage.files[0].mode"},
+		"negative id":        {data: storage("files", `"path": "/f", "user": {"id": -1}`), want: "storage.files[0].user.id"},
+		"id and name":        {data: storage("files", `"path": "/f", "group": {"id": 1, "name": "canary"}`), want: "storage.files[0].group has both"},
+		"owner as a flag":    {data: storage("files", `"path": "/f", "user": {"name": "--canary"}`), want: "storage.files[0].user.name"},
+		"append, overwrite":  {data: storage("files", `"path": "/f", "append": true, "overwrite": true`), want: "cannot both append and overwrite"},
+		"no target":          {data: storage("links", `"path": "/l"`), want: "storage.links[0].target is missing"},
+		"no comma":           {data: source(`"source": "data:canary"`), want: "storage.files[0].contents.source: the data: URL has no comma"},
+		"broken escape":      {data: source(`"source": "data:,canary%2"`), want: "broken escape"},
+		"broken base64":      {data: source(`"source": "data:;base64,canary!"`), want: "not valid base64"},
+		"broken gzip":        {data: source(`"compression": "gzip", "source": "data:,canary"`), want: "the gzip header is broken"},
+		"wrong hash":         {data: source(`"source": "data:,canary", "verification": {"hash": "sha512-00"}`), want: "does not have the SHA-512"},
+		"other hash":         {data: source(`"source": "data:,canary", "verification": {"hash": "md5-00"}`), want: "does not have the SHA-512"},
+		"user's name":        {data: user(`"name": "--canary"`), want: "passwd.users[0].name is not a user's name"},
+		"user without name":  {data: user(`"shell": "/bin/sh"`), want: "passwd.users[0].name"},
+		"user's lines":       {data: user(`"name": "a", "gecos": "canary\nroot"`), want: "passwd.users[0].gecos holds a control character"},
+		"group's name":       {data: string(ignitionData(`"passwd": {"groups": [{"name": ""}]}`)), want: "passwd.groups[0].name is not a group's name"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse([]byte(tc.data), FormatIgnition, Instance{})
+			var invalid *InvalidError
+			if !errors.As(err, &invalid) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want an *InvalidError that says %q", err, tc.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "canary") {
+				t.Errorf("the error repeats the data: %v", err)
+			}
+		})
+	}
+}
+
+func TestIgnitionSecrets(t *testing.T) {
+	t.Parallel()
+	config, err := Parse([]byte(`{"ignition": {"version": "2.3.0"},
+		"passwd": {"users": [{"name": "a"}, {"name": "b", "passwordHash": "hash-of-b"}], "groups": [{"name": "g", "passwordHash": "hash-of-g"}]},
+		"storage": {"files": [{"filesystem": "root", "path": "/k", "mode": 384, "contents": {"source": "data:,line%20of%20a%20key"}}]},
+		"systemd": {"units": [{"name": "a.service", "enabled": true, "contents": "[Service]\nEnvironment=TOKEN=secret-of-unit\n",
+			"dropins": [{"name": "a.conf", "contents": "Environment=PASSWORD=secret-of-dropin\n"}]}]}}`), FormatIgnition, Instance{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := "hash-of-b hash-of-g line of a key secret-of-unit secret-of-dropin"
+	if got, want := Redact(log, config.Secrets()...), strings.TrimSuffix(strings.Repeat("[redacted] ", 5), " "); got != want {
+		t.Errorf("Redact() = %q, want %q", got, want)
+	}
+	if got := Redact("2 * 3", config.Secrets()...); got != "2 * 3" {
+		t.Errorf("the hash that no password has is not a secret: %q", got)
+	}
+}
+
+func ExampleParse_ignition() {
+	_, err := Parse([]byte(`{"ignition": {"version": "3.4.0"}}`), FormatIgnition, Instance{})
+	fmt.Println(err)
+	// Output:
+	// bootstrap data uses what is not supported in a container: ignition.version "3.4.0" (use 2.3.0, which the kubeadm bootstrap provider writes)
+}
