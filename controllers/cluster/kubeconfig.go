@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -96,10 +97,17 @@ func hostKubeconfig(data []byte, endpointHost string, hostPort int32) ([]byte, e
 }
 
 // kubeconfigCluster returns the name of the cluster whose kubeconfig a Secret
-// is; empty for any other Secret.
+// is, of the two there are; empty for any other Secret.
 func kubeconfigCluster(object client.Object) string {
-	name, purpose, err := secret.ParseSecretName(object.GetName())
-	if err != nil || purpose != secret.Kubeconfig || object.GetLabels()[clusterv1.ClusterNameLabel] != name {
+	name, isDerived := strings.CutSuffix(object.GetName(), "-"+hostKubeconfigSuffix)
+	if !isDerived {
+		parsed, purpose, err := secret.ParseSecretName(object.GetName())
+		if err != nil || purpose != secret.Kubeconfig {
+			return ""
+		}
+		name = parsed
+	}
+	if object.GetLabels()[clusterv1.ClusterNameLabel] != name {
 		return ""
 	}
 	return name

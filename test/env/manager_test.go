@@ -222,6 +222,8 @@ func (s *story) kubeconfigFollows() {
 	derived := &corev1.Secret{}
 	derived.Namespace, derived.Name = builders.Namespace, builders.Cluster+"-kubeconfig-host"
 	s.eventually("the kubeconfig for the host is there", derived, func() bool { return len(derived.Data["value"]) > 0 })
+	s.edit(derived, func() { derived.OwnerReferences = nil })
+	s.eventually("its owner comes back", derived, func() bool { return len(derived.OwnerReferences) == 1 })
 }
 
 func (s *story) engineEventIsSeen() {
