@@ -70,6 +70,36 @@ func TestWebhookPort(t *testing.T) {
 	}
 }
 
+// The flags are those of Cluster API's managers, and do what theirs do.
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	opts := defaultOptions()
+	set := pflag.NewFlagSet("manager", pflag.ContinueOnError)
+	opts.addFlags(set)
+	for _, name := range []string{
+		"namespace", "watch-filter", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
+		"sync-period", "kube-api-qps", "kube-api-burst", "health-addr", "profiler-address", "contention-profiling", "feature-gates",
+		"webhook-port", "webhook-cert-dir", "webhook-cert-name", "webhook-key-name", "logging-format", "v",
+		"diagnostics-address", "insecure-diagnostics", "tls-min-version", "tls-cipher-suites",
+		"containercluster-concurrency", "containermachine-concurrency", "containermachinepool-concurrency",
+		"clustercache-concurrency", "clustercache-client-qps", "clustercache-client-burst",
+	} {
+		if set.Lookup(name) == nil {
+			t.Errorf("there is no flag --%s", name)
+		}
+	}
+	if all := cacheOptions(opts).DefaultNamespaces; len(all) > 0 {
+		t.Errorf("without a flag the namespaces %v are watched", all)
+	}
+	opts.namespace = ""
+	if err := set.Parse([]string{"--namespace=only"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, only := cacheOptions(opts).DefaultNamespaces["only"]; !only {
+		t.Errorf("with --namespace=only the namespaces %v are watched", cacheOptions(opts).DefaultNamespaces)
+	}
+}
+
 // countedServer counts the webhooks.
 type countedServer struct {
 	webhook.Server

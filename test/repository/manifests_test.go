@@ -156,6 +156,66 @@ func TestClusterAPIMayWorkOnAllKinds(t *testing.T) {
 	}
 }
 
+// The manager may do what it has to with the objects that it makes owners, and
+// nothing with templates: one that has a finalizer keeps a Cluster from going.
+func TestRoleOfTheManager(t *testing.T) {
+	t.Parallel()
+	var finalizers []string
+	for _, rule := range roleOfTheManager(t).Rules {
+		for _, resource := range rule.Resources {
+			kind, sub, _ := strings.Cut(resource, "/")
+			if sub == "finalizers" && slices.Contains(rule.Verbs, "update") {
+				finalizers = append(finalizers, kind)
+			}
+			if strings.HasSuffix(kind, "templates") && sub == "" && slices.ContainsFunc(rule.Verbs, writes) {
+				t.Errorf("The manager may %v %s", rule.Verbs, resource)
+			}
+		}
+	}
+	slices.Sort(finalizers)
+	if want := []string{"containerclusters", "containermachinepools", "containermachines"}; !slices.Equal(finalizers, want) {
+		t.Errorf("The manager may update the finalizers of %v, want %v", finalizers, want)
+	}
+}
+
+func writes(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) }
+
+func roleOfTheManager(t *testing.T) rbacv1.ClusterRole {
+	t.Helper()
+	for _, object := range build(t, "default") {
+		if object.GetKind() == "ClusterRole" && strings.HasSuffix(object.GetName(), "manager-role") {
+			return into[rbacv1.ClusterRole](t, object)
+		}
+	}
+	t.Fatal("The manager has no role")
+	return rbacv1.ClusterRole{}
+}
+
+// The manager of that overlay talks to the engine that its own host runs on, as
+// that of another management cluster on the host does.
+func TestSocketOfTheHost(t *testing.T) {
+	t.Parallel()
+	pod := one[appsv1.Deployment](t, build(t, "docker-socket"), "Deployment").Spec.Template.Spec
+	const socket = "/var/run/docker.sock"
+	mounted := ""
+	for _, volume := range pod.Volumes {
+		if volume.HostPath == nil || volume.HostPath.Path != socket {
+			continue
+		}
+		for _, mount := range pod.Containers[0].VolumeMounts {
+			if mount.Name == volume.Name {
+				mounted = mount.MountPath
+			}
+		}
+	}
+	asked := slices.ContainsFunc(pod.Containers[0].Env, func(env corev1.EnvVar) bool {
+		return env.Name == "DOCKER_HOST" && env.Value == "unix://"+mounted
+	})
+	if mounted == "" || !asked {
+		t.Errorf("%s of the host is mounted at %q, and the environment is %v", socket, mounted, pod.Containers[0].Env)
+	}
+}
+
 func aggregated(t *testing.T, objects []*unstructured.Unstructured) rbacv1.ClusterRole {
 	t.Helper()
 	for _, object := range objects {

@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package contract_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/env"
+)
+
+// TestIntegrationWatchFilter runs the controllers for objects of one label, as
+// one of several instances of the provider does. Each kind is there twice:
+// first without the label and then with it, so that where the second was
+// looked at, the first would have been.
+func TestIntegrationWatchFilter(t *testing.T) {
+	t.Parallel()
+	config := env.Start(t)
+	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
+	must(t, err)
+	ctrl.SetLogger(logr.Discard())
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
+	})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	must(t, controllers.Setup(ctx, mgr, controllers.Options{
+		Engine: simulated.New(), ClusterCache: clustercache.NewFakeEmptyClusterCache(), WatchFilterValue: "ours",
+	}))
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		must(t, <-ended)
+	})
+	theirs, ours := oneOfEach(t, api, "theirs"), oneOfEach(t, api, "ours")
+	for i := range ours {
+		finalizers(t, api, ours[i], true)
+	}
+	for i := range theirs {
+		finalizers(t, api, theirs[i], false)
+	}
+}
+
+// oneOfEach makes a cluster with a machine and a pool, labelled as being for
+// this value and named after it.
+func oneOfEach(t *testing.T, api client.Client, filter string) []client.Object {
+	t.Helper()
+	begin := builders.New(builders.MachinePool(0))
+	machine, containerMachine := builders.MachinePair(filter + "-machine")
+	owners := map[string]client.Object{"Cluster": begin.Cluster, "Machine": machine}
+	made := []client.Object{begin.ContainerCluster, containerMachine}
+	for _, object := range begin.Others {
+		switch object := object.(type) {
+		case *clusterv1.MachinePool:
+			owners["MachinePool"] = object
+			object.Spec.ClusterName, object.Spec.Template.Spec.ClusterName = filter, filter
+		case *infrav1.ContainerMachinePool:
+			made = append(made, object)
+		}
+	}
+	begin.Cluster.Spec.InfrastructureRef.Name = filter
+	machine.Spec.ClusterName = filter
+	create := func(object client.Object) {
+		object.SetName(filter)
+		object.SetUID("")
+		object.SetFinalizers(nil)
+		object.SetLabels(map[string]string{clusterv1.ClusterNameLabel: filter, clusterv1.WatchLabel: filter})
+		must(t, api.Create(t.Context(), object))
+	}
+	for _, kind := range []string{"Cluster", "Machine", "MachinePool"} {
+		create(owners[kind])
+	}
+	for _, object := range made {
+		references := object.GetOwnerReferences()
+		owner := owners[references[0].Kind]
+		references[0].Name, references[0].UID = owner.GetName(), owner.GetUID()
+		object.SetOwnerReferences(references)
+		create(object)
+	}
+	return made
+}
+
+// finalizers waits until the object has the provider's, or says that it has.
+func finalizers(t *testing.T, api client.Client, object client.Object, want bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
+			return false, err
+		}
+		return !want || len(object.GetFinalizers()) > 0, nil
+	})
+	if err != nil {
+		t.Errorf("%T %s is not looked at: %v", object, object.GetName(), err)
+	}
+	if conditions, ok := object.(interface{ GetConditions() []metav1.Condition }); ok && !want && len(object.GetFinalizers())+len(conditions.GetConditions()) > 0 {
+		t.Errorf("%T %s is looked at: %+v", object, object.GetName(), object)
+	}
+}
