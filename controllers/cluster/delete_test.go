@@ -27,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -114,6 +115,15 @@ func TestDeletions(t *testing.T) {
 			},
 		},
 		"Paused": {reason: "Pausing holds while deleting.", happens: pause, stays: true, containers: []string{balancer()}, networks: []string{"capcon"}},
+		"MovedAway": {
+			reason: "It says so itself, and has lost its owner ID with all other annotations.",
+			happens: func(_ *testing.T, w *world.World) {
+				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
+					c.Annotations = map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}
+				})
+			},
+			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+		},
 		"PausedAndClusterGone": {
 			reason: "Also where the Cluster is gone.", happens: func(t *testing.T, w *world.World) { t.Helper(); pause(t, w); purgeCluster(t, w) },
 			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},

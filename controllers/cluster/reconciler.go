@@ -83,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
 		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerCluster")
 	}
-	if annotations.IsExternallyManaged(containerCluster) {
+	if annotations.IsExternallyManaged(containerCluster) || pausing.MovedAway(containerCluster) {
 		return ctrl.Result{}, nil
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)

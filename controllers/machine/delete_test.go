@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -97,6 +98,12 @@ func deletions() map[string]deletion {
 		world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
 		w.SettleMachine(builders.Machine)
 	}
+	movedAway := func(_ *testing.T, w *world.World) {
+		world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+			m.Annotations = map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}
+		})
+		w.SettleMachine(builders.Machine)
+	}
 	clusterGone := func(_ *testing.T, w *world.World) {
 		world.Purge(w, builders.Cluster, &clusterv1.Cluster{})
 	}
@@ -139,6 +146,10 @@ func deletions() map[string]deletion {
 			reason: "Pausing holds while deleting: an object that is moved away is deleted here.", happens: paused, stays: true, untouched: true,
 		},
 		"ClusterPaused": {reason: "Of the Cluster too.", happens: clusterPaused, stays: true, untouched: true},
+		"MovedAway": {
+			reason:  "The object says so itself, before the pause of its Cluster is seen, and has lost all other annotations.",
+			happens: movedAway, stays: true, untouched: true,
+		},
 		"PausedAndClusterGone": {
 			reason: "Also where the Cluster is gone.", happens: all(paused, clusterGone), stays: true, untouched: true,
 		},

@@ -84,6 +84,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
 		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerMachine")
 	}
+	if pausing.MovedAway(containerMachine) {
+		return ctrl.Result{}, nil
+	}
 	s, err := r.newScope(ctx, containerMachine)
 	if err != nil || s == nil {
 		return ctrl.Result{}, err

@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
@@ -71,6 +72,19 @@ func TestDelete(t *testing.T) {
 			machines: 2, instances: 2,
 			goes: func(w *world.World) {
 				world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = nil })
+			},
+		},
+		"MovedAway": {
+			reason: "The pool says so itself, before the pause of its Cluster is seen.",
+			begins: func(w *world.World) {
+				filled(w)
+				world.Edit(w, builders.Pool, &infrav1.ContainerMachinePool{}, func(p *infrav1.ContainerMachinePool) {
+					p.Annotations = map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}
+				})
+			},
+			machines: 2, instances: 2,
+			goes: func(w *world.World) {
+				world.Edit(w, builders.Pool, &infrav1.ContainerMachinePool{}, func(p *infrav1.ContainerMachinePool) { p.Annotations = nil })
 			},
 		},
 		"MachinePoolGone": {

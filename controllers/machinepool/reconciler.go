@@ -75,6 +75,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachinePool: %w", err)
 	}
+	if pausing.MovedAway(pool) {
+		return ctrl.Result{}, nil
+	}
 	s, err := r.newScope(ctx, pool)
 	if err != nil || s == nil {
 		return ctrl.Result{}, err

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/paused"
@@ -41,6 +42,16 @@ func Check(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, obj
 		return true, fmt.Errorf("set Paused condition: %w", err)
 	}
 	return true, nil
+}
+
+// MovedAway reports whether clusterctl deletes the object because another
+// management cluster has it from now on, with all that it stands for. The pause
+// of the Cluster says so too, but comes by a watch of its own: with a cache that
+// is behind, it may be seen after the deletion. What the object says of itself
+// never is, because clusterctl writes it first.
+func MovedAway(object metav1.Object) bool {
+	_, moved := object.GetAnnotations()[clusterctlv1.DeleteForMoveAnnotation]
+	return moved
 }
 
 // MarkActive sets the Paused condition of an object that is not paused, to be

@@ -27,8 +27,11 @@ import (
 	"path"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 )
 
 // capi has one file per object, in a directory per provider.
@@ -56,7 +59,7 @@ type Server struct {
 
 // Objects returns the CRDs and webhook configurations of Cluster API and of
 // more file systems (files .json, one object each, or .yaml), with every webhook
-// at the server.
+// at the server, and labelled as clusterctl does.
 func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, files := range append([]fs.FS{capi}, more...) {
@@ -70,6 +73,8 @@ func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error)
 		if err := server.serve(o); err != nil {
 			return nil, fmt.Errorf("prepare %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
+		// By it "clusterctl move" finds the kinds whose objects it moves.
+		o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{clusterctlv1.ClusterctlLabel: ""}))
 	}
 	return objects, nil
 }

@@ -25,6 +25,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 )
 
 // clientConfigs collects every clientConfig in an object.
@@ -103,6 +105,16 @@ func TestContractLabels(t *testing.T) {
 	for _, name := range []string{"clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io", "clusterresourcesets.addons.cluster.x-k8s.io"} {
 		if objects[name] == nil {
 			t.Errorf("CRD %s is missing", name)
+		}
+	}
+}
+
+// clusterctl moves the objects of those kinds only that have its label.
+func TestObjectsCanBeMoved(t *testing.T) {
+	t.Parallel()
+	for name, o := range mustObjects(t) {
+		if _, labelled := o.GetLabels()[clusterctlv1.ClusterctlLabel]; !labelled {
+			t.Errorf("%s lacks the label %s", name, clusterctlv1.ClusterctlLabel)
 		}
 	}
 }
