@@ -24,6 +24,7 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 declare -Ar packages=(
+  [clusterctl]="sigs.k8s.io/cluster-api/cmd/clusterctl@v1.14.2"
   [controller-gen]="sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0"
   [golangci-lint]="github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.9.0"
   [gotestsum]="gotest.tools/gotestsum@v1.13.0"
@@ -49,10 +50,34 @@ build() {
   mkdir -p "${directory}"
   scratch="$(mktemp --directory "${directory}/build.XXXXXX")"
   # GOFLAGS is the repository's business, and a cross build would not run here.
-  env --unset=GOOS --unset=GOARCH GOFLAGS="" CGO_ENABLED=0 GOBIN="${scratch}" go install "${package}" ||
+  (
+    unset GOOS GOARCH
+    export GOFLAGS="" CGO_ENABLED=0
+    compile "${name}" "${package}" "${scratch}"
+  ) ||
     { rm -rf "${scratch}"; die "${package} cannot be built." "Read the messages above; is the Go module proxy reachable?"; }
   mv "${scratch}/${name}" "${directory}/${name}"
   rmdir "${scratch}"
+}
+
+# compile makes NAME in a directory. "go install" refuses modules that replace others,
+# as Cluster API does with its own API: those are built as a requirement of an
+# empty module, where their replacements do not count and the versions are the same.
+compile() {
+  local name="$1" package="$2" scratch="$3" version="${2##*@}"
+  if [[ "${package}" != sigs.k8s.io/cluster-api/* ]]; then
+    GOBIN="${scratch}" go install "${package}"
+    return
+  fi
+  mkdir "${scratch}/module"
+  (
+    set -o errexit
+    cd "${scratch}/module"
+    go mod init tool
+    go get "${package}" "sigs.k8s.io/cluster-api/api@${version}"
+    # Without a version in it, it takes itself for one that is under development.
+    go build -trimpath -ldflags="-X sigs.k8s.io/cluster-api/version.gitVersion=${version}" -o "${scratch}/${name}" "${package%@*}"
+  ) && rm -rf "${scratch}/module"
 }
 
 main "$@"

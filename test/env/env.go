@@ -56,9 +56,23 @@ const startTimeout = time.Minute
 // tests under -short, and fails where the programs are missing.
 func Start(tb testing.TB) *rest.Config {
 	tb.Helper()
+	config := StartEmpty(tb)
+	server := serve(tb, config)
+	if err := install(tb.Context(), config, server); err != nil {
+		tb.Fatal(err)
+	}
+	return config
+}
+
+// StartEmpty is Start with nothing in the API server that it does not come with.
+func StartEmpty(tb testing.TB) *rest.Config {
+	tb.Helper()
 	if testing.Short() {
 		tb.Skip("runs etcd and kube-apiserver; leave out -short for it")
 	}
+	// The environment, and what watches the webhooks' certificate, log to the
+	// logger of the process.
+	ctrl.SetLogger(logr.Discard())
 	etcd, apiServer := program(tb, "program-etcd", "etcd"), program(tb, "program-kubernetes", "kube-apiserver")
 	environment := &envtest.Environment{
 		ControlPlaneStartTimeout: startTimeout,
@@ -80,18 +94,12 @@ func Start(tb testing.TB) *rest.Config {
 			tb.Errorf("stop the API server: %v", err)
 		}
 	})
-	server := serve(tb, config)
-	if err := install(tb.Context(), config, server); err != nil {
-		tb.Fatal(err)
-	}
 	return config
 }
 
 // serve runs a manager that has nothing but webhooks.
 func serve(tb testing.TB, config *rest.Config) manifests.Server {
 	tb.Helper()
-	// What watches the certificate logs to the logger of the process.
-	ctrl.SetLogger(logr.Discard())
 	local := envtest.WebhookInstallOptions{}
 	if err := local.PrepWithoutInstalling(); err != nil {
 		tb.Fatalf("prepare webhooks: %v", err)

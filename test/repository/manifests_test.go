@@ -48,7 +48,7 @@ const (
 )
 
 // The overlays that a user applies.
-func overlays() []string { return []string{"default", "docker-socket"} }
+func overlays() []string { return []string{"default", "docker-socket", "podman-socket"} }
 
 func TestComponentsAreWhatClusterctlWants(t *testing.T) {
 	t.Parallel()

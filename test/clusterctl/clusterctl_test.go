@@ -1,0 +1,220 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package clusterctl_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
+	"github.com/capi-samples/cluster-api-provider-container/test/env"
+)
+
+const (
+	root = "../.."
+	// version of the release that is made up.
+	version = "v0.1.99"
+)
+
+// TestIntegrationClusterctl does what a user does before there is a cluster, on
+// an API server that has nothing: init, and generate cluster with each flavour.
+// No Pod runs there, so nobody waits for one; what is real is clusterctl, its
+// checks, the API server with its schemas, and every object that is installed.
+func TestIntegrationClusterctl(t *testing.T) {
+	t.Parallel()
+	config := env.StartEmpty(t)
+	program := clusterctl.New(t, root)
+	repository := program.NewRepository(root, version)
+	kubeconfig := program.Kubeconfig(config)
+	api := connect(t, config)
+
+	if _, err := program.Run(t.Context(), "init", "--kubeconfig", kubeconfig, "--infrastructure", "container"); err != nil {
+		t.Fatal(err)
+	}
+	installed(t, api, repository)
+	nobodyServesWebhooks(t, api)
+	flavours := repository.Files("cluster-template*.yaml")
+	if len(flavours) == 0 {
+		t.Fatal("the release has no flavours")
+	}
+	for _, path := range flavours {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		t.Run(name, func(t *testing.T) {
+			args := []string{
+				"generate", "cluster", "demo", "--kubeconfig", kubeconfig, "--kubernetes-version", "v1.36.3",
+				"--control-plane-machine-count", "1", "--worker-machine-count", "2",
+			}
+			if flavour, named := strings.CutPrefix(name, "cluster-template-"); named {
+				args = append(args, "--flavor", flavour)
+			}
+			generated, err := program.Run(t.Context(), args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			accepted(t, api, generated)
+		})
+	}
+}
+
+func connect(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterctlv1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// installed: what clusterctl remembers, and what of this provider is there.
+func installed(t *testing.T, api client.Client, repository *clusterctl.Repository) {
+	t.Helper()
+	providers := &clusterctlv1.ProviderList{}
+	if err := api.List(t.Context(), providers); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, provider := range providers.Items {
+		got[provider.ManifestLabel()] = provider.Version
+	}
+	want := map[string]string{
+		"cluster-api": repository.Core, "bootstrap-kubeadm": repository.Core, "control-plane-kubeadm": repository.Core,
+		"infrastructure-container": repository.Version,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Providers (-want, +got):\n%s", diff)
+	}
+
+	deployment := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: "capcon-system", Name: "capcon-controller-manager"}
+	if err := api.Get(t.Context(), key, deployment); err != nil {
+		t.Fatal(err)
+	}
+	manager := deployment.Spec.Template.Spec.Containers[0]
+	if want := "docker.io/capcon/manager:" + repository.Version; manager.Image != want {
+		t.Errorf("The manager's image is %s, want %s", manager.Image, want)
+	}
+	if args := strings.Join(manager.Args, " "); strings.Contains(args, "$") || !strings.Contains(args, "--engine=auto") {
+		t.Errorf("The manager's variables are not filled in: %s", args)
+	}
+
+	certificate := &unstructured.Unstructured{}
+	certificate.SetAPIVersion("cert-manager.io/v1")
+	certificate.SetKind("Certificate")
+	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "capcon-system", Name: "capcon-serving-cert"}, certificate); err != nil {
+		t.Errorf("get the certificate of the webhooks: %v", err)
+	}
+
+	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
+	if err := api.List(t.Context(), definitions, client.MatchingLabels{
+		clusterctlv1.ClusterctlLabel: "", "cluster.x-k8s.io/provider": "infrastructure-container",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(definitions.Items) != 6 {
+		t.Errorf("%d definitions of this provider have clusterctl's label, want 6", len(definitions.Items))
+	}
+}
+
+// nobodyServesWebhooks here: they are there, and would refuse everything.
+func nobodyServesWebhooks(t *testing.T, api client.Client) {
+	t.Helper()
+	for _, name := range []string{"capcon-mutating-webhook-configuration", "capi-mutating-webhook-configuration"} {
+		if err := api.Get(t.Context(), client.ObjectKey{Name: name}, &admissionregistrationv1.MutatingWebhookConfiguration{}); err != nil {
+			t.Errorf("get webhooks: %v", err)
+		}
+	}
+	for _, configuration := range []client.Object{
+		&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{},
+	} {
+		if err := api.DeleteAllOf(t.Context(), configuration); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// accepted: the API server would take every object, strictly.
+func accepted(t *testing.T, api client.Client, manifest []byte) {
+	t.Helper()
+	objects := clusterctl.Decode(t, manifest)
+	if len(objects) == 0 {
+		t.Fatal("nothing was generated")
+	}
+	clusters := 0
+	for _, object := range objects {
+		if object.GetKind() == "Cluster" {
+			clusters++
+		}
+		if object.GetNamespace() != metav1.NamespaceDefault {
+			t.Errorf("%s %s is in the namespace %q", object.GetKind(), object.GetName(), object.GetNamespace())
+		}
+		fillIn(t, object)
+		if err := tryToCreate(t.Context(), api, object); err != nil {
+			t.Errorf("%s %s would be refused: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+	if clusters != 1 {
+		t.Errorf("%d Clusters were generated, want 1", clusters)
+	}
+}
+
+// fillIn what Cluster API's webhooks would, and its schemas require.
+func fillIn(t *testing.T, object *unstructured.Unstructured) {
+	t.Helper()
+	if object.GetKind() != "MachineDeployment" {
+		return
+	}
+	if err := unstructured.SetNestedMap(object.Object, map[string]any{}, "spec", "selector"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tryToCreate an object, again as long as the API server calls webhooks whose
+// deletion it has not seen yet.
+func tryToCreate(ctx context.Context, api client.Client, object client.Object) error {
+	var refusal error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		tried, _ := object.DeepCopyObject().(client.Object)
+		refusal = api.Create(ctx, tried, client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict))
+		return !apierrors.IsInternalError(refusal), nil
+	})
+	return errors.Join(refusal, err)
+}

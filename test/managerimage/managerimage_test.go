@@ -1,0 +1,168 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package managerimage tests the image of the manager.
+package managerimage_test
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
+	"github.com/capi-samples/cluster-api-provider-container/test/env"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const (
+	root         = "../.."
+	managerImage = "localhost/capcon/manager:dev"
+	// becomesReady bounds the start of a manager on a busy host.
+	becomesReady = 2 * time.Minute
+)
+
+// TestIntegrationManagerImage runs the manager's image as the Deployment of the
+// engine's overlay says: its user, its read-only root file system, no
+// capability, the engine's socket, and the permissions of its ServiceAccount on
+// an API server that enforces them.
+func TestIntegrationManagerImage(t *testing.T) {
+	t.Parallel()
+	eng := integration.Engine(t)
+	info, err := eng.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, local := strings.CutPrefix(info.Endpoint, "unix://")
+	if !local {
+		t.Skipf("the engine is at %s: a Pod mounts a socket", info.Endpoint)
+	}
+	buildManagerImage(t, info.Name)
+	config := env.Start(t)
+	program := clusterctl.New(t, root)
+	objects := overlay(t, program, info.Name+"-socket")
+	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployment := applyAllButRunning(t, api, objects)
+	pod := &pod{t: t, engine: info.Name, spec: deployment.Spec.Template.Spec, socket: socket, name: "capcon-test-" + identity.NewOwnerID()}
+	pod.mountServiceAccount(api, config, deployment.Namespace)
+	pod.mountCertificate()
+	pod.run()
+	pod.becomesReady()
+	pausedIsSeen(t, api, pod)
+	if log := pod.log(); strings.Contains(log, "forbidden") {
+		t.Errorf("the manager lacks a permission:\n%s", log)
+	}
+}
+
+func buildManagerImage(t *testing.T, engine string) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "make", "-C", root, "image-manager", "ENGINE="+engine)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("make image-manager: %v\n%s", err, output)
+	}
+}
+
+// overlay is what a user would apply.
+func overlay(t *testing.T, program *clusterctl.Clusterctl, name string) []*unstructured.Unstructured {
+	t.Helper()
+	built, err := program.Kustomize(root, filepath.Join("config", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generated, err := program.Pipe(t.Context(), built, "generate", "yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clusterctl.Decode(t, generated)
+}
+
+// applyAllButRunning creates what the Deployment needs, and returns it. The
+// definitions and webhooks are there already, and cert-manager is not.
+func applyAllButRunning(t *testing.T, api client.Client, objects []*unstructured.Unstructured) *appsv1.Deployment {
+	t.Helper()
+	there := []string{"CustomResourceDefinition", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Certificate", "Issuer"}
+	deployment := &appsv1.Deployment{}
+	for _, object := range objects {
+		if slices.Contains(there, object.GetKind()) {
+			continue
+		}
+		if err := api.Create(t.Context(), object); err != nil {
+			t.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+		if object.GetKind() == "Deployment" {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, deployment); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return deployment
+}
+
+// pausedIsSeen: the controllers run, and may read and write what they must.
+func pausedIsSeen(t *testing.T, api client.Client, p *pod) {
+	t.Helper()
+	cluster := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "paused"},
+		Spec: clusterv1.ClusterSpec{
+			Paused: ptr.To(true),
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: "paused",
+			},
+		},
+	}
+	if err := api.Create(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	containerCluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: cluster.Namespace, Name: cluster.Name,
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID,
+		}},
+	}}
+	if err := api.Create(t.Context(), containerCluster); err != nil {
+		t.Fatal(err)
+	}
+	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
+		if err := api.Get(ctx, client.ObjectKeyFromObject(containerCluster), containerCluster); err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(containerCluster.Status.Conditions, func(c metav1.Condition) bool {
+			return c.Type == clusterv1.PausedCondition && c.Status == metav1.ConditionTrue
+		}) && slices.Contains(containerCluster.Finalizers, infrav1.ClusterFinalizer), nil
+	})
+	if err != nil {
+		t.Errorf("the manager does not tell of a paused cluster: %v\n%s", err, p.log())
+	}
+}

@@ -1,0 +1,228 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package managerimage_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// pod is a container that is what a kubelet would make of a Pod, but that it is
+// on the host's network, where the test's API server is.
+type pod struct {
+	t            *testing.T
+	engine, name string
+	spec         corev1.PodSpec
+	// socket of the engine on this host.
+	socket string
+	// mounts and environment that a kubelet would add.
+	mounts, environment []string
+	health              string
+}
+
+// mountServiceAccount gives the container the token of its ServiceAccount.
+func (p *pod) mountServiceAccount(api client.Client, config *rest.Config, namespace string) {
+	p.t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.spec.ServiceAccountName}}
+	token := &authenticationv1.TokenRequest{}
+	if err := api.SubResource("token").Create(p.t.Context(), account, token); err != nil {
+		p.t.Fatalf("get a token of %s: %v", account.Name, err)
+	}
+	directory := p.directory(map[string][]byte{
+		"token": []byte(token.Status.Token), "ca.crt": config.CAData, "namespace": []byte(namespace),
+	})
+	p.mounts = append(p.mounts, directory+":/var/run/secrets/kubernetes.io/serviceaccount:ro")
+	server, err := url.Parse(config.Host)
+	if err != nil || server.Host == "" {
+		server = &url.URL{Host: config.Host}
+	}
+	p.environment = append(p.environment,
+		"KUBERNETES_SERVICE_HOST="+server.Hostname(), "KUBERNETES_SERVICE_PORT="+server.Port(), "POD_NAMESPACE="+namespace)
+}
+
+// mountCertificate plays cert-manager's part.
+func (p *pod) mountCertificate() {
+	p.t.Helper()
+	issued := envtest.WebhookInstallOptions{}
+	if err := issued.PrepWithoutInstalling(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = issued.Cleanup() })
+	files := map[string][]byte{}
+	for _, name := range []string{"tls.crt", "tls.key"} {
+		content, err := os.ReadFile(filepath.Join(issued.LocalServingCertDir, name))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		files[name] = content
+	}
+	p.mounts = append(p.mounts, p.directory(files)+":"+p.mountPath("cert")+":ro")
+}
+
+// directory of files that any user may read: the container's is not this one.
+func (p *pod) directory(files map[string][]byte) string {
+	p.t.Helper()
+	directory := p.t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(directory, name), content, 0o644); err != nil { //nolint:gosec // for another user
+			p.t.Fatal(err)
+		}
+	}
+	return directory
+}
+
+func (p *pod) mountPath(volume string) string {
+	p.t.Helper()
+	for _, mount := range p.spec.Containers[0].VolumeMounts {
+		if mount.Name == volume {
+			return mount.MountPath
+		}
+	}
+	p.t.Fatalf("the manager does not mount %s", volume)
+	return ""
+}
+
+// run starts the container as the Deployment says.
+func (p *pod) run() {
+	p.t.Helper()
+	manager, security := p.spec.Containers[0], p.spec.SecurityContext
+	args := []string{
+		"run", "--detach", "--name", p.name, "--network", "host",
+		"--user", fmt.Sprintf("%d:%d", *security.RunAsUser, *security.RunAsGroup),
+	}
+	if *manager.SecurityContext.ReadOnlyRootFilesystem {
+		args = append(args, "--read-only")
+	}
+	if !*manager.SecurityContext.AllowPrivilegeEscalation {
+		args = append(args, "--security-opt", "no-new-privileges")
+	}
+	for _, capability := range manager.SecurityContext.Capabilities.Drop {
+		args = append(args, "--cap-drop", string(capability))
+	}
+	for _, volume := range p.spec.Volumes {
+		switch {
+		case volume.HostPath != nil:
+			args = append(args, "--volume", p.hostPath(volume.HostPath)+":"+p.mountPath(volume.Name))
+		case volume.EmptyDir != nil:
+			args = append(args, "--tmpfs", p.mountPath(volume.Name))
+		}
+	}
+	for _, mount := range p.mounts {
+		args = append(args, "--volume", mount)
+	}
+	for _, variable := range manager.Env {
+		if variable.ValueFrom == nil {
+			args = append(args, "--env", variable.Name+"="+variable.Value)
+		}
+	}
+	for _, variable := range p.environment {
+		args = append(args, "--env", variable)
+	}
+	p.health = freeAddress(p.t)
+	_, webhookPort, _ := net.SplitHostPort(freeAddress(p.t))
+	args = append(args, "--entrypoint", manager.Command[0], managerImage)
+	args = append(args, manager.Args...)
+	// The ports of the Deployment may be taken on a host.
+	args = append(args, "--health-addr="+p.health, "--webhook-port="+webhookPort, "--diagnostics-address="+freeAddress(p.t))
+	p.t.Cleanup(func() { _, _ = p.command(context.WithoutCancel(p.t.Context()), "rm", "--force", "--volumes", p.name) })
+	if output, err := p.command(p.t.Context(), args...); err != nil {
+		p.t.Fatalf("run the manager's image: %v\n%s", err, output)
+	}
+}
+
+// hostPath is where the engine's socket is on this host, where it is another
+// one than on those that the overlay is for.
+func (p *pod) hostPath(source *corev1.HostPathVolumeSource) string {
+	if ptr.Deref(source.Type, "") == corev1.HostPathDirectory {
+		return filepath.Dir(p.socket)
+	}
+	return p.socket
+}
+
+func (p *pod) becomesReady() {
+	p.t.Helper()
+	last := "it was not asked"
+	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.health+"/readyz?verbose", http.NoBody)
+		if err != nil {
+			return false, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			last = err.Error()
+			return false, nil
+		}
+		defer response.Body.Close()
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(response.Body)
+		last = response.Status + ": " + body.String()
+		return response.StatusCode == http.StatusOK, nil
+	})
+	if err != nil {
+		p.t.Fatalf("the manager does not become ready: %v; %s\n%s", err, last, p.log())
+	}
+}
+
+func (p *pod) log() string {
+	p.t.Helper()
+	output, err := p.command(p.t.Context(), "logs", p.name)
+	if err != nil {
+		return err.Error()
+	}
+	return string(output)
+}
+
+// command runs the engine's own program.
+func (p *pod) command(ctx context.Context, args ...string) ([]byte, error) {
+	program := p.engine
+	if p.engine == "podman" {
+		args = append([]string{"--remote"}, args...)
+	}
+	return exec.CommandContext(ctx, program, args...).CombinedOutput()
+}
+
+// freeAddress of this host, a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
