@@ -120,7 +120,7 @@ func (a *app) rootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
 	root.AddCommand(
-		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(),
+		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
 		a.logsCommand(), a.doctorCommand(),
 		a.imagesCommand(), a.versionCommand(),
 	)

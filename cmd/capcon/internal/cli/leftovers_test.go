@@ -22,9 +22,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -203,4 +206,29 @@ func TestGCTakesTheNetwork(t *testing.T) {
 	}
 	_, out, _ = w.run("gc")
 	mustContain(t, out, "nothing with the labels of this provider")
+}
+
+// What was moved to another management cluster looks like what was lost, until
+// it is forgotten: then nothing removes it.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	w := leftoverWorld(t)
+	present := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}
+	if err := w.client.Create(t.Context(), present); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := w.run("forget", "demo"); code != 1 || !strings.Contains(errs, "capcon down demo") {
+		t.Errorf("A cluster of the plane is not forgotten; got %d: %s", code, errs)
+	}
+	if code, _, errs := w.run("forget", "lost"); code != 0 {
+		t.Errorf("forget ended with %d: %s", code, errs)
+	}
+	for _, command := range [][]string{{"gc", "--yes"}, {"down", "lost", "--keep-plane"}, {"forget", "lost"}} {
+		if code, out, errs := w.run(command...); code != 0 {
+			t.Errorf("%v ended with %d:\n%s%s", command, code, out, errs)
+		}
+		if left := containerNames(t, w); !slices.Contains(left, "lost-a") {
+			t.Errorf("%v removed what was forgotten; left are %v", command, left)
+		}
+	}
 }

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+)
+
+func (a *app) forgetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget NAME",
+		Short: "Forget a cluster that was moved to another management cluster",
+		Long: "Forget that capcon made a cluster, after \"clusterctl move\" gave it to another management cluster.\n" +
+			"The cluster stays as it is. Until then \"down\" and \"gc\" remove what capcon remembers to have made.",
+		Example: "  capcon forget demo",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if problems := input.CheckName(args[0]); len(problems) > 0 {
+				return &input.Error{Problems: problems}
+			}
+			return a.forget(command.Context(), args[0])
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+}
+
+func (a *app) forget(ctx context.Context, name string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	_, known, err := s.state.Recall(name)
+	if err != nil {
+		return err
+	}
+	if !known {
+		a.say("Nothing is remembered of a cluster %s.", name)
+		return nil
+	}
+	plane, err := s.plane.State(ctx)
+	if err != nil {
+		return err
+	}
+	if plane.Answers {
+		if err := s.use(plane.Kubeconfig); err != nil {
+			return err
+		}
+		present, err := management.Read(ctx, s.client, namespace, name)
+		if err != nil {
+			return err
+		}
+		if present.Exists {
+			return &input.Error{Problems: []input.Problem{{
+				Field: "NAME", Value: name, Reason: "the management plane of capcon has this cluster",
+				Remedy: fmt.Sprintf("move it with clusterctl first, or delete it: %s down %s", a.Program, name),
+			}}}
+		}
+	}
+	if err := s.state.Forget(name); err != nil {
+		return err
+	}
+	a.say("Forgot cluster %s. What there is of it stays.", name)
+	return nil
+}

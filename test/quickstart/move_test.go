@@ -1,0 +1,251 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const (
+	moveCluster = "move-test"
+	// otherPlane is beside capcon's.
+	otherPlane = "capcon-test-move"
+)
+
+// TestMove moves a cluster from capcon's management plane to another one beside
+// it and back, by clusterctl and below clients that never pause. Nothing is made
+// anew, nothing is asked of the engine that changes something, and nothing is
+// left behind; in between the other plane scales the cluster.
+func TestMove(t *testing.T) {
+	eng := integration.Engine(t)
+	program := build(t, moveCluster)
+	before := ours(t, eng)
+	program.mustRun("down", moveCluster)
+	other := plane.New(eng, plane.Options{Name: otherPlane, ManagerArgs: []string{"--engine-audit"}})
+	t.Cleanup(func() {
+		if t.Failed() && os.Getenv("KEEP") != "" {
+			return
+		}
+		ctx := context.WithoutCancel(t.Context())
+		_, _ = program.run(ctx, "down", moveCluster)
+		if err := other.Remove(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	program.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
+
+	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
+	m.home = m.connect(t, plane.DefaultName, plane.New(eng, plane.Options{ManagerArgs: []string{"--engine-audit"}}))
+	m.away = m.connect(t, otherPlane, other)
+	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.deploy(t)
+	m.healthy(t, m.home, 2)
+	asking := startTraffic(t, config)
+	steps := []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"there", func(t *testing.T) { m.moves(t, m.home, m.away) }},
+		{"nothing to collect", m.nothingToCollect},
+		{"1 to 2 there", func(t *testing.T) { m.scale(t, m.away, 2) }},
+		{"2 to 1 there", func(t *testing.T) { m.scale(t, m.away, 1) }},
+		{"back", func(t *testing.T) { m.moves(t, m.away, m.home) }},
+		{"other plane goes", func(t *testing.T) { m.planeGoes(t, other) }},
+		{"nobody was disturbed", func(t *testing.T) {
+			asking.stop()
+			t.Log(asking)
+			if failed := asking.failures(); len(failed) > 0 {
+				t.Errorf("requests failed twice:\n%s", strings.Join(failed, "\n"))
+			}
+		}},
+		{"down", func(t *testing.T) { program.at(t).mustRun("down", moveCluster) }},
+		{"nothing left", func(t *testing.T) {
+			left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
+			if len(left) > 0 {
+				t.Errorf("left on the engine: %q", left)
+			}
+		}},
+	}
+	for _, step := range steps {
+		if !t.Run(step.name, step.run) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+}
+
+// move is the cluster of the test and the two planes that it moves between.
+type move struct {
+	program    *capcon
+	engine     engine.Engine
+	clusterctl *clusterctl.Clusterctl
+	cluster    kubernetes.Interface
+	home, away *side
+}
+
+// deploy a workload whose Pods are to stay the same.
+func (m *move) deploy(t *testing.T) {
+	t.Helper()
+	archive := webtoolArchive(t)
+	nodes := nodeContainers(t, m.engine, moveCluster)
+	for _, container := range nodes {
+		putImage(t, m.engine, container.Name, archive)
+	}
+	deployWeb(t, m.cluster)
+	webPods(t, m.cluster, len(nodes))
+}
+
+// side is one management plane, which logs what it changes on the engine.
+type side struct {
+	name, kubeconfig string
+	api              client.Client
+}
+
+// connect makes sure of a plane with the image that capcon's has.
+func (m *move) connect(t *testing.T, name string, p *plane.Plane) *side {
+	t.Helper()
+	running, err := m.engine.InspectContainer(t.Context(), plane.DefaultName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := p.Ensure(t.Context(), running.Image, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &side{name: name, kubeconfig: path, api: api}
+}
+
+// moves the cluster and looks at what it is and at what was done.
+func (m *move) moves(t *testing.T, from, to *side) {
+	machines := len(nodeContainers(t, m.engine, moveCluster))
+	before, changes := m.observe(t, from), m.changes(t)
+	began := time.Now()
+	if _, err := m.clusterctl.Run(t.Context(), "move", "--namespace", metav1.NamespaceDefault,
+		"--kubeconfig", from.kubeconfig, "--to-kubeconfig", to.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("moved after %s", time.Since(began).Round(time.Millisecond))
+	m.healthy(t, to, machines)
+	t.Logf("whole again after %s", time.Since(began).Round(time.Millisecond))
+	if diff := cmp.Diff(before, m.observe(t, to)); diff != "" {
+		t.Errorf("the cluster is not what it was (-before, +after):\n%s", diff)
+	}
+	for name, lines := range m.changes(t) {
+		for _, line := range lines[min(len(changes[name]), len(lines)):] {
+			// Whether the load balancer runs what it should is read in it.
+			if !strings.Contains(line, `verb="Exec"`) {
+				t.Errorf("%s changed the engine: %s", name, line)
+			}
+		}
+	}
+	nothingLeft(t, from)
+}
+
+// nothingToCollect: capcon's own plane does not know the cluster any more, and
+// still nothing of it is taken for garbage.
+func (m *move) nothingToCollect(t *testing.T) {
+	var decisions []struct{ Action, Name, Cluster string }
+	if err := json.Unmarshal([]byte(m.program.at(t).mustRun("gc", "-o", "json")), &decisions); err != nil {
+		t.Fatal(err)
+	}
+	for _, decision := range decisions {
+		if decision.Action != "keep" {
+			t.Errorf("gc would %s %s", decision.Action, decision.Name)
+		}
+	}
+}
+
+// scale the workers, which takes all that a management cluster does.
+func (m *move) scale(t *testing.T, at *side, workers int) {
+	deployments := &clusterv1.MachineDeploymentList{}
+	if err := at.api.List(t.Context(), deployments, client.MatchingLabels{clusterv1.ClusterNameLabel: moveCluster}); err != nil {
+		t.Fatal(err)
+	}
+	if len(deployments.Items) != 1 {
+		t.Fatalf("%d MachineDeployments, want 1", len(deployments.Items))
+	}
+	before := client.MergeFrom(deployments.Items[0].DeepCopy())
+	deployments.Items[0].Spec.Replicas = ptr.To(int32(workers)) //nolint:gosec // two
+	if err := at.api.Patch(t.Context(), &deployments.Items[0], before); err != nil {
+		t.Fatal(err)
+	}
+	nodesReady(t, m.cluster, 1+workers)
+	m.healthy(t, at, 1+workers)
+}
+
+// planeGoes with all that it had, and leaves what others use.
+func (m *move) planeGoes(t *testing.T, p *plane.Plane) {
+	if err := p.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, containerErr := m.engine.InspectContainer(t.Context(), otherPlane)
+	_, volumeErr := m.engine.InspectVolume(t.Context(), otherPlane)
+	for what, err := range map[string]error{"container": containerErr, "volume": volumeErr} {
+		if !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("the %s of the other plane is left: %v", what, err)
+		}
+	}
+	m.healthy(t, m.home, 2)
+}
