@@ -38,10 +38,10 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
 
-// plane brings up a cluster of one node, and with it the management plane that
+// startPlane brings up a cluster of one node, and with it the management plane that
 // the clusters of a test are declared in, and returns the program about another
 // cluster. Both are removed at the test's end.
-func plane(t *testing.T, cluster string) (other, host *capcon) {
+func startPlane(t *testing.T, cluster string) (other, host *capcon) {
 	t.Helper()
 	host = build(t, cluster+"-host")
 	other = &capcon{t: t, path: host.path, cluster: cluster}

@@ -34,7 +34,7 @@ const ignitionCluster = "ignition-test"
 // Ignition, and a worker whose data makes it fail.
 func TestIgnition(t *testing.T) {
 	eng := integration.Engine(t)
-	program, host := plane(t, ignitionCluster)
+	program, host := startPlane(t, ignitionCluster)
 	objects := fillIn(t, "../../templates/cluster-template-ignition.yaml", flavourValues(t, program, host))
 	create(t, program, objects...)
 	samePodNetwork(t, program, host)
