@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package machinetemplate says in the status of ContainerMachineTemplates what
 // a node made from them would have, so that an autoscaler can make the first
 // one of a group.

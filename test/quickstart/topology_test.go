@@ -1,0 +1,339 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const (
+	topologyCluster = "topology-test"
+
+	// upgradeFrom is the version of images/kubernetes-previous, upgradeTo the
+	// one of images/kubernetes.
+	upgradeFrom = "v1.35.4"
+	upgradeTo   = "v1.36.3"
+)
+
+// TestTopology changes a cluster by its topology: what has to reach machines
+// that stay, what replaces them, and another version of Kubernetes.
+//
+// It needs the node image of "make images-load-previous".
+func TestTopology(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
+	c := &topology{engine: integration.Engine(t), program: build(t, topologyCluster)}
+	before := ours(t, c.engine)
+	c.program.mustRun("down", topologyCluster)
+	t.Cleanup(func() {
+		if t.Failed() && os.Getenv("KEEP") == "" {
+			_, _ = c.program.run(context.WithoutCancel(t.Context()), "down", topologyCluster)
+		}
+	})
+	steps := []struct {
+		name string
+		run  func(t *testing.T)
+	}{
+		{"up 1+1", func(t *testing.T) {
+			c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", upgradeFrom, "--control-planes", "1", "--workers", "1")
+			c.haveVersion(t, upgradeFrom)
+		}},
+		{"templates tell their capacity", c.templatesTell},
+		{"metadata and taints reach machines that stay", c.propagates},
+		{"variables replace the machines they are about", c.rollsOut},
+		{"upgrade", c.upgrades},
+		{"down", func(t *testing.T) { c.program.at(t).mustRun("down", topologyCluster) }},
+		{"nothing left", func(t *testing.T) {
+			left := slices.DeleteFunc(ours(t, c.engine), func(thing string) bool { return slices.Contains(before, thing) })
+			if len(left) > 0 {
+				t.Errorf("left on the engine: %q", left)
+			}
+		}},
+	}
+	for _, step := range steps {
+		if !t.Run(step.name, step.run) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+}
+
+// topology is a cluster that is changed by its topology.
+type topology struct {
+	engine  engine.Engine
+	program *capcon
+}
+
+// edit the topology, as a person would.
+func (c *topology) edit(t *testing.T, change func(*clusterv1.Topology)) {
+	t.Helper()
+	api := management(t, c.program)
+	eventually(t, "the topology is written", func(ctx context.Context) (string, error) {
+		cluster := &clusterv1.Cluster{}
+		if err := api.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: topologyCluster}, cluster); err != nil {
+			return "", err
+		}
+		change(&cluster.Spec.Topology)
+		return "", api.Update(ctx, cluster)
+	})
+}
+
+func (c *topology) templatesTell(t *testing.T) {
+	info, err := c.engine.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	templates := &infrav1.ContainerMachineTemplateList{}
+	err = management(t, c.program).List(t.Context(), templates, client.MatchingLabels{clusterv1.ClusterNameLabel: topologyCluster})
+	if err != nil || len(templates.Items) != 2 {
+		t.Fatalf("%d templates, %v", len(templates.Items), err)
+	}
+	for _, template := range templates.Items {
+		cpu, memory := template.Status.Capacity[corev1.ResourceCPU], template.Status.Capacity[corev1.ResourceMemory]
+		if cpu.Value() != int64(info.CPUs) || memory.Value() != info.MemoryBytes || string(template.Status.NodeInfo.Architecture) != info.Architecture {
+			t.Errorf("%s tells %+v of a host with %d CPUs and %d bytes", template.Name, template.Status, info.CPUs, info.MemoryBytes)
+		}
+	}
+}
+
+// propagates: labels, annotations and taints reach Machines, their containers'
+// objects and Nodes, and no Machine is replaced.
+func (c *topology) propagates(t *testing.T) {
+	const (
+		label      = "example.test/team"
+		nodeLabel  = "node.cluster.x-k8s.io/team"
+		annotation = "example.test/note"
+	)
+	before := machineUIDs(t, c.program)
+	taint := clusterv1.MachineTaint{
+		Key: "example.test/quiet", Value: "yes", Effect: corev1.TaintEffectPreferNoSchedule, Propagation: clusterv1.MachineTaintPropagationAlways,
+	}
+	metadata := clusterv1.ObjectMeta{
+		Labels: map[string]string{label: "blue", nodeLabel: "blue"}, Annotations: map[string]string{annotation: "kept"},
+	}
+	c.edit(t, func(topology *clusterv1.Topology) {
+		topology.ControlPlane.Metadata, topology.Workers.MachineDeployments[0].Metadata = metadata, metadata
+		topology.ControlPlane.Taints = append(topology.ControlPlane.Taints, taint)
+		topology.Workers.MachineDeployments[0].Taints = append(topology.Workers.MachineDeployments[0].Taints, taint)
+	})
+	has := func(object client.Object) string {
+		if object.GetLabels()[label] != "blue" || object.GetAnnotations()[annotation] != "kept" {
+			return fmt.Sprintf("%T %s has %v and %v", object, object.GetName(), object.GetLabels(), object.GetAnnotations())
+		}
+		return ""
+	}
+	api, cluster := management(t, c.program), c.program.connectCluster()
+	eventually(t, "labels, annotations and taints arrive", func(ctx context.Context) (string, error) {
+		for _, machine := range machines(t, c.program) {
+			if missing := has(&machine); missing != "" {
+				return missing, nil
+			}
+			container := &infrav1.ContainerMachine{}
+			if err := api.Get(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, container); err != nil {
+				return "", err
+			}
+			if missing := has(container); missing != "" {
+				return missing, nil
+			}
+			node, err := cluster.CoreV1().Nodes().Get(ctx, machine.Status.NodeRef.Name, metav1.GetOptions{})
+			if err != nil {
+				return "", err
+			}
+			tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+				return t.Key == taint.Key && t.Value == taint.Value && t.Effect == taint.Effect
+			})
+			if node.Labels[nodeLabel] != "blue" || !tainted {
+				return fmt.Sprintf("Node %s has %v and %v", node.Name, node.Labels, node.Spec.Taints), nil
+			}
+		}
+		return "", nil
+	})
+	c.settle(t)
+	if after := machineUIDs(t, c.program); !slices.Equal(before, after) {
+		t.Errorf("Machines were replaced: before %v, after %v", before, after)
+	}
+}
+
+// rollsOut: a variable of the API server replaces the control plane, one that
+// is overridden for the workers replaces them, and both do what they say.
+func (c *topology) rollsOut(t *testing.T) {
+	const inNode, onHost = "/mnt/of-the-host", "/etc"
+	before := ids(nodeContainers(t, c.engine, topologyCluster))
+	c.edit(t, func(topology *clusterv1.Topology) {
+		topology.Variables = append(topology.Variables, clusterv1.ClusterVariable{
+			Name: "podSecurity", Value: apiextensionsv1.JSON{Raw: []byte(`{"enforce":"baseline"}`)},
+		})
+		topology.Workers.MachineDeployments[0].Variables.Overrides = []clusterv1.ClusterVariable{{
+			Name:  "extraMounts",
+			Value: apiextensionsv1.JSON{Raw: fmt.Appendf(nil, `[{"containerPath":%q,"hostPath":%q,"readOnly":true}]`, inNode, onHost)},
+		}}
+	})
+	c.settle(t)
+	after := nodeContainers(t, c.engine, topologyCluster)
+	if len(after) != 2 || slices.ContainsFunc(after, func(container engine.Container) bool { return slices.Contains(before, container.ID) }) {
+		t.Fatalf("Not all machines were replaced: before %v, after %v", before, ids(after))
+	}
+	for _, container := range after {
+		_, err := c.engine.Exec(t.Context(), container.Name, engine.Command{Args: []string{"test", "-e", inNode + "/hostname"}})
+		if isWorker := container.Labels[identity.LabelRole] == string(identity.RoleWorker); isWorker != (err == nil) {
+			t.Errorf("Workers alone have the mount; %s: %v", container.Name, err)
+		}
+	}
+	nodesReady(t, c.program.connectCluster(), 2)
+	_, err := c.program.connectCluster().CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "privileged"},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "a", Image: webtoolImage, SecurityContext: &corev1.SecurityContext{Privileged: ptr.To(true)},
+		}}},
+	}, metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "baseline") {
+		t.Errorf("A privileged Pod breaks the standard baseline; its creation ended with %v", err)
+	}
+}
+
+// upgrades: the control plane goes first, each machine is replaced once, and
+// none ever has an image of another version than its own.
+func (c *topology) upgrades(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	watched := make(chan upgradeLog, 1)
+	go func() { watched <- c.watch(ctx, t) }()
+	c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", upgradeTo)
+	c.haveVersion(t, upgradeTo)
+	stop()
+	log := <-watched
+	for _, wrong := range log.wrong {
+		t.Error(wrong)
+	}
+	// One of each before, one of each after.
+	if len(log.containers) != 4 {
+		t.Errorf("Each machine is replaced once; there were the containers %q", log.containers)
+	}
+	c.settle(t)
+}
+
+// upgradeLog is what was seen in an upgrade.
+type upgradeLog struct {
+	// containers by name, in the order of their appearance.
+	containers []string
+	// wrong is what must not be.
+	wrong []string
+}
+
+// watch the containers until ctx ends. What it looks at, it looks at several
+// times a second; a container lives for half a minute at least.
+func (c *topology) watch(ctx context.Context, t *testing.T) upgradeLog {
+	var log upgradeLog
+	api := management(t, c.program)
+	note := func(format string, arguments ...any) {
+		if text := fmt.Sprintf(format, arguments...); !slices.Contains(log.wrong, text) {
+			log.wrong = append(log.wrong, text)
+		}
+	}
+	ticker := time.NewTicker(300 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return log
+		case <-ticker.C:
+		}
+		list := &clusterv1.MachineList{}
+		containers, err := c.engine.ListContainers(ctx, map[string]string{identity.LabelCluster: topologyCluster, identity.LabelMachine: ""})
+		if err != nil || api.List(ctx, list, client.MatchingLabels{clusterv1.ClusterNameLabel: topologyCluster}) != nil {
+			continue
+		}
+		newControlPlane := false
+		for _, machine := range list.Items {
+			_, isControlPlane := machine.Labels[clusterv1.MachineControlPlaneLabel]
+			newControlPlane = newControlPlane || isControlPlane && machine.Spec.Version == upgradeTo && conditions.IsTrue(&machine, clusterv1.MachineNodeReadyCondition)
+		}
+		for _, container := range containers {
+			if !slices.Contains(log.containers, container.Name) {
+				log.containers = append(log.containers, container.Name)
+			}
+			for _, machine := range list.Items {
+				if container.Labels[identity.LabelMachine] != machine.Name {
+					continue
+				}
+				if !strings.HasSuffix(container.Image, ":"+machine.Spec.Version) {
+					note("%s has the image %s and is to be %s", machine.Name, container.Image, machine.Spec.Version)
+				}
+				if container.Labels[identity.LabelRole] == string(identity.RoleWorker) && machine.Spec.Version == upgradeTo && !newControlPlane {
+					note("%s is upgraded before the control plane", machine.Name)
+				}
+			}
+		}
+	}
+}
+
+// haveVersion waits for one Node of each kind with the version.
+func (c *topology) haveVersion(t *testing.T, version string) {
+	t.Helper()
+	cluster := c.program.connectCluster()
+	nodesReady(t, cluster, 2)
+	nodes, err := cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range nodes.Items {
+		if got := node.Status.NodeInfo.KubeletVersion; got != version {
+			t.Errorf("the kubelet of %s is %s, want %s", node.Name, got, version)
+		}
+	}
+	server, err := cluster.Discovery().ServerVersion()
+	if err != nil || server.GitVersion != version {
+		t.Errorf("the API server is %v, want %s: %v", server, version, err)
+	}
+}
+
+// settle waits until the topology is carried out: everything is up to date and
+// nothing is too many.
+func (c *topology) settle(t *testing.T) {
+	t.Helper()
+	c.program.at(t).mustRun("up", topologyCluster)
+}
+
+func machineUIDs(t *testing.T, program *capcon) []string {
+	t.Helper()
+	var uids []string
+	for _, machine := range machines(t, program) {
+		uids = append(uids, string(machine.UID))
+	}
+	slices.Sort(uids)
+	return uids
+}
