@@ -215,6 +215,55 @@ func TestSummarizeNotReady(t *testing.T) {
 	}
 }
 
+// What a Cluster's topology asks for counts once it has been carried into the
+// other objects: until then they are complete by what was asked for before.
+func TestSummarizeTopology(t *testing.T) {
+	t.Parallel()
+	const generation = 2
+	cases := map[string]struct {
+		reason    string
+		condition *metav1.Condition
+		want      Stage
+	}{
+		"new": {"Nobody has looked.", nil, Stage{"topology", false, "not looked at yet"}},
+		"changed a moment ago": {
+			"What is true was true of the topology before.",
+			&metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: generation - 1}, Stage{"topology", false, "not looked at yet"},
+		},
+		"upgrading": {
+			"The condition names who is next.",
+			&metav1.Condition{
+				Status: metav1.ConditionFalse, ObservedGeneration: generation,
+				Reason: clusterv1.ClusterTopologyReconciledClusterUpgradingReason, Message: "Cluster is upgrading to v1.36.3\n  * MachineDeployment a pending",
+			},
+			Stage{"topology", false, "ClusterUpgrading: Cluster is upgrading to v1.36.3; MachineDeployment a pending"},
+		},
+		"carried out": {
+			"The others say the rest.",
+			&metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: generation}, Stage{"topology", true, "Kubernetes v1.36.3"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			observed := ready()
+			observed.Cluster.Generation = generation
+			observed.Cluster.Spec.Topology = clusterv1.Topology{ClassRef: clusterv1.ClusterClassRef{Name: "container"}, Version: "v1.36.3"}
+			if tc.condition != nil {
+				tc.condition.Type = clusterv1.ClusterTopologyReconciledCondition
+				observed.Cluster.Status.Conditions = append(observed.Cluster.Status.Conditions, *tc.condition)
+			}
+			got := Summarize(observed)
+			if diff := cmp.Diff(tc.want, got.Stages[0]); diff != "" {
+				t.Errorf("%s Stage differs (-want +got):\n%s", tc.reason, diff)
+			}
+			if got.Ready() != tc.want.Done {
+				t.Errorf("%s Ready is %t", tc.reason, got.Ready())
+			}
+		})
+	}
+}
+
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	failed := func(conditionType, reason string, status metav1.ConditionStatus) metav1.Condition {
