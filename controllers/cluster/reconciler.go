@@ -42,6 +42,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -83,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
 		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerCluster")
 	}
-	if annotations.IsExternallyManaged(containerCluster) || pausing.MovedAway(containerCluster) {
+	if !watching.Selected(containerCluster, r.WatchFilterValue) || pausing.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
 		return ctrl.Result{}, nil
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)

@@ -43,12 +43,9 @@ import (
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
 	log := ctrl.LoggerFrom(ctx)
 	scheme := mgr.GetScheme()
-	filter := predicates.All(scheme, log,
-		predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue),
-		predicates.ResourceIsNotExternallyManaged(scheme, log),
-	)
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerCluster{}, builder.WithPredicates(filter, watching.TakenOver("Cluster"))).
+		For(&infrav1.ContainerCluster{}, builder.WithPredicates(
+			predicates.ResourceIsNotExternallyManaged(scheme, log), watching.TakenOver("Cluster"))).
 		Named("containercluster").
 		WithOptions(options).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(util.ClusterToInfrastructureMapFunc(

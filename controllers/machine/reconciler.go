@@ -46,6 +46,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -84,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
 		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerMachine")
 	}
-	if pausing.MovedAway(containerMachine) {
+	if !watching.Selected(containerMachine, r.WatchFilterValue) || pausing.MovedAway(containerMachine) {
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, containerMachine)

@@ -49,8 +49,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return fmt.Errorf("map Clusters to ContainerMachines: %w", err)
 	}
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachine{}, builder.WithPredicates(
-			predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue), watching.TakenOver("Machine"))).
+		For(&infrav1.ContainerMachine{}, builder.WithPredicates(watching.TakenOver("Machine"))).
 		Named("containermachine").
 		WithOptions(options).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(

@@ -43,6 +43,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 )
 
 // Reconciler reconciles ContainerMachinePools.
@@ -75,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachinePool: %w", err)
 	}
-	if pausing.MovedAway(pool) {
+	if !watching.Selected(pool, r.WatchFilterValue) || pausing.MovedAway(pool) {
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, pool)

@@ -47,8 +47,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	kind := infrav1.GroupVersion.WithKind("ContainerMachinePool")
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(
-			predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue), watching.TakenOver("MachinePool"))).
+		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(watching.TakenOver("MachinePool"))).
 		Named("containermachinepool").
 		WithOptions(options).
 		// An annotation tells who manages the number of replicas.

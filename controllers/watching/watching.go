@@ -32,9 +32,18 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/cluster-api/util/labels"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 )
+
+// Selected says whether an object is one that this manager was told to
+// reconcile, by its value of the flag --watch-filter. Controllers ask it of the
+// object itself: what wakes them, such as a change of its Cluster or an event of
+// the engine, knows nothing of it.
+func Selected(object client.Object, filter string) bool {
+	return filter == "" || labels.HasWatchLabel(object, filter)
+}
 
 // TakenOver lets objects pass that Cluster API's object of the kind owns, and
 // those with a finalizer, which have something to clean up. Others wait for

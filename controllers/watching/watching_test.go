@@ -30,6 +30,30 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 )
 
+func TestSelected(t *testing.T) {
+	t.Parallel()
+	labelled := metav1.ObjectMeta{Labels: map[string]string{clusterv1.WatchLabel: "ours"}}
+	for name, c := range map[string]struct {
+		reason string
+		object metav1.ObjectMeta
+		filter string
+		want   bool
+	}{
+		"NoFilter":         {"All are this manager's.", metav1.ObjectMeta{}, "", true},
+		"LabelledNoFilter": {"Those with a label, too.", labelled, "", true},
+		"Labelled":         {"Its label says that it is.", labelled, "ours", true},
+		"Other":            {"Its label says that it is another's.", labelled, "theirs", false},
+		"NotLabelled":      {"Without a label it is not.", metav1.ObjectMeta{}, "ours", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := watching.Selected(&infrav1.ContainerMachine{ObjectMeta: c.object}, c.filter); got != c.want {
+				t.Errorf("%s selected: %t", c.reason, got)
+			}
+		})
+	}
+}
+
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	owner := func(apiVersion, kind string) metav1.ObjectMeta {

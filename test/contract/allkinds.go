@@ -86,8 +86,8 @@ func allKinds() []Rule {
 			`errs := resource.ObjectMeta.Validate(path.Child("metadata"))`, `var errs field.ErrorList`,
 		}},
 		{ID: "C21", Says: "With a watch filter only objects with its label are reconciled.", Proof: Proof{
-			contractTests, "TestIntegrationWatchFilter", "controllers/machine/setup.go",
-			"predicates.ResourceHasFilterLabel(scheme, log, r.WatchFilterValue)", `predicates.ResourceHasFilterLabel(scheme, log, "")`,
+			contractTests, "TestIntegrationWatchFilter", "controllers/machine/reconciler.go",
+			"!watching.Selected(containerMachine, r.WatchFilterValue)", `!watching.Selected(containerMachine, "")`,
 		}},
 		{ID: "C22", Says: "--namespace restricts what is watched.", Proof: Proof{
 			".", "TestFlags", "main.go", `if opts.namespace != "" {`, `if opts.namespace == "none" {`,

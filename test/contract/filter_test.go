@@ -62,7 +62,13 @@ func TestIntegrationWatchFilter(t *testing.T) {
 		cancel()
 		must(t, <-ended)
 	})
-	theirs, ours := oneOfEach(t, api, "theirs"), oneOfEach(t, api, "ours")
+	theirs := oneOfEach(t, api, "theirs")
+	// That wakes the controller of whatever is the Cluster's.
+	cluster := &clusterv1.Cluster{}
+	must(t, api.Get(t.Context(), client.ObjectKeyFromObject(theirs[0]), cluster))
+	cluster.Spec.ClusterNetwork.APIServerPort = 7443
+	must(t, api.Update(t.Context(), cluster))
+	ours := oneOfEach(t, api, "ours")
 	for i := range ours {
 		finalizers(t, api, ours[i], true)
 	}
