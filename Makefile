@@ -133,7 +133,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-stable e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-drift
 e2e-drift: ## Kill a hundred containers and see how soon their objects say so (KILLS=100)
@@ -174,6 +174,10 @@ e2e-move: ## Move a cluster to another management plane and back, below clients 
 .PHONY: e2e-topology
 e2e-topology: images-load-previous ## Change a cluster by its topology: metadata, variables, another Kubernetes
 	@hack/test-quickstart.sh Topology
+
+.PHONY: e2e-stable
+e2e-stable: ## Take finalizers and owners away, and see that nothing is written while nothing happens (QUIET=5m)
+	@hack/test-quickstart.sh Stable
 
 .PHONY: e2e-restart
 e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3
