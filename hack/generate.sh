@@ -35,6 +35,7 @@ main() {
   "${generator}" rbac:roleName=manager-role "paths=.;./controllers/..." output:rbac:dir=config/rbac
   "${generator}" webhook paths=./internal/webhooks/... output:webhook:dir=config/webhook
   go generate ./...
+  "${root}/hack/reference.sh" "$(pwd)"
 }
 
 main "$@"

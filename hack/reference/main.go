@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Reference prints the conditions and reasons of this provider's objects as they
+// are documented where they are declared, for docs/reference.
+//
+//	go run ./hack/reference api/v1alpha1/conditions.go
+package main
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: reference FILE")
+		os.Exit(2)
+	}
+	if err := write(os.Stdout, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "reference:", err)
+		os.Exit(1)
+	}
+}
+
+// write prints each block of constants as a section: conditions, each with the
+// reasons that stand behind it.
+func write(out io.Writer, path string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	for _, declaration := range file.Decls {
+		block, ok := declaration.(*ast.GenDecl)
+		if !ok || block.Tok != token.CONST {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "\n%s\n", text(block.Doc)); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		for _, spec := range block.Specs {
+			constant, ok := spec.(*ast.ValueSpec)
+			if !ok || len(constant.Names) != 1 || len(constant.Values) != 1 {
+				return errors.New("a constant is not declared by itself")
+			}
+			if err := writeConstant(out, constant); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writeConstant(out io.Writer, constant *ast.ValueSpec) error {
+	name := constant.Names[0].Name
+	said := strings.TrimPrefix(text(constant.Doc), name)
+	var err error
+	switch {
+	case strings.HasSuffix(name, "Condition"):
+		_, err = fmt.Fprintf(out, "\n## %s of a %s\n\nIt%s\n\n", value(constant.Values[0], "Condition"), owner(name), said)
+	case strings.HasSuffix(name, "Reason"):
+		_, err = fmt.Fprintf(out, "- `%s`%s\n", value(constant.Values[0], "Reason"), strings.ReplaceAll(said, "\n", "\n  "))
+	default:
+		return fmt.Errorf("%s is neither a condition nor a reason", name)
+	}
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// owner is the kind that has the condition. Those of a block follow each other,
+// and only Ready is there for each kind.
+func owner(name string) string {
+	switch {
+	case strings.HasPrefix(name, "MachinePool"), strings.HasPrefix(name, "Replicas"):
+		return "ContainerMachinePool"
+	case strings.HasPrefix(name, "Machine"), strings.HasPrefix(name, "Container"), strings.HasPrefix(name, "Bootstrap"):
+		return "ContainerMachine"
+	default:
+		return "ContainerCluster"
+	}
+}
+
+// value of a constant: a text, or one of Cluster API's constants, which is
+// called as its value is, with the suffix behind.
+func value(expression ast.Expr, suffix string) string {
+	switch expression := expression.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(expression.Value); err == nil {
+			return text
+		}
+	case *ast.SelectorExpr:
+		return strings.TrimSuffix(expression.Sel.Name, suffix)
+	}
+	return ""
+}
+
+// text of a comment, without the line's end behind it.
+func text(comment *ast.CommentGroup) string { return strings.TrimSpace(comment.Text()) }
