@@ -72,7 +72,7 @@ build-capcon:
 
 .PHONY: build-manager
 build-manager:
-	@CGO_ENABLED=0 go build -trimpath -o bin/manager .
+	@CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/manager .
 
 ##@ Images
 

@@ -29,6 +29,8 @@ main() {
   cd "${root}"
   same "Cluster API and its api module" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required go.mod sigs.k8s.io/cluster-api/api)"
+  same "Cluster API and its clusterctl" \
+    "$(required go.mod sigs.k8s.io/cluster-api)" "$(sed -n 's|.*/cmd/clusterctl@\(v[^"]*\)".*|\1|p' hack/tool.sh)"
   same "k8s.io/api and k8s.io/apimachinery" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/apimachinery)"
   same "k8s.io/api and k8s.io/client-go" \
