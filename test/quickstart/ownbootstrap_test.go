@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"math/big"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const ownCluster = "own-bootstrap-test"
+
+// TestOwnBootstrap declares a cluster as docs/how-to/own-bootstrap.md does: a
+// control plane without kubeadm and without a control plane provider, whose
+// API server answers nobody it does not know.
+func TestOwnBootstrap(t *testing.T) {
+	eng := integration.Engine(t)
+	program, host := plane(t, ownCluster)
+	values := flavourValues(t, program, host)
+	certificate, key := authority(t)
+	ca := secret(program, ownCluster+"-ca", map[string][]byte{"tls.crt": certificate, "tls.key": key})
+	if err := management(t, program).Create(t.Context(), ca); err != nil {
+		t.Fatal(err)
+	}
+	create(t, program, fillIn(t, "../../docs/how-to/own-bootstrap/cluster.yaml", values)...)
+	values["ENDPOINT"] = endpoint(t, program)
+	values["CA_CERTIFICATE"] = base64.StdEncoding.EncodeToString(certificate)
+	values["CA_KEY"] = base64.StdEncoding.EncodeToString(key)
+	create(t, program, fillIn(t, "../../docs/how-to/own-bootstrap/control-plane.yaml", values)...)
+
+	registered(t, program, 1)
+	nodesReady(t, program.connectCluster(), 1)
+	machinesReady(t, program)
+	refusesAnonymous(t, program)
+	backendUp(t, eng, nodeContainers(t, eng, ownCluster)[0].Name)
+	machineReady(t, program)
+}
+
+// authority makes what a user makes with openssl.
+func authority(t *testing.T) (certificate, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: ownCluster},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}),
+		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
+}
+
+// endpoint waits for the Cluster's.
+func endpoint(t *testing.T, program *capcon) string {
+	t.Helper()
+	cluster := &clusterv1.Cluster{}
+	eventually(t, "an endpoint", func(ctx context.Context) (string, error) {
+		key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: program.cluster}
+		if err := management(t, program).Get(ctx, key, cluster); err != nil || cluster.Spec.ControlPlaneEndpoint.Host != "" {
+			return "", err
+		}
+		return "there is none", nil
+	})
+	return cluster.Spec.ControlPlaneEndpoint.Host
+}
+
+// refusesAnonymous: the API server answers, and 401.
+func refusesAnonymous(t *testing.T, program *capcon) {
+	t.Helper()
+	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	anonymous, err := kubernetes.NewForConfig(rest.AnonymousClientConfig(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := anonymous.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(t.Context()); !apierrors.IsUnauthorized(err) {
+		t.Errorf("/readyz without credentials: %v, want 401", err)
+	}
+}
+
+// backendUp: the load balancer itself holds the API server for up.
+func backendUp(t *testing.T, eng engine.Engine, backend string) {
+	t.Helper()
+	containers, err := eng.ListContainers(t.Context(), map[string]string{
+		identity.LabelCluster: ownCluster, identity.LabelRole: string(identity.RoleLoadBalancer),
+	})
+	if err != nil || len(containers) != 1 {
+		t.Fatalf("%d load balancers: %v", len(containers), err)
+	}
+	eventually(t, "the load balancer's backend is up", func(ctx context.Context) (string, error) {
+		state, err := loadbalancer.Observe(ctx, eng, containers[0].Name)
+		if err != nil {
+			return "", err
+		}
+		if server, known := state.Backend(backend); !known || !server.Status.Up() {
+			return "backend " + backend + " is " + string(server.Status), nil
+		}
+		return "", nil
+	})
+}
+
+// machineReady: no condition of the Machine waits for kubeadm or a control
+// plane provider.
+func machineReady(t *testing.T, program *capcon) {
+	t.Helper()
+	eventually(t, "the Machine is Ready", func(context.Context) (string, error) {
+		var told bytes.Buffer
+		for _, condition := range machines(t, program)[0].Status.Conditions {
+			if condition.Type == clusterv1.ReadyCondition && condition.Status == metav1.ConditionTrue {
+				return "", nil
+			}
+			told.WriteString(condition.Type + "=" + string(condition.Status) + ": " + condition.Message + "; ")
+		}
+		return told.String(), nil
+	})
+}
