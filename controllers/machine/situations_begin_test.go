@@ -129,9 +129,25 @@ func badInput() map[string]situation {
 			container: invalid, bootstrap: invalid, message: `no key "value"`, again: lookAgain,
 		},
 		"DataOfUnknownFormat": {
-			reason:    "Ignition is not read.",
-			options:   data(func(all map[string][]byte) { all["format"] = []byte("ignition") }),
-			container: invalid, bootstrap: invalid, message: "cloud-config", again: lookAgain,
+			reason:    "Formats that are read are named.",
+			options:   data(func(all map[string][]byte) { all["format"] = []byte("talos") }),
+			container: invalid, bootstrap: invalid, message: "supported are cloud-config and ignition", again: lookAgain,
+		},
+		"IgnitionOfAnotherVersion": {
+			reason: "Of Ignition the version is read that the kubeadm bootstrap provider writes.",
+			options: data(func(all map[string][]byte) {
+				all["format"], all["value"] = []byte("ignition"), []byte(`{"ignition": {"version": "3.4.0"}}`)
+			}),
+			container: invalid, bootstrap: invalid, message: `ignition.version "3.4.0" (use 2.3.0`, again: lookAgain,
+		},
+		"IgnitionFromElsewhere": {
+			reason: "What Ignition would fetch is named by its field, with what to do, and without its URL.",
+			options: data(func(all map[string][]byte) {
+				all["format"], all["value"] = []byte("ignition"), []byte(`{"ignition": {"version": "2.3.0"}, "storage": {"files": [
+					{"filesystem": "root", "path": "/a", "contents": {"source": "https://`+builders.SecretWord+`@example.com"}}]}}`)
+			}),
+			container: invalid, bootstrap: invalid,
+			message: "storage.files[0].contents.source https: (nothing is fetched; put the content in as a data: URL)", again: lookAgain,
 		},
 		"DataOfBrokenYAML": {
 			reason:    "Broken data is refused, and not repeated where people read it.",

@@ -110,6 +110,12 @@ func ended() map[string]situation {
 			happens:   record("done"),
 			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
 		},
+		"OwnBootstrapDone": {
+			reason:    "A control plane that its user's own data started is as ready as any: nothing of kubeadm's is looked for.",
+			options:   []builders.Option{builders.ControlPlane(builders.OwnData)},
+			happens:   all(record("done"), becomesNode),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+		},
 		"Node": {
 			reason:    "A machine that is a Node needs no looking at.",
 			happens:   all(record("done"), becomesNode),

@@ -100,6 +100,12 @@ func interrupted() map[string]situation {
 			happens:   restart,
 			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
 		},
+		"OwnBootstrapInterrupted": {
+			reason:    "What a user's own script leaves behind only its user knows.",
+			options:   []builders.Option{builders.ControlPlane(builders.OwnData)},
+			happens:   restart,
+			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+		},
 		"InterruptedAsNode": {
 			reason:    "What became a Node is not begun anew.",
 			happens:   all(becomesNode, restart),

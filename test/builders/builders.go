@@ -76,6 +76,11 @@ write_files:
 runcmd:
 - kubeadm init --config /run/kubeadm/kubeadm.yaml
 `
+	// OwnData is without kubeadm.
+	OwnData = `#cloud-config
+runcmd:
+- /usr/local/bin/start-control-plane
+`
 
 	joinData = `#cloud-config
 write_files:
