@@ -171,7 +171,13 @@ func TestIgnitionUnitsFail(t *testing.T) {
 			reason: "a unit whose requirements failed is not taken for one that ended well", config: enabled("a.service"),
 			onStart: state("a.service", "ActiveState", "inactive", "InactiveExitTimestampMonotonic", "0", "ConditionTimestampMonotonic", "0",
 				"WantedBy", "multi-user.target", "ExecMainCode", "0", "ExecMainStatus", "0"),
-			want: Result{Step: "systemd.units[0]", ExitCode: 1, LogTail: "a.service was not started; a unit that it requires failed"},
+			want: Result{Step: "systemd.units[0]", ExitCode: 1, LogTail: "a.service: it was not started; a unit that it requires failed"},
+		},
+		"what it requires failed": {
+			reason: "the cause is told, not its effect", config: enabled("a.service", "b.service"),
+			onStart: state("a.service", "ActiveState", "inactive", "InactiveExitTimestampMonotonic", "0", "ConditionTimestampMonotonic", "0",
+				"WantedBy", "multi-user.target") + state("b.service", "ActiveState", "failed", "ExecMainCode", "1", "ExecMainStatus", "5"),
+			want: Result{Step: "systemd.units[1]", ExitCode: 5, LogTail: "last words of b.service"},
 		},
 		"no sentinel": {
 			reason: "units that end well and never say that the bootstrap succeeded have not bootstrapped", config: enabled("a.service", "b.service"),

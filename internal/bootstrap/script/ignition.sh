@@ -137,14 +137,13 @@ wait_for_units() {
     note_sentinel
     sleep 0.2
   done
-  wait "$waiting" && each_unit enabled check_unit
+  wait "$waiting" && check_units
 }
 
 # wait_for_sentinel goes on while a unit runs that may write it.
 wait_for_sentinel() {
   while [ ! -e "$sentinel" ]; do
-    running=''
-    each_unit enabled check_unit || return
+    check_units || return
     if [ -z "$running" ]; then
       begin "$(tail -n 1 -- "$step/enabled" | cut -d ' ' -f 1)"
       printf 'no enabled unit runs any more, and none has written %s\n' "${sentinel#"$root"}"
@@ -154,31 +153,37 @@ wait_for_sentinel() {
   done
 }
 
-# check_unit ends with the exit code of a unit that failed, after the end of what it printed.
-check_unit() {
-  state=$(property ActiveState "$1")
-  case $state in
-  failed) ;;
-  inactive)
-    # Started and ended well, not for this boot, or its conditions did not hold.
-    [ "$(property InactiveExitTimestampMonotonic "$1")" = 0 ] && [ "$(property ConditionTimestampMonotonic "$1")" = 0 ] ||
-      return 0
-    case " $(property WantedBy "$1") $(property RequiredBy "$1") " in
-    *' multi-user.target '* | *' default.target '*) ;;
-    *) return 0 ;;
-    esac
-    ;;
-  *)
-    running=yes
-    return 0
-    ;;
+# check_units ends with the exit code of the first unit that failed, or else of one that was not started for that: the
+# cause before its effect.
+check_units() {
+  running=''
+  each_unit enabled check_failed && each_unit enabled check_started
+}
+
+check_failed() {
+  case $(property ActiveState "$1") in
+  failed) end_of_unit "$1" ;;
+  inactive) ;;
+  *) running=yes ;;
   esac
+}
+
+# check_started passes units that were started, whose conditions did not hold, or that this boot does not want.
+check_started() {
+  [ "$(property ActiveState "$1")" = inactive ] || return 0
+  [ "$(property InactiveExitTimestampMonotonic "$1")" = 0 ] && [ "$(property ConditionTimestampMonotonic "$1")" = 0 ] ||
+    return 0
+  case " $(property WantedBy "$1") $(property RequiredBy "$1") " in
+  *' multi-user.target '* | *' default.target '*) end_of_unit "$1" 'it was not started; a unit that it requires failed' ;;
+  esac
+}
+
+# end_of_unit UNIT [REASON] ends with the unit's exit code, after the last lines that it printed.
+end_of_unit() {
   begin "$name"
-  if [ "$state" = inactive ]; then
-    printf '%s was not started; a unit that it requires failed\n' "$1"
-  fi
   journalctl --sync 2>/dev/null
   journalctl --boot --quiet --no-pager --output=cat --lines=50 --unit="$1"
+  [ $# -eq 1 ] || printf '%s: %s\n' "$1" "$2"
   unit_exit_code "$1"
 }
 
