@@ -91,13 +91,13 @@ storage:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"ignition-init": initial, "ignition-join": join} {
+	for operation, data := range map[bootstrap.KubeadmOperation][]byte{bootstrap.KubeadmInit: initial, bootstrap.KubeadmJoinWorker: join} {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, data, "", "  "); err != nil {
 			t.Fatal(err)
 		}
 		pretty.WriteByte('\n')
-		file := filepath.Join("..", "..", "bootstrap", "testdata", "archive", name+".json")
+		file := filepath.Join("..", "..", "bootstrap", "testdata", "archive", "ignition-"+string(operation)+".json")
 		if *update {
 			if err := os.WriteFile(file, pretty.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
@@ -110,8 +110,12 @@ storage:
 		if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
 			t.Errorf("%s is not what the bootstrap provider emits (-file +emitted; go test -update writes it):\n%s", file, diff)
 		}
-		if _, err := bootstrap.Parse(data, bootstrap.FormatIgnition, bootstrap.Instance{}); err != nil {
+		config, err := bootstrap.Parse(data, bootstrap.FormatIgnition, bootstrap.Instance{})
+		if err != nil {
 			t.Errorf("Parse(): %v", err)
+		}
+		if got := config.KubeadmOperation(); got != operation {
+			t.Errorf("kubeadm will %q, want %q", got, operation)
 		}
 	}
 }

@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package bootstrap
+
+import (
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fileContents reads the contents of a file: a data: URL, perhaps compressed, perhaps with a hash to check.
+func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
+	fields, err := p.mapping(node, path)
+	if err != nil {
+		return nil, err
+	}
+	var source, compression, hash string
+	for _, field := range fields {
+		path := path + "." + field.key
+		switch field.key {
+		case "source":
+			source, err = p.content(field.value, path)
+		case "compression":
+			compression, err = p.line(field.value, path)
+		case "verification":
+			hash, err = p.hash(field.value, path)
+		default:
+			p.refuseUnlessEmpty(field.value, path, "")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if scheme, _, found := strings.Cut(source, ":"); source != "" && (!found || !strings.EqualFold(scheme, "data")) {
+		p.refuseFor(path+".source", remoteScheme(scheme, found), "nothing is fetched; put the content in as a data: URL")
+		return nil, nil
+	}
+	content, err := dataURL(source)
+	switch {
+	case err == nil && compression == "gzip":
+		content, err = gunzip(content)
+	case compression != "" && compression != "gzip":
+		p.refuseFor(path+".compression", strconv.Quote(cut(compression)), "use gzip or none")
+	}
+	if err != nil {
+		return nil, p.invalid(node, "%s.source: %s", path, err)
+	}
+	if sum := sha512.Sum512(content); hash != "" && !strings.EqualFold(hash, "sha512-"+hex.EncodeToString(sum[:])) {
+		return nil, p.invalid(node, "%s does not have the SHA-512 that %s.verification.hash says", path, path)
+	}
+	return content, nil
+}
+
+// remoteScheme is what can be shown of a source: never the rest of a URL, which may hold a password.
+func remoteScheme(scheme string, found bool) string {
+	if found && slices.Contains([]string{"http", "https", "tftp", "s3", "oem"}, strings.ToLower(scheme)) {
+		return scheme + ":"
+	}
+	return ""
+}
+
+func (p *parser) hash(node *yaml.Node, path string) (hash string, err error) {
+	fields, err := p.mapping(node, path)
+	for _, field := range fields {
+		if field.key != "hash" {
+			p.refuse(path + "." + field.key)
+			continue
+		}
+		hash, err = p.line(field.value, path+".hash")
+	}
+	return hash, err
+}
+
+// dataURL decodes a data: URL (RFC 2397). Its errors do not quote the data.
+func dataURL(source string) ([]byte, error) {
+	if source == "" {
+		return nil, nil
+	}
+	head, body, found := strings.Cut(source, ",")
+	if !found {
+		return nil, errors.New("the data: URL has no comma")
+	}
+	text, err := url.PathUnescape(body)
+	if err != nil {
+		return nil, errors.New("the data: URL has a broken escape")
+	}
+	if !strings.HasSuffix(strings.ToLower(head), ";base64") {
+		return []byte(text), nil
+	}
+	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil {
+		return nil, errors.New("the data: URL is not valid base64")
+	}
+	return content, nil
+}
