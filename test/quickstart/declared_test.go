@@ -203,20 +203,34 @@ func (d *declared) podNetwork(t *testing.T) []client.Object {
 	}
 }
 
-// connect to the cluster once its API server answers.
-func (d *declared) connect(t *testing.T) kubernetes.Interface {
+// comesUp waits until the cluster has so many Machines, each with a Node that
+// is ready, and connects to it. Machines come one after the other, and a busy
+// host takes its time for each.
+func (d *declared) comesUp(t *testing.T, want int) kubernetes.Interface {
 	t.Helper()
-	eventually(t, "the control plane is initialized", func(ctx context.Context) (string, error) {
-		cluster := &clusterv1.Cluster{}
-		if err := d.api.Get(ctx, d.key(), cluster); err != nil {
+	const forAll = 15 * time.Minute
+	began := time.Now()
+	eventuallyWithin(t, forAll, fmt.Sprintf("%d Machines with Nodes", want), func(ctx context.Context) (string, error) {
+		found := &clusterv1.MachineList{}
+		if err := d.api.List(ctx, found, client.MatchingLabels{clusterv1.ClusterNameLabel: d.program.cluster}); err != nil {
 			return "", err
 		}
-		if initialized := conditions.Get(cluster, clusterv1.ClusterControlPlaneInitializedCondition); initialized == nil || initialized.Status != metav1.ConditionTrue {
-			return fmt.Sprintf("the Cluster says %+v", initialized), nil
+		ready := 0
+		for i := range found.Items {
+			if node := conditions.Get(&found.Items[i], clusterv1.MachineNodeReadyCondition); node != nil && node.Status == metav1.ConditionTrue {
+				ready++
+			}
 		}
-		return "", nil
+		if ready == want && len(found.Items) == want {
+			return "", nil
+		}
+		return fmt.Sprintf("%d of %d Machines have one", ready, len(found.Items)), nil
 	})
-	return d.program.at(t).connectCluster()
+	cluster := d.program.at(t).connectCluster()
+	nodesReady(t, cluster, want)
+	machinesReady(t, d.program.at(t))
+	t.Logf("%d Nodes ready after %s", want, time.Since(began).Round(100*time.Millisecond))
+	return cluster
 }
 
 // edit changes an object, again where a controller wrote it meanwhile.

@@ -66,12 +66,7 @@ func TestExternalEndpoint(t *testing.T) {
 			})
 			external.serve(t, d.controlPlaneAddress(t))
 		}},
-		{"1+1 ready", func(t *testing.T) {
-			began := time.Now()
-			nodesReady(t, d.connect(t), 2)
-			machinesReady(t, d.program.at(t))
-			t.Logf("ready after %s more", time.Since(began).Round(100*time.Millisecond))
-		}},
+		{"1+1 ready", func(t *testing.T) { d.comesUp(t, 2) }},
 		{"has no load balancer", func(t *testing.T) { d.usesEndpoint(t, external.address) }},
 		{"is deleted", d.delete},
 	}

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -60,12 +59,8 @@ func TestFailureDomains(t *testing.T) {
 		deployment.Spec.Template.Spec.FailureDomain = domain
 		d.deployments = append(d.deployments, deployment)
 	}
-	began := time.Now()
 	d.create(t)
-	nodes := d.connect(t)
-	nodesReady(t, nodes, 5)
-	machinesReady(t, d.program)
-	t.Logf("3+2 ready after %s", time.Since(began).Round(time.Second))
+	nodes := d.comesUp(t, 5)
 
 	cluster := &clusterv1.Cluster{}
 	if err := d.api.Get(t.Context(), d.key(), cluster); err != nil {

@@ -72,8 +72,7 @@ func TestRemediationOfBootstrap(t *testing.T) {
 			t.Fatalf("the %s control plane was not replaced; those after it need it", ordinal)
 		}
 	}
-	nodesReady(t, d.connect(t), 3)
-	machinesReady(t, d.program)
+	d.comesUp(t, 3)
 	t.Logf("three control planes ready after %s, three failed bootstraps included", time.Since(began).Round(time.Second))
 	d.etcdHealthy(t)
 	checkBootstraps(t, bootstraps, machines(t, d.program))
