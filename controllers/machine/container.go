@@ -288,15 +288,11 @@ func (s *scope) archives(host node.Host) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pack bootstrap: %w", err)
 	}
-	archives := [][]byte{bootstrapping}
 	adaptation, err := node.Archive(host)
 	if err != nil {
 		return nil, fmt.Errorf("pack adaptation to the host: %w", err)
 	}
-	if adaptation != nil {
-		archives = append(archives, adaptation)
-	}
-	return archives, nil
+	return [][]byte{bootstrapping, adaptation}, nil
 }
 
 // placeError reports why there is no container, and decides whether trying

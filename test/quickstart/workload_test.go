@@ -101,6 +101,12 @@ func deployWeb(t *testing.T, cluster kubernetes.Interface) {
 // node.
 func webPods(t *testing.T, cluster kubernetes.Interface, nodes int) map[string]string {
 	t.Helper()
+	return webPodsThat(t, cluster, nodes, func(*corev1.Pod) bool { return true })
+}
+
+// webPodsThat are those of which something else is true too.
+func webPodsThat(t *testing.T, cluster kubernetes.Interface, nodes int, count func(*corev1.Pod) bool) map[string]string {
+	t.Helper()
 	addresses := map[string]string{}
 	eventually(t, "a server on each node", func(ctx context.Context) (string, error) {
 		pods, err := cluster.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
@@ -110,7 +116,7 @@ func webPods(t *testing.T, cluster kubernetes.Interface, nodes int) map[string]s
 		clear(addresses)
 		for _, pod := range pods.Items {
 			for _, condition := range pod.Status.Conditions {
-				if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
+				if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue && count(&pod) {
 					addresses[pod.Spec.NodeName] = pod.Status.PodIP
 				}
 			}
@@ -123,17 +129,9 @@ func webPods(t *testing.T, cluster kubernetes.Interface, nodes int) map[string]s
 	return addresses
 }
 
-// askFrom runs a client on a node, which has to succeed.
+// askFrom runs a client on a node, which has to succeed: it asks every server
+// by its address and one by the Service's name.
 func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) {
-	t.Helper()
-	if failure := tryFrom(t, cluster, node, servers); failure != "" {
-		t.Fatal(failure)
-	}
-}
-
-// tryFrom runs a client on a node that asks every server by its address and
-// one by the Service's name, and returns what went wrong.
-func tryFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) string {
 	t.Helper()
 	args := []string{"get", "http://web.default.svc.cluster.local:8080", "http://web:8080"}
 	for _, address := range servers {
@@ -168,12 +166,11 @@ func tryFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 	})
 	output := podLog(t.Context(), cluster, "job-name="+asked.Name)
 	if failed {
-		return fmt.Sprintf("client on node %s failed:\n%s", node, output)
+		t.Fatalf("client on node %s failed:\n%s", node, output)
 	}
 	if diff := cmp.Diff(len(args)-1, strings.Count(output, "\n")); diff != "" {
-		return fmt.Sprintf("answers on node %s (-want, +got):\n%s", node, diff)
+		t.Fatalf("answers on node %s (-want, +got):\n%s", node, diff)
 	}
-	return ""
 }
 
 // podLog returns what a Pod printed, and how it stands where that is nothing.
