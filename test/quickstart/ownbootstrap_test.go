@@ -52,7 +52,7 @@ const ownCluster = "own-bootstrap-test"
 // API server answers nobody it does not know.
 func TestOwnBootstrap(t *testing.T) {
 	eng := integration.Engine(t)
-	program, host := plane(t, ownCluster)
+	program, host := startPlane(t, ownCluster)
 	values := flavourValues(t, program, host)
 	certificate, key := authority(t)
 	ca := secret(program, ownCluster+"-ca", map[string][]byte{"tls.crt": certificate, "tls.key": key})
@@ -60,7 +60,7 @@ func TestOwnBootstrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	create(t, program, fillIn(t, "../../docs/how-to/own-bootstrap/cluster.yaml", values)...)
-	values["ENDPOINT"] = endpoint(t, program)
+	values["ENDPOINT"] = chosenEndpoint(t, program)
 	values["CA_CERTIFICATE"] = base64.StdEncoding.EncodeToString(certificate)
 	values["CA_KEY"] = base64.StdEncoding.EncodeToString(key)
 	create(t, program, fillIn(t, "../../docs/how-to/own-bootstrap/control-plane.yaml", values)...)
@@ -97,8 +97,8 @@ func authority(t *testing.T) (certificate, key []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }
 
-// endpoint waits for the Cluster's.
-func endpoint(t *testing.T, program *capcon) string {
+// chosenEndpoint waits for the Cluster's.
+func chosenEndpoint(t *testing.T, program *capcon) string {
 	t.Helper()
 	cluster := &clusterv1.Cluster{}
 	eventually(t, "an endpoint", func(ctx context.Context) (string, error) {
