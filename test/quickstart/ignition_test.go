@@ -20,6 +20,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,15 +35,17 @@ const ignitionCluster = "ignition-test"
 // Ignition, and a worker whose data makes it fail.
 func TestIgnition(t *testing.T) {
 	eng := integration.Engine(t)
-	program, host := startPlane(t, ignitionCluster)
-	objects := fillIn(t, "../../templates/cluster-template-ignition.yaml", flavourValues(t, program, host))
-	create(t, program, objects...)
-	samePodNetwork(t, program, host)
+	cluster := declare(t, eng, ignitionCluster)
+	program := cluster.program
+	objects := fillIn(t, "../../templates/cluster-template-ignition.yaml", flavourValues(ignitionCluster))
+	for _, object := range objects {
+		cluster.apply(t, object.DeepCopy())
+	}
+	for _, object := range cluster.podNetwork(t) {
+		cluster.apply(t, object)
+	}
 	if !t.Run("ready", func(t *testing.T) {
-		program := program.at(t)
-		registered(t, program, 2)
-		nodesReady(t, program.connectCluster(), 2)
-		machinesReady(t, program)
+		cluster.comesUp(t, 2)
 		for _, container := range nodeContainers(t, eng, ignitionCluster) {
 			// What was enabled for the bootstrap's boot is so for those to come.
 			output, err := eng.Exec(t.Context(), container.Name, engine.Command{Args: []string{"systemctl", "is-enabled", "kubeadm.service"}})
@@ -56,9 +59,11 @@ func TestIgnition(t *testing.T) {
 	t.Run("failing", func(t *testing.T) {
 		const token = "abcdef.0123456789abcdef"
 		program := program.at(t)
-		create(t, program, failing(t, objects, "echo the token is "+token, "exit 42")...)
+		for _, object := range failing(t, objects, "echo the token is "+token, "exit 42") {
+			cluster.apply(t, object)
+		}
 		var told string
-		eventually(t, "the worker's bootstrap failed", func(context.Context) (string, error) {
+		eventuallyWithin(t, 10*time.Minute, "the worker's bootstrap failed", func(context.Context) (string, error) {
 			reason, message, err := bootstrapOf(t, program, ignitionCluster+"-failing")
 			if reason == infrav1.BootstrapFailedReason {
 				told = message
@@ -102,8 +107,6 @@ func failing(t *testing.T, flavour []*unstructured.Unstructured, commands ...str
 			continue
 		}
 		object.SetName(name)
-		object.SetResourceVersion("")
-		object.SetUID("")
 		objects = append(objects, object)
 	}
 	return objects

@@ -30,6 +30,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -52,22 +53,25 @@ const ownCluster = "own-bootstrap-test"
 // API server answers nobody it does not know.
 func TestOwnBootstrap(t *testing.T) {
 	eng := integration.Engine(t)
-	program, host := startPlane(t, ownCluster)
-	values := flavourValues(t, program, host)
+	cluster := declare(t, eng, ownCluster)
+	program := cluster.program
+	values := flavourValues(ownCluster)
 	certificate, key := authority(t)
-	ca := secret(program, ownCluster+"-ca", map[string][]byte{"tls.crt": certificate, "tls.key": key})
-	if err := management(t, program).Create(t.Context(), ca); err != nil {
-		t.Fatal(err)
+	cluster.apply(t, &corev1.Secret{
+		ObjectMeta: cluster.meta(ownCluster + "-ca"), Type: clusterv1.ClusterSecretType,
+		Data: map[string][]byte{"tls.crt": certificate, "tls.key": key},
+	})
+	for _, object := range fillIn(t, "../../docs/how-to/own-bootstrap/cluster.yaml", values) {
+		cluster.apply(t, object)
 	}
-	create(t, program, fillIn(t, "../../docs/how-to/own-bootstrap/cluster.yaml", values)...)
-	values["ENDPOINT"] = chosenEndpoint(t, program)
+	values["ENDPOINT"] = endpointOf(t, program)
 	values["CA_CERTIFICATE"] = base64.StdEncoding.EncodeToString(certificate)
 	values["CA_KEY"] = base64.StdEncoding.EncodeToString(key)
-	create(t, program, fillIn(t, "../../docs/how-to/own-bootstrap/control-plane.yaml", values)...)
+	for _, object := range fillIn(t, "../../docs/how-to/own-bootstrap/control-plane.yaml", values) {
+		cluster.apply(t, object)
+	}
 
-	registered(t, program, 1)
-	nodesReady(t, program.connectCluster(), 1)
-	machinesReady(t, program)
+	cluster.comesUp(t, 1)
 	refusesAnonymous(t, program)
 	backendUp(t, eng, nodeContainers(t, eng, ownCluster)[0].Name)
 	machineReady(t, program)
@@ -97,8 +101,8 @@ func authority(t *testing.T) (certificate, key []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }
 
-// chosenEndpoint waits for the Cluster's.
-func chosenEndpoint(t *testing.T, program *capcon) string {
+// endpointOf waits for the Cluster's.
+func endpointOf(t *testing.T, program *capcon) string {
 	t.Helper()
 	cluster := &clusterv1.Cluster{}
 	eventually(t, "an endpoint", func(ctx context.Context) (string, error) {
