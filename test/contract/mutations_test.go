@@ -181,7 +181,8 @@ func (m *mutator) compile(t *testing.T, proof contract.Proof, content []byte) (p
 	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(m.root, proof.File): laid}})
 	must(t, err)
 	must(t, os.WriteFile(overlay, replaced, 0o600))
-	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", overlay, "-o", program, "./"+proof.Package)
+	// Without what debuggers need: linking is most of the time.
+	command := exec.CommandContext(t.Context(), "go", "test", "-c", "-ldflags=-s -w", "-overlay", overlay, "-o", program, "./"+proof.Package)
 	command.Dir = m.root
 	if said, err := command.CombinedOutput(); err != nil {
 		return "", string(said), fmt.Errorf("compile: %s", err) //nolint:errorlint // So that it is not taken for a test that fails.
