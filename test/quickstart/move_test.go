@@ -222,16 +222,13 @@ func (m *move) nothingToCollect(t *testing.T) {
 
 // scale the workers, which takes all that a management cluster does.
 func (m *move) scale(t *testing.T, at *side, workers int) {
-	deployments := &clusterv1.MachineDeploymentList{}
-	if err := at.api.List(t.Context(), deployments, client.MatchingLabels{clusterv1.ClusterNameLabel: moveCluster}); err != nil {
+	cluster := &clusterv1.Cluster{}
+	if err := at.api.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}, cluster); err != nil {
 		t.Fatal(err)
 	}
-	if len(deployments.Items) != 1 {
-		t.Fatalf("%d MachineDeployments, want 1", len(deployments.Items))
-	}
-	before := client.MergeFrom(deployments.Items[0].DeepCopy())
-	deployments.Items[0].Spec.Replicas = ptr.To(int32(workers)) //nolint:gosec // two
-	if err := at.api.Patch(t.Context(), &deployments.Items[0], before); err != nil {
+	before := client.MergeFrom(cluster.DeepCopy())
+	cluster.Spec.Topology.Workers.MachineDeployments[0].Replicas = ptr.To(int32(workers)) //nolint:gosec // two
+	if err := at.api.Patch(t.Context(), cluster, before); err != nil {
 		t.Fatal(err)
 	}
 	nodesReady(t, m.cluster, 1+workers)
