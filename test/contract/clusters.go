@@ -75,7 +75,7 @@ func clusters() []Rule {
 			"summarized := []string{infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition}", "summarized := []string{infrav1.NetworkReadyCondition}",
 		}},
 		{ID: "IC10", Says: "What somebody else manages is not touched in any way.", Proof: Proof{
-			contractTests, "TestExternallyManaged", reconciler, "if annotations.IsExternallyManaged(containerCluster) {", "if annotations.IsExternallyManaged(containerCluster) && false {",
+			contractTests, "TestExternallyManaged", reconciler, "annotations.IsExternallyManaged(containerCluster)", "(annotations.IsExternallyManaged(containerCluster) && false)",
 		}},
 		{ID: "IC10", Says: "The annotation that says so cannot be taken away.", Proof: Proof{
 			webhookTests, "TestChanges/ManagedByGone", admission, "if managedBefore && !managedAfter {", "if managedBefore && !managedAfter && false {",
@@ -89,8 +89,8 @@ func clusters() []Rule {
 		}},
 		{ID: "IC14", Says: "Nothing is done before the Cluster owns it.", Proof: Proof{
 			clusterTests, "TestHandsOff/NoCluster", reconciler,
-			"	if annotations.IsExternallyManaged(containerCluster) {\n",
-			"	_, _ = finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer)\n	if annotations.IsExternallyManaged(containerCluster) {\n",
+			"	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)\n",
+			"	_, _ = finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer)\n	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)\n",
 		}},
 		{ID: "IC15", Says: "When it is deleted, all it has on the engine goes first.", Proof: Proof{
 			clusterTests, "TestDeletions/Leftovers", deletion, "		r.removeContainers,\n", "",

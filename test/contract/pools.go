@@ -97,6 +97,10 @@ func pools() []Rule {
 			contractTests, "TestTemplatesMakeTheirKind/ContainerMachinePool", "api/v1alpha1/containermachinepooltemplate_types.go",
 			"Template ContainerMachinePoolMachineTemplate `json:\"template,omitempty,omitzero\"`", "Template ContainerMachinePoolMachineTemplate `json:\"machine,omitempty,omitzero\"`",
 		}},
+		{ID: "P18", Says: "Its spec cannot change.", Proof: Proof{
+			webhookTests, "TestChanges/PoolTemplateSpec", "internal/webhooks/containermachinepooltemplate.go",
+			"&before.Spec.Template.Spec, &after.Spec.Template.Spec)", "&after.Spec.Template.Spec, &after.Spec.Template.Spec)",
+		}},
 		{ID: "P19", Says: "Pools are not scaled from zero by what their template says.", Unproved: "Tells what an autoscaler does."},
 		{ID: "P20", Says: "No instance is made before the Cluster's infrastructure is provisioned.", Proof: Proof{
 			poolTests, "TestSituations/InfrastructureNotProvisioned", replicas, "if s.infrastructureProvisioned() || len(s.instances) > 0 {", "if s.infrastructureProvisioned() || true {",

@@ -53,9 +53,13 @@ func templates() []Rule {
 			contractTests, "TestEmptyFieldsAreAbsent/ContainerMachineTemplate", "api/v1alpha1/containermachinetemplate_types.go",
 			"Spec ContainerMachineTemplateSpec `json:\"spec,omitempty,omitzero\"`", "Spec ContainerMachineTemplateSpec `json:\"spec\"`",
 		}},
-		{ID: "IMT5", Says: "status.capacity says what an autoscaler may expect of a node.", Unproved: "Optional, and not there yet."},
-		{ID: "IMT6", Says: "status.nodeInfo says its architecture and operating system.", Unproved: "Optional, and not there yet."},
-		{ID: "IMT7", Says: "Templates have no finalizers: they would keep a Cluster from going. The manager may not even write templates.", Proof: Proof{
+		{ID: "IMT5", Says: "status.capacity says what an autoscaler may expect of a node.", Proof: Proof{
+			"controllers/machinetemplate", "TestReconcile/new", "controllers/machinetemplate/reconciler.go", "status.Capacity = capacity", "_ = capacity",
+		}},
+		{ID: "IMT6", Says: "status.nodeInfo says its architecture and operating system.", Proof: Proof{
+			"controllers/machinetemplate", "TestReconcile/new", "controllers/machinetemplate/reconciler.go", "status.NodeInfo.Architecture = architecture", "_ = architecture",
+		}},
+		{ID: "IMT7", Says: "Templates have no finalizers: they would keep a Cluster from going. The manager may write no more than their status.", Proof: Proof{
 			repositoryTests, "TestRoleOfTheManager", "config/rbac/role.yaml", "  - containermachines\n  verbs:\n  - create\n", "  - containermachines\n  - containermachinetemplates\n  verbs:\n  - create\n",
 		}},
 		{ID: "IMT8", Says: "What is filled in of an object is filled in of its template.", Proof: Proof{
