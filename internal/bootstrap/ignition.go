@@ -65,30 +65,29 @@ func (p *parser) parseIgnition(data []byte) (Config, error) {
 
 // ignitionVersion comes first: of another version nothing else can be judged.
 func (p *parser) ignitionVersion(sections []entry) error {
-	for _, section := range sections {
-		if section.key != "ignition" {
-			continue
-		}
-		fields, err := p.mapping(section.value, section.key)
-		if err != nil {
-			return err
-		}
-		for _, field := range fields {
-			if field.key != "version" {
-				continue
-			}
-			version, err := p.line(field.value, "ignition.version")
-			if err != nil {
-				return err
-			}
-			if version != ignitionVersion {
-				p.refuseFor("ignition.version", strconv.Quote(cut(version)), "use "+ignitionVersion+", which the kubeadm bootstrap provider writes")
-				return p.refused()
-			}
-			return nil
-		}
+	fields, err := p.mapping(valueOf(sections, "ignition"), "ignition")
+	if err != nil {
+		return err
 	}
-	return &InvalidError{Problem: "ignition.version is missing; it must be " + ignitionVersion}
+	version, err := p.line(valueOf(fields, "version"), "ignition.version")
+	switch {
+	case err != nil:
+		return err
+	case version == "":
+		return &InvalidError{Problem: "ignition.version is missing; it must be " + ignitionVersion}
+	case version != ignitionVersion:
+		p.refuseFor("ignition.version", strconv.Quote(cut(version)), "use "+ignitionVersion+", which the kubeadm bootstrap provider writes")
+	}
+	return p.refused()
+}
+
+// valueOf returns the value of a key; null where there is none.
+func valueOf(entries []entry, key string) *yaml.Node {
+	at := slices.IndexFunc(entries, func(e entry) bool { return e.key == key })
+	if at < 0 {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	}
+	return entries[at].value
 }
 
 func (p *parser) ignitionSection(config *Config, section entry) error {
