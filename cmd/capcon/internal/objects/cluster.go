@@ -42,7 +42,7 @@ const (
 const workers = "worker"
 
 func cluster(v Values) (*clusterv1.Cluster, error) {
-	variables, err := variables(v)
+	given, err := variables(v)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func cluster(v Values) (*clusterv1.Cluster, error) {
 				Workers: clusterv1.WorkersTopology{MachineDeployments: []clusterv1.MachineDeploymentTopology{
 					{Class: workers, Name: workers, Replicas: ptr.To(v.Workers)},
 				}},
-				Variables: variables,
+				Variables: given,
 			},
 		},
 	}
