@@ -31,7 +31,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
@@ -73,6 +77,7 @@ func TestStable(t *testing.T) {
 	kept := s.keepers(t)
 	t.Logf("finalizers and owners of %d objects:\n%s", len(kept), strings.Join(slices.Sorted(maps.Values(kept)), "\n"))
 	s.takeAway(t)
+	s.touchUsersOfTemplates(t)
 	began := time.Now()
 	eventually(t, "finalizers and owners are back", func(context.Context) (string, error) {
 		return cmp.Diff(kept, s.keepers(t)), nil
@@ -144,6 +149,27 @@ func (s *stability) takeAway(t *testing.T) {
 		object.SetOwnerReferences(nil)
 		if err := s.api.Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
 			t.Fatalf("take finalizers and owners from %s: %v", name, err)
+		}
+	}
+}
+
+// touchUsersOfTemplates wakes who owns templates: Cluster API does not watch
+// them, and gives them back their owner when it next looks at what uses them.
+func (s *stability) touchUsersOfTemplates(t *testing.T) {
+	t.Helper()
+	for _, list := range []client.ObjectList{&controlplanev1.KubeadmControlPlaneList{}, &clusterv1.MachineDeploymentList{}} {
+		if err := s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
+			t.Fatal(err)
+		}
+		if err := meta.EachListItem(list, func(item runtime.Object) error {
+			object, ok := item.(client.Object)
+			if !ok {
+				return fmt.Errorf("%T is no object", item)
+			}
+			touch := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"annotations": {"example.test/touched": ""}}}`))
+			return s.api.Patch(t.Context(), object, touch)
+		}); err != nil {
+			t.Fatalf("touch %T: %v", list, err)
 		}
 	}
 }
