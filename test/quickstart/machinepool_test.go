@@ -232,7 +232,7 @@ func (p *pool) isDrained(t *testing.T) {
 		}
 		deleting := conditions.Get(machine, clusterv1.MachineDeletingCondition)
 		if deleting == nil || deleting.Reason != clusterv1.MachineDeletingDrainingNodeReason || !strings.Contains(deleting.Message, "held") {
-			return fmt.Sprintf("%v", deleting), nil
+			return deleting.String(), nil
 		}
 		return "", nil
 	})
