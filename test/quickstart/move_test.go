@@ -68,10 +68,11 @@ func TestMove(t *testing.T) {
 			return
 		}
 		ctx := context.WithoutCancel(t.Context())
-		_, _ = program.run(ctx, "down", moveCluster)
+		// The other one first: it would make anew what "down" takes away.
 		if err := other.Remove(ctx); err != nil {
 			t.Error(err)
 		}
+		_, _ = program.run(ctx, "down", moveCluster)
 	})
 	program.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
 
