@@ -58,14 +58,21 @@ func write(out io.Writer, path string) error {
 		if _, err := fmt.Fprintf(out, "\n%s\n", text(block.Doc)); err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-		for _, spec := range block.Specs {
-			constant, ok := spec.(*ast.ValueSpec)
-			if !ok || len(constant.Names) != 1 || len(constant.Values) != 1 {
-				return errors.New("a constant is not declared by itself")
-			}
-			if err := writeConstant(out, constant); err != nil {
-				return err
-			}
+		if err := writeConstants(out, block.Specs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeConstants(out io.Writer, specs []ast.Spec) error {
+	for _, spec := range specs {
+		constant, ok := spec.(*ast.ValueSpec)
+		if !ok || len(constant.Names) != 1 || len(constant.Values) != 1 {
+			return errors.New("a constant is not declared by itself")
+		}
+		if err := writeConstant(out, constant); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
 		}
 	}
 	if scheme, _, found := strings.Cut(source, ":"); source != "" && (!found || !strings.EqualFold(scheme, "data")) {
-		p.refuseFor(path+".source", remoteScheme(scheme, found), "nothing is fetched; put the content in as a data: URL")
+		p.refuseFor(path+".source", remoteScheme(source), "nothing is fetched; put the content in as a data: URL")
 		return nil, nil
 	}
 	content, err := dataURL(source)
@@ -73,7 +73,8 @@ func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
 }
 
 // remoteScheme is what can be shown of a source: never the rest of a URL, which may hold a password.
-func remoteScheme(scheme string, found bool) string {
+func remoteScheme(source string) string {
+	scheme, _, found := strings.Cut(source, ":")
 	if found && slices.Contains([]string{"http", "https", "tftp", "s3", "oem"}, strings.ToLower(scheme)) {
 		return scheme + ":"
 	}

@@ -72,7 +72,7 @@ func (p *planner) directories(directories []Dir) {
 		directory, name := directories[i], fmt.Sprintf("storage.directories[%d]", i)
 		s := step{kind: "directory"}
 		s.put("step", name+"\n")
-		p.place(&s, name, directory.Path, directory.Owner, directory.Mode, directory.Overwrite)
+		p.place(&s, name, place{path: directory.Path, owner: directory.Owner, mode: directory.Mode, overwrite: directory.Overwrite})
 		p.steps = append(p.steps, s)
 	}
 }
@@ -82,7 +82,7 @@ func (p *planner) links(links []Link) {
 		name := fmt.Sprintf("storage.links[%d]", i)
 		s := step{kind: "link"}
 		s.put("step", name+"\n")
-		p.place(&s, name, link.Path, link.Owner, 0, link.Overwrite)
+		p.place(&s, name, place{path: link.Path, owner: link.Owner, overwrite: link.Overwrite})
 		s.put("target", p.line(name, link.Target))
 		if link.Hard {
 			s.put("hard", "")

@@ -205,7 +205,7 @@ func (p *parser) account(node *yaml.Node, path string) (string, error) {
 		switch {
 		case isNull(field.value):
 		case field.key == "id":
-			number := 0
+			var number int
 			number, err = p.integer(field.value, path, maxID)
 			id = strconv.Itoa(number)
 		case field.key == "name":

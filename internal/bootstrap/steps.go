@@ -112,7 +112,7 @@ func (p *planner) putFile(name string, file File) {
 	}
 	s := step{kind: "file"}
 	s.put("step", name+"\n")
-	p.place(&s, name, file.Path, file.Owner, file.Mode, file.Overwrite)
+	p.place(&s, name, place{path: file.Path, owner: file.Owner, mode: file.Mode, overwrite: file.Overwrite})
 	if file.Append {
 		s.put("append", "")
 	}
@@ -123,18 +123,24 @@ func (p *planner) putFile(name string, file File) {
 	p.steps = append(p.steps, s)
 }
 
-// place puts where something goes, whose it is and what becomes of what is there.
-func (p *planner) place(s *step, name, path, owner string, mode uint32, overwrite Switch) {
-	if owner == "" {
-		owner = defaultOwner
+// place is where something goes, whose it is and what becomes of what is there.
+type place struct {
+	path, owner string
+	mode        uint32
+	overwrite   Switch
+}
+
+func (p *planner) place(s *step, name string, where place) {
+	if where.owner == "" {
+		where.owner = defaultOwner
 	}
-	if mode == 0 {
-		mode = defaultMode
+	if where.mode == 0 {
+		where.mode = defaultMode
 	}
-	s.put("path", p.line(name, path))
-	s.put("owner", p.line(name, owner))
-	s.put("mode", fmt.Sprintf("%04o\n", mode&maxMode))
-	switch overwrite {
+	s.put("path", p.line(name, where.path))
+	s.put("owner", p.line(name, where.owner))
+	s.put("mode", fmt.Sprintf("%04o\n", where.mode&maxMode))
+	switch where.overwrite {
 	case SwitchOn:
 		s.put("overwrite", "yes\n")
 	case SwitchOff:

@@ -73,6 +73,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 	for _, path := range flavours {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := []string{
 				"generate", "cluster", "demo", "--kubeconfig", kubeconfig, "--kubernetes-version", "v1.36.3",
 				"--control-plane-machine-count", "1", "--worker-machine-count", "2",

@@ -67,7 +67,7 @@ func hasTest(t *testing.T, proof contract.Proof) bool {
 	files, err := filepath.Glob(filepath.Join(root, proof.Package, "*_test.go"))
 	must(t, err)
 	// Tables that several packages test.
-	inputs, err := filepath.Glob(filepath.Join(root, "test/inputs/*.go"))
+	inputs, err := filepath.Glob(filepath.Join(root, "test", "inputs", "*.go"))
 	must(t, err)
 	files = append(files, inputs...)
 	var all strings.Builder
@@ -105,7 +105,7 @@ func TestTableIsWhole(t *testing.T) {
 // TestDocument: the table for people is the one of now.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(filepath.Join(root, "docs/contract.md"))
+	content, err := os.ReadFile(filepath.Join(root, "docs", "contract.md"))
 	must(t, err)
 	if string(content) != contract.Markdown() {
 		t.Error(`docs/contract.md is another: run "make generate"`)

@@ -53,6 +53,8 @@ const soakCluster = "soak-test"
 //	          rounds of ten
 //	CLUSTERS  how many clusters share the changes, all at the same time, each
 //	          below clients of its own; default 1
+//
+//nolint:tparallel // It has the engine to itself; only its clusters run side by side.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and hours; run without -short")

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -136,33 +135,6 @@ func Delete(ctx context.Context, c client.Client, namespace, name string) error 
 		return fmt.Errorf("delete Cluster %q: %w", name, err)
 	}
 	return nil
-}
-
-// Leftovers returns the kinds and names of what the deletion of a Cluster has
-// not yet taken along.
-func Leftovers(ctx context.Context, c client.Client, namespace, name string) ([]string, error) {
-	lists := map[string]client.ObjectList{
-		"ContainerMachineTemplate": &infrav1.ContainerMachineTemplateList{},
-		"KubeadmConfigTemplate":    &bootstrapv1.KubeadmConfigTemplateList{},
-		"ClusterResourceSet":       &addonsv1.ClusterResourceSetList{},
-		"ConfigMap":                &corev1.ConfigMapList{},
-		"Secret":                   &corev1.SecretList{},
-	}
-	var left []string
-	for kind, list := range lists {
-		err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
-		if err != nil {
-			return nil, fmt.Errorf("list %ss of cluster %q: %w", kind, name, err)
-		}
-		items, err := names(list)
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range items {
-			left = append(left, kind+" "+item)
-		}
-	}
-	return left, nil
 }
 
 // Clusters returns all Clusters of the management cluster.

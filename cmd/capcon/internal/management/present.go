@@ -24,8 +24,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -171,19 +169,6 @@ func get(ctx context.Context, c client.Client, namespace, name string, into clie
 		return false, nil
 	}
 	return err == nil, err
-}
-
-func names(list client.ObjectList) ([]string, error) {
-	var found []string
-	err := meta.EachListItem(list, func(item runtime.Object) error {
-		object, err := meta.Accessor(item)
-		if err != nil {
-			return fmt.Errorf("name a listed object: %w", err)
-		}
-		found = append(found, object.GetName())
-		return nil
-	})
-	return found, err
 }
 
 // OwnerID of the cluster's containers; empty until it has one.
