@@ -48,7 +48,6 @@ func TestIntegrationWatchFilter(t *testing.T) {
 	config := env.Start(t)
 	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
 	must(t, err)
-	ctrl.SetLogger(logr.Discard())
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
 	})

@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +52,10 @@ import (
 // startTimeout is many times what a start takes; a busy host needs some of it.
 const startTimeout = time.Minute
 
+// discardLogs of the environment, and of what watches the webhooks' certificate:
+// they log to the logger of the process, which tests share that run at once.
+var discardLogs = sync.OnceFunc(func() { ctrl.SetLogger(logr.Discard()) })
+
 // Start runs an API server with the CRDs of Cluster API and of this provider,
 // and serves this provider's webhooks to it, until the test ends. It skips
 // tests under -short, and fails where the programs are missing.
@@ -70,9 +75,7 @@ func StartEmpty(tb testing.TB) *rest.Config {
 	if testing.Short() {
 		tb.Skip("runs etcd and kube-apiserver; leave out -short for it")
 	}
-	// The environment, and what watches the webhooks' certificate, log to the
-	// logger of the process.
-	ctrl.SetLogger(logr.Discard())
+	discardLogs()
 	etcd, apiServer := program(tb, "program-etcd", "etcd"), program(tb, "program-kubernetes", "kube-apiserver")
 	environment := &envtest.Environment{
 		ControlPlaneStartTimeout: startTimeout,

@@ -96,7 +96,6 @@ type story struct {
 
 func (s *story) startManager() {
 	s.t.Helper()
-	ctrl.SetLogger(logr.Discard())
 	mgr, err := ctrl.NewManager(s.config, ctrl.Options{
 		Scheme: s.api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
 	})
