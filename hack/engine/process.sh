@@ -31,7 +31,21 @@ systemd_runs() { [[ "$(cat /proc/1/comm)" == "systemd" ]]; }
 is_ours_running() {
   local pid
   pid="$(cat "${pid_file}" 2>/dev/null)" || return 1
-  [[ "$(cat "/proc/${pid}/comm" 2>/dev/null)" == @("${program}"|env|setsid) ]]
+  [[ "$(cat "/proc/${pid}/comm" 2>/dev/null)" == @("${program}"|env|setsid) ]] && ! is_dead "${pid}"
+}
+
+# is_dead is true for a process that ended and whose parent has not noticed yet.
+is_dead() { grep --quiet '^State:[[:space:]]*Z' "/proc/$1/status" 2>/dev/null; }
+
+# await_last_end waits until the id of one that was killed is free: a dockerd that
+# starts earlier takes it for one that runs, and ends.
+await_last_end() {
+  local pid waited
+  pid="$(cat "${pid_file}" 2>/dev/null)" || return 0
+  for ((waited = 0; waited < timeout * 5; waited++)); do
+    is_dead "${pid}" || return 0
+    sleep 0.2
+  done
 }
 
 # start_by_hand runs a command in a session of its own: the engine outlives this
@@ -43,6 +57,7 @@ start_by_hand() {
     say "The ${program} started earlier (process $(cat "${pid_file}")) runs; waiting for it."
     return
   fi
+  await_last_end
   say "Starting ${program} by hand, because systemd does not run this machine. Log: ${log_file}; to stop it: ${here}/${engine}-stop.sh"
   env --chdir=/ setsid "$@" >>"${log_file}" 2>&1 </dev/null &
   echo "$!" >"${pid_file}"
