@@ -61,7 +61,7 @@ func (n podNetworks) netConf() ([]byte, error) {
 	conf := map[string]any{
 		"EnableIPv4": n.ipv4.IsValid(),
 		"EnableIPv6": n.ipv6.IsValid(),
-		"Backend":    map[string]string{"Type": "host-gw"},
+		"Backend":    map[string]string{"Type": backendVXLAN},
 	}
 	if n.ipv4.IsValid() {
 		conf["Network"] = n.ipv4.String()

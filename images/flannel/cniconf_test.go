@@ -30,15 +30,15 @@ func TestNetConf(t *testing.T) {
 	}{
 		"IPv4": {
 			"one family", "10.244.0.0/16",
-			`{"Backend":{"Type":"host-gw"},"EnableIPv4":true,"EnableIPv6":false,"Network":"10.244.0.0/16"}`, false,
+			`{"Backend":{"Type":"vxlan"},"EnableIPv4":true,"EnableIPv6":false,"Network":"10.244.0.0/16"}`, false,
 		},
 		"IPv6": {
 			"flannel enables IPv4 unless told not to", "fd00:10:244::/56",
-			`{"Backend":{"Type":"host-gw"},"EnableIPv4":false,"EnableIPv6":true,"IPv6Network":"fd00:10:244::/56"}`, false,
+			`{"Backend":{"Type":"vxlan"},"EnableIPv4":false,"EnableIPv6":true,"IPv6Network":"fd00:10:244::/56"}`, false,
 		},
 		"DualStack": {
 			"in any order, with spaces, and host bits dropped", "fd00:10:244::/56, 10.244.1.2/16",
-			`{"Backend":{"Type":"host-gw"},"EnableIPv4":true,"EnableIPv6":true,"IPv6Network":"fd00:10:244::/56","Network":"10.244.0.0/16"}`, false,
+			`{"Backend":{"Type":"vxlan"},"EnableIPv4":true,"EnableIPv6":true,"IPv6Network":"fd00:10:244::/56","Network":"10.244.0.0/16"}`, false,
 		},
 		"Empty":   {"a flag was forgotten", "", "", true},
 		"Address": {"not a subnet", "10.244.0.1", "", true},

@@ -15,8 +15,11 @@ limitations under the License.
 */
 
 // Command flanneld gives the Pods of a cluster their network: flannel's subnet
-// manager and host-gw backend, which route each node's Pod CIDR over the
-// engine's network that all nodes share.
+// manager, and its VXLAN backend over the engine's network that all nodes share.
+// There, packets from one node's address to another's always pass; those from a
+// Pod's address to another's would not where the host's firewall looks at bridges
+// and forwards only what it knows: so it is for Podman as soon as Docker was
+// started on the same host. A kernel without VXLAN gets plain routes (host-gw).
 //
 // It is flannel without the cloud backends and their client libraries, and it
 // writes the CNI configuration itself once routes are being kept: a node
@@ -26,6 +29,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,7 +39,8 @@ import (
 	"time"
 
 	"github.com/flannel-io/flannel/pkg/backend"
-	_ "github.com/flannel-io/flannel/pkg/backend/hostgw" // registers the only backend
+	_ "github.com/flannel-io/flannel/pkg/backend/hostgw" // registers backendRoutes
+	_ "github.com/flannel-io/flannel/pkg/backend/vxlan"  // registers backendVXLAN
 	"github.com/flannel-io/flannel/pkg/ip"
 	"github.com/flannel-io/flannel/pkg/ipmatch"
 	"github.com/flannel-io/flannel/pkg/subnet"
@@ -54,6 +59,10 @@ const (
 	retryInterval = 250 * time.Millisecond
 	// rulesResync is how often, in seconds, the packet filter rules are checked.
 	rulesResync = 60
+
+	// flannel's names of its backends.
+	backendVXLAN  = "vxlan"
+	backendRoutes = "host-gw"
 )
 
 func main() {
@@ -144,8 +153,7 @@ func newSubnetManager(ctx context.Context, networks podNetworks) (subnet.Manager
 	return manager, nil
 }
 
-// register announces the node's subnet. A Node gets its Pod CIDR a moment
-// after it registered, so its absence is waited for.
+// register announces the node's subnet, and how other nodes reach it.
 func register(ctx context.Context, manager subnet.Manager, config *subnet.Config) (backend.Network, error) {
 	stack, err := ipmatch.GetIPFamily(config.EnableIPv4, config.EnableIPv6)
 	if err != nil {
@@ -155,15 +163,41 @@ func register(ctx context.Context, manager subnet.Manager, config *subnet.Config
 	if err != nil {
 		return nil, fmt.Errorf("find the node's network interface: %w", err)
 	}
-	routes, err := backend.NewManager(ctx, manager, iface).GetBackend(config.BackendType)
+	return registerBest(ctx, backend.NewManager(ctx, manager, iface), config)
+}
+
+// registerBest uses routes where the kernel has no VXLAN.
+func registerBest(ctx context.Context, backends backend.Manager, config *subnet.Config) (backend.Network, error) {
+	network, err := registerBackend(ctx, backends, config, backendVXLAN)
+	// All nodes have one kernel, and so one backend.
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		klog.InfoS("The kernel has no VXLAN, using routes", "reason", err)
+		return registerBackend(ctx, backends, config, backendRoutes)
+	}
+	return network, err
+}
+
+// registerBackend tries until it succeeds or the kernel cannot do it: a Node gets
+// its Pod CIDR a moment after it registered.
+func registerBackend(ctx context.Context, backends backend.Manager, config *subnet.Config, name string) (backend.Network, error) {
+	chosen, err := backends.GetBackend(name)
 	if err != nil {
-		return nil, fmt.Errorf("create backend: %w", err)
+		return nil, fmt.Errorf("create backend %s: %w", name, err)
 	}
 	var network backend.Network
+	var unsupported error
 	err = retry(ctx, "register the node's subnet", func() error {
-		network, err = routes.RegisterNetwork(ctx, &sync.WaitGroup{}, config)
+		var err error
+		network, err = chosen.RegisterNetwork(ctx, &sync.WaitGroup{}, config)
+		if errors.Is(err, syscall.EOPNOTSUPP) {
+			unsupported = err
+			return nil
+		}
 		return err
 	})
+	if unsupported != nil {
+		return nil, fmt.Errorf("register the node's subnet: %w", unsupported)
+	}
 	return network, err
 }
 
