@@ -45,7 +45,7 @@ func TestIntegrationConformance(t *testing.T) {
 func TestIntegrationRestart(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()
-	own := startService(t)
+	own := startService(t, ownNetwork)
 	tested := harness(t, own.endpoint())
 	tested.RunsOn = true
 	tested.RestartEngine = func(t *testing.T) {

@@ -41,17 +41,31 @@ func serviceUnderTest(t *testing.T) string {
 	if _, err := os.Stat(defaultSocket); !errors.Is(err, fs.ErrNotExist) {
 		return "unix://" + defaultSocket
 	}
-	return startService(t).endpoint()
+	return startService(t, hostNetwork).endpoint()
 }
 
 // service is "podman system service" with a directory of its own for everything.
 type service struct {
 	directory string
+	network   serviceNetwork
 	process   *exec.Cmd
 	ended     chan struct{}
 }
 
-func startService(t *testing.T) *service {
+// serviceNetwork says in which network namespace a service makes its bridges and
+// its rules.
+type serviceNetwork bool
+
+const (
+	// hostNetwork is this process's, which can reach what containers publish.
+	hostNetwork serviceNetwork = false
+	// ownNetwork is one of the service's own. Two services of one namespace have no
+	// common lock, and each takes the other's bridge and rules of the default network
+	// for its own: one removes the chain to which the other is about to append.
+	ownNetwork serviceNetwork = true
+)
+
+func startService(t *testing.T, network serviceNetwork) *service {
 	t.Helper()
 	if _, err := exec.LookPath("podman"); err != nil || os.Getuid() != 0 {
 		t.Skip("no Podman: CONTAINER_HOST names no service, there is none at " + defaultSocket +
@@ -61,8 +75,9 @@ func startService(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{directory: directory}
+	s := &service{directory: directory, network: network}
 	s.configure(t)
+	s.makeNamespace(t)
 	t.Cleanup(func() { s.removeAll(t) })
 	s.start(t)
 	t.Cleanup(func() { s.stop(t) })
@@ -94,11 +109,32 @@ func (s *service) configure(t *testing.T) {
 	}
 }
 
+// makeNamespace makes the service's namespace, which lasts from one of its processes
+// to the next.
+func (s *service) makeNamespace(t *testing.T) {
+	t.Helper()
+	if s.network == hostNetwork {
+		return
+	}
+	file := s.path("namespace")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	output, err := exec.Command("unshare", "--net="+file, "ip", "link", "set", "lo", "up").CombinedOutput()
+	if err != nil {
+		t.Fatalf("make the service's network namespace: %v, %s", err, output)
+	}
+}
+
 func (s *service) command(args ...string) *exec.Cmd {
-	command := exec.Command("podman", append([]string{
-		"--root", s.path("root"), "--runroot", s.path("run"), "--tmpdir", s.path("tmp"),
+	line := append([]string{
+		"podman", "--root", s.path("root"), "--runroot", s.path("run"), "--tmpdir", s.path("tmp"),
 		"--network-config-dir", s.path("networks"),
-	}, args...)...)
+	}, args...)
+	if s.network == ownNetwork {
+		line = append([]string{"nsenter", "--net=" + s.path("namespace")}, line...)
+	}
+	command := exec.Command(line[0], line[1:]...)
 	command.Env = append(os.Environ(), "CONTAINERS_CONF="+s.path("containers.conf"))
 	return command
 }
@@ -174,6 +210,9 @@ func (s *service) removeAll(t *testing.T) {
 	}
 	// The storage's own mount.
 	_ = syscall.Unmount(s.path("root/overlay"), syscall.MNT_DETACH)
+	if s.network == ownNetwork {
+		_ = syscall.Unmount(s.path("namespace"), syscall.MNT_DETACH)
+	}
 	if err := os.RemoveAll(s.directory); err != nil {
 		t.Errorf("remove the service's directory: %v", err)
 	}
