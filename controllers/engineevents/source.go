@@ -20,6 +20,7 @@ package engineevents
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,6 +30,11 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
+
+// ending is how long after a signal a container is looked at that has not ended by
+// then: a kernel that cannot end its processes says nothing, and Podman calls it
+// stopped some time later without an event.
+const ending = 15 * time.Second
 
 // Engine is what the source needs of an engine.
 type Engine interface {
@@ -55,6 +61,10 @@ func Source(eng Engine, mapping Mapping) source.Source {
 				mapping.Deaths.Observe(event)
 			}
 			for _, request := range requests(ctx, eng, mapping, event) {
+				if event.Kind == engine.EventKill {
+					queue.AddAfter(request, ending)
+					continue
+				}
 				queue.Add(request)
 			}
 		})

@@ -20,6 +20,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +57,19 @@ func TestSource(t *testing.T) {
 			reason:  "A container that dies is looked at.",
 			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.KillContainer(ours, 137, false)) },
 			want:    []string{"m1"},
+		},
+		"Signalled": {
+			reason:  "A signal alone says nothing: what it led to has an event of its own.",
+			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Signal(ours)) },
+		},
+		"Unkillable": {
+			reason: "If none comes the container is looked at all the same.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				must(t, eng.Signal(ours))
+				time.Sleep(15 * time.Second) // of the bubble's clock
+			},
+			want: []string{"m1"},
 		},
 		"Paused": {
 			reason:  "So is one that is paused.",

@@ -302,10 +302,13 @@ type EventKind string
 // The closed list of events.
 const (
 	// EventRelist: events may have been missed, observe everything anew.
-	EventRelist     EventKind = "relist"
-	EventStart      EventKind = "start"
-	EventDie        EventKind = "die"
-	EventOOM        EventKind = "oom"
+	EventRelist EventKind = "relist"
+	EventStart  EventKind = "start"
+	EventDie    EventKind = "die"
+	EventOOM    EventKind = "oom"
+	// EventKill: it was sent a signal, as some engines tell. If it ends by it, an
+	// EventDie follows; if the kernel does not let it end, nothing does.
+	EventKill       EventKind = "kill"
 	EventPause      EventKind = "pause"
 	EventUnpause    EventKind = "unpause"
 	EventDestroy    EventKind = "destroy"

@@ -45,6 +45,7 @@ const (
 var containerEvents = map[string]engine.EventKind{
 	"start":   engine.EventStart,
 	"died":    engine.EventDie,
+	"kill":    engine.EventKill,
 	"pause":   engine.EventPause,
 	"unpause": engine.EventUnpause,
 	"remove":  engine.EventDestroy,

@@ -131,6 +131,11 @@ func (e *Engine) CrashContainer(name string, exitCode int, oom bool) error {
 	return nil
 }
 
+// Signal tells of a signal by which a running container does not end.
+func (e *Engine) Signal(name string) error {
+	return e.change(name, engine.StatusRunning, engine.StatusRunning, engine.EventKill)
+}
+
 // Pause freezes a running container.
 func (e *Engine) Pause(name string) error {
 	return e.change(name, engine.StatusRunning, engine.StatusPaused, engine.EventPause)
