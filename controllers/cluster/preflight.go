@@ -71,14 +71,14 @@ func (r *Reconciler) preflightFacts(ctx context.Context) (preflight.Facts, error
 	if err := r.Client.List(ctx, machines); err != nil {
 		return preflight.Facts{}, fmt.Errorf("list ContainerMachines: %w", err)
 	}
-	facts := preflight.Facts{Nodes: len(machines.Items), Asked: time.Now()}
+	facts := preflight.Facts{Nodes: len(machines.Items)}
 	for i := range machines.Items {
 		if machines.Items[i].Spec.ProviderID != "" {
 			facts.Existing++
 		}
 	}
-	facts.Engine, facts.EngineError = r.Engine.Info(ctx)
-	facts.Answered = time.Now()
+	answer, err := r.Host.Ask(ctx, r.Engine)
+	facts.Engine, facts.EngineError, facts.Asked, facts.Answered = answer.Info, err, answer.Asked, answer.Answered
 	if host, known := r.Host.Known(); known {
 		facts.Host = &host.Probed
 	}

@@ -23,6 +23,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -105,8 +106,13 @@ func afterwards() map[string]situation {
 			loadBalancer: usable, ready: usable, provisioned: true,
 		},
 		"PreflightFails": {
-			reason:    "A failed preflight is told, and keeps nothing that works from working.",
-			happens:   failing("Info", engine.ErrUnavailable),
+			reason: "A failed preflight is told, and keeps nothing that works from working.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				// A manager that begins anew does not know what the engine said before.
+				w.Cluster.Host = hostfacts.NewObserver(w.Engine)
+				failing("Info", engine.ErrUnavailable)(t, w)
+			},
 			preflight: "Unknown/EngineUnavailable", loadBalancer: usable, ready: usable, fails: true, provisioned: true, check: world.WithoutLoss,
 		},
 		"NetworkFails": {

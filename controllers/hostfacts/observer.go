@@ -60,7 +60,9 @@ type Observer struct {
 	name string
 
 	mutex sync.Mutex
-	facts *Facts
+	// answer of the engine, the last one.
+	answer Answer
+	facts  *Facts
 	// probe is what the facts were found with, and when.
 	probe  preflight.ProbeContainer
 	probed time.Time
@@ -73,6 +75,35 @@ func NewObserver(eng Engine) *Observer {
 
 // NewKnown returns an Observer that need not look.
 func NewKnown(facts Facts) *Observer { return &Observer{facts: &facts} }
+
+// Answer is what an engine said of itself, between two moments of our clock.
+type Answer struct {
+	Info            engine.Info
+	Asked, Answered time.Time
+}
+
+// answerAge is for how long an answer is taken for that of now. Little of it
+// changes while an engine runs, and Podman's costs a good part of a second:
+// each time it asks the package manager which versions its helpers have.
+const answerAge = 15 * time.Second
+
+// Ask returns what the engine says of itself, or said a moment ago. An error is
+// the engine's own, which names it.
+func (o *Observer) Ask(ctx context.Context, host engine.Host) (Answer, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if asked := o.answer.Asked; !asked.IsZero() && time.Since(asked) < answerAge {
+		return o.answer, nil
+	}
+	answer := Answer{Asked: time.Now()}
+	var err error
+	if answer.Info, err = host.Info(ctx); err != nil {
+		return answer, err
+	}
+	answer.Answered = time.Now()
+	o.answer = answer
+	return answer, nil
+}
 
 // Known returns the facts where they were observed before.
 func (o *Observer) Known() (Facts, bool) {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,6 +132,38 @@ func TestObserveRefused(t *testing.T) {
 	if facts, err = observer.Observe(t.Context(), image, network); err != nil || facts.Probed.PrivilegedError != nil {
 		t.Errorf("after it was mended facts are %+v, %v", facts, err)
 	}
+}
+
+// What an engine says of itself is asked again after a while, and at once where
+// it said nothing.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := newEngine(t)
+		observer := hostfacts.NewObserver(eng)
+		asked := func() int {
+			return len(slices.DeleteFunc(eng.Journal(), func(call simulated.Call) bool { return call.Method != "Info" }))
+		}
+		ask := func(reason string, want int) {
+			t.Helper()
+			before := asked()
+			answer, err := observer.Ask(t.Context(), eng)
+			if err != nil || answer.Info.Name == "" || time.Since(answer.Asked) >= 15*time.Second {
+				t.Errorf("%s Got %+v, %v", reason, answer, err)
+			}
+			if got := asked() - before; got != want {
+				t.Errorf("%s It was asked %d times, want %d", reason, got, want)
+			}
+		}
+		eng.FailNext("Info", engine.ErrUnavailable)
+		if _, err := observer.Ask(t.Context(), eng); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("the error is %v", err)
+		}
+		ask("An error is not kept.", 1)
+		ask("An answer is.", 0)
+		time.Sleep(15 * time.Second)
+		ask("Not for long.", 1)
+	})
 }
 
 // A host that was mended is seen by a new probe, one at a time.
