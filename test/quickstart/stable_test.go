@@ -157,7 +157,7 @@ func (s *stability) takeAway(t *testing.T) {
 // them, and gives them back their owner when it next looks at what uses them.
 func (s *stability) touchUsersOfTemplates(t *testing.T) {
 	t.Helper()
-	for _, list := range []client.ObjectList{&controlplanev1.KubeadmControlPlaneList{}, &clusterv1.MachineDeploymentList{}} {
+	for _, list := range []client.ObjectList{&controlplanev1.KubeadmControlPlaneList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.ClusterClassList{}} {
 		if err := s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
 			t.Fatal(err)
 		}

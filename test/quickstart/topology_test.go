@@ -33,7 +33,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -226,7 +225,7 @@ func (c *topology) rollsOut(t *testing.T) {
 	}
 }
 
-// upgrades: the control plane goes first, each machine is replaced once, and
+// upgrades: no worker is ahead of a control plane, each machine is replaced once, and
 // none ever has an image of another version than its own.
 func (c *topology) upgrades(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
@@ -277,11 +276,6 @@ func (c *topology) watch(ctx context.Context, t *testing.T) upgradeLog {
 		if err != nil || api.List(ctx, list, client.MatchingLabels{clusterv1.ClusterNameLabel: topologyCluster}) != nil {
 			continue
 		}
-		newControlPlane := false
-		for _, machine := range list.Items {
-			_, isControlPlane := machine.Labels[clusterv1.MachineControlPlaneLabel]
-			newControlPlane = newControlPlane || isControlPlane && machine.Spec.Version == upgradeTo && conditions.IsTrue(&machine, clusterv1.MachineNodeReadyCondition)
-		}
 		for _, container := range containers {
 			if !slices.Contains(log.containers, container.Name) {
 				log.containers = append(log.containers, container.Name)
@@ -293,12 +287,28 @@ func (c *topology) watch(ctx context.Context, t *testing.T) upgradeLog {
 				if !strings.HasSuffix(container.Image, ":"+machine.Spec.Version) {
 					note("%s has the image %s and is to be %s", machine.Name, container.Image, machine.Spec.Version)
 				}
-				if container.Labels[identity.LabelRole] == string(identity.RoleWorker) && machine.Spec.Version == upgradeTo && !newControlPlane {
-					note("%s is upgraded before the control plane", machine.Name)
-				}
 			}
 		}
+		if worker, ahead := newerThanControlPlane(containers); ahead {
+			note("%s runs %s while a control plane still runs %s", worker, upgradeTo, upgradeFrom)
+		}
 	}
+}
+
+// newerThanControlPlane names a worker whose kubelet is newer than an API server,
+// which Kubernetes does not allow
+// (https://kubernetes.io/releases/version-skew-policy/#kubelet).
+func newerThanControlPlane(containers []engine.Container) (string, bool) {
+	has := func(role identity.Role, version string) func(engine.Container) bool {
+		return func(container engine.Container) bool {
+			return container.Labels[identity.LabelRole] == string(role) && strings.HasSuffix(container.Image, ":"+version)
+		}
+	}
+	worker := slices.IndexFunc(containers, has(identity.RoleWorker, upgradeTo))
+	if worker < 0 || !slices.ContainsFunc(containers, has(identity.RoleControlPlane, upgradeFrom)) {
+		return "", false
+	}
+	return containers[worker].Name, true
 }
 
 // haveVersion waits for one Node of each kind with the version.
