@@ -17,7 +17,7 @@
 # used, interrupted, deleted, with nothing left. Each test is described where it
 # is, with the variables that it takes from the environment.
 #
-#   hack/test-quickstart.sh [TEST]...     default: Quickstart Restart Drift
+#   hack/test-quickstart.sh [TEST]...     default: Quickstart Restart
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
@@ -30,7 +30,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 main() {
   local tests=("$@")
   if ((${#tests[@]} == 0)); then
-    tests=(Quickstart Restart Drift)
+    tests=(Quickstart Restart)
   fi
   cd "${root}"
   use_engine

@@ -51,7 +51,8 @@ const restartCluster = "restart-test"
 
 // TestRestart: a cluster whose load balancer was reloaded before is still
 // there after its engine, or all containers, stopped and started: same
-// addresses, host port, kubeconfig and Machines, workload running.
+// addresses, host port, kubeconfig and Machines, workload running. And what
+// happens to its containers after that is told, and mended, as before.
 //
 // Environment:
 //
@@ -60,6 +61,7 @@ const restartCluster = "restart-test"
 //	                that is most like a reboot
 //	CONTROL_PLANES  default 1
 //	WORKERS         default 1
+//	KILLS           how many containers are killed at the end; default 20
 func TestRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
@@ -104,6 +106,7 @@ func TestRestart(t *testing.T) {
 			return
 		}
 	}
+	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 20)) })
 }
 
 func wantedRestarts(possible []string) []string {
