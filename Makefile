@@ -113,7 +113,7 @@ registry-stop: ## Remove that registry with what it holds
 ##@ Test
 
 .PHONY: test
-test: ## Everything that proves it, on a real engine, with the time of each part
+test: ## Everything that proves it, on both engines, with the time of each part
 	@hack/test.sh
 
 .PHONY: test-unit

@@ -20,10 +20,10 @@
 #   hack/test.sh
 #
 # Environment:
-#   ENGINES  the engines that the parts which need one run on, in order; default docker.
-#            "docker podman" proves both: on each the conformance suite, the quick start,
-#            one restart of 1+1 (Docker: its daemon ends and starts; Podman: the host
-#            boots) and twenty kills
+#   ENGINE   docker or podman: that engine alone; auto, the Makefile's default, is both
+#   ENGINES  the engines that the parts which need one run on, in order. On each: the
+#            conformance suite, the quick start, one restart of 1+1 (Docker: its daemon
+#            ends and starts; Podman: the host boots) and twenty kills
 
 set -o errexit -o nounset -o pipefail
 
@@ -33,7 +33,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # Targets of the Makefile, in order, and those of them that run on each engine.
 readonly parts=(verify lint test-unit test-images)
 readonly engine_parts=(engine images-load test-integration test-quickstart)
-read -r -a engines <<<"${ENGINES:-docker}"
+case "${ENGINE:-auto}" in
+auto) default_engines="docker podman" ;;
+*) default_engines="${ENGINE}" ;;
+esac
+read -r -a engines <<<"${ENGINES:-${default_engines}}"
 readonly engines
 
 summary=()
