@@ -91,6 +91,11 @@ func get(ctx context.Context, url string) error {
 	}
 }
 
+// client makes a new connection for each request: one that is kept leads to where
+// the first led, which after a restart may be a Pod that has got the address of a
+// server that was.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
 func getOnce(ctx context.Context, url string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -98,7 +103,7 @@ func getOnce(ctx context.Context, url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return "", err
 	}
