@@ -15,7 +15,8 @@
 
 # Runs everything that proves the project, cheap parts first, and ends with the
 # time of each part and one closing line. The first part that does not pass is the
-# last that runs.
+# last that begins. The quick starts, which wait more than they compute, run on all
+# engines at the same time; the name of each line's engine stands before it.
 #
 #   hack/test.sh
 #
@@ -32,7 +33,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Targets of the Makefile, in order, and those of them that run on each engine.
 readonly parts=(verify lint test-unit test-images)
-readonly engine_parts=(engine images-load test-integration test-quickstart)
+readonly engine_parts=(engine images-load test-integration)
+readonly parts_together=(test-quickstart)
 case "${ENGINE:-auto}" in
 auto) default_engines="docker podman" ;;
 *) default_engines="${ENGINE}" ;;
@@ -41,6 +43,7 @@ read -r -a engines <<<"${ENGINES:-${default_engines}}"
 readonly engines
 
 summary=()
+failed=()
 
 main() {
   local part engine
@@ -56,6 +59,9 @@ main() {
     # Of the following ones, only what asks an engine.
     export SCOPE=engine
   done
+  for part in "${parts_together[@]}"; do
+    run_together "${part}"
+  done
   report
   echo "PASS: all ${#summary[@]} parts in ${SECONDS} s."
 }
@@ -64,14 +70,64 @@ main() {
 # not pass.
 run() {
   local part="$1" engine="${2:-}" began="${SECONDS}" result=ok
+  announce "${part}" "${engine}"
+  make_part "${part}" "${engine}" || result=FAILED
+  note "${part}" "${engine}" "${result}" "${began}"
+  end_if_failed
+}
+
+# run_together runs a part on all engines at the same time.
+run_together() {
+  local part="$1" began="${SECONDS}" engine result
+  local -A process=()
+  for engine in "${engines[@]}"; do
+    announce "${part}" "${engine}"
+  done
+  # Each in a process group of its own, so that an interrupt can be passed on.
+  set -o monitor
+  for engine in "${engines[@]}"; do
+    { make_part "${part}" "${engine}" 2>&1 | sed --unbuffered "s/^/${engine}: /"; } &
+    process["${engine}"]=$!
+  done
+  set +o monitor
+  trap 'end_groups "${process[@]}"; exit 130' INT TERM HUP
+  for engine in "${engines[@]}"; do
+    result=ok
+    wait "${process["${engine}"]}" || result=FAILED
+    note "${part}" "${engine}" "${result}" "${began}"
+  done
+  trap - INT TERM HUP
+  end_if_failed
+}
+
+end_groups() {
+  local leader
+  for leader in "$@"; do
+    kill -- "-${leader}" 2>/dev/null || true # it may have ended
+  done
+}
+
+announce() { printf '\n=== make %s\n' "$1${2:+ ENGINE=$2}"; }
+
+# A tool that asks would wait for ever where nobody answers.
+make_part() { make "$1" ${2:+ENGINE="$2"} </dev/null; }
+
+# note keeps the line of the closing report, and what did not pass.
+note() {
+  local part="$1" engine="$2" result="$3" began="$4"
   local name="${part}${engine:+ ${engine}}"
-  printf '\n=== make %s\n' "${part}${engine:+ ENGINE=${engine}}"
-  # A tool that asks would wait for ever where nobody answers.
-  make "${part}" ${engine:+ENGINE="${engine}"} </dev/null || result=FAILED
   summary+=("$(printf '%-24s %-7s %5d s   %s' "${name}" "${result}" "$((SECONDS - began))" "$(totals "${name// /-}")")")
   if [[ "${result}" != ok ]]; then
+    failed+=("make ${part}${engine:+ ENGINE=${engine}}")
+  fi
+}
+
+end_if_failed() {
+  local what
+  if ((${#failed[@]} > 0)); then
     report
-    echo "FAIL: make ${part}${engine:+ ENGINE=${engine}} did not pass; ${SECONDS} s in all."
+    what="$(printf '%s, ' "${failed[@]}")"
+    echo "FAIL: ${what%, } did not pass; ${SECONDS} s in all."
     exit 1
   fi
 }
