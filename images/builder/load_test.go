@@ -27,8 +27,7 @@ import (
 
 // fakeEngine stands for an engine's command. It notes how it is called, and has
 // one image.
-const fakeEngine = `#!/bin/sh
-echo "$*" >>"$0.calls"
+const fakeEngine = `echo "$*" >>"$0.calls"
 case "$*" in
 *"RepoTags"*) echo 0 ;;
 *inspect*) cat "$0.id" ;;
@@ -69,9 +68,12 @@ func TestLoadImage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "engine")
-			write(t, path, fakeEngine, 0o755)
-			write(t, path+".id", c.has+"\n", 0o644)
-			l := loader{builder: &builder{}, engine: []string{path, "--remote"}}
+			write(t, path, fakeEngine)
+			write(t, path+".id", c.has+"\n")
+			// By the shell: the kernel refuses to run a file that is open for
+			// writing, which a process that another test starts meanwhile may have
+			// inherited.
+			l := loader{builder: &builder{}, engine: []string{"sh", path, "--remote"}}
 			err := l.loadImage(t.Context(), "haproxy", publication{
 				Reference: "localhost/capcon/haproxy:2.6", ID: "sha256:11", Archive: "haproxy.tar",
 			})
@@ -99,9 +101,9 @@ func TestEngineCommand(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, path, content string, mode os.FileMode) {
+func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
