@@ -156,10 +156,16 @@ func adopted() map[string]situation {
 
 // named are machines whose Node has a provider ID.
 func named() map[string]situation {
-	workload := func(nodes ...client.Object) func(*testing.T, *world.World) {
+	workload := func(nodes ...*corev1.Node) func(*testing.T, *world.World) {
 		return func(t *testing.T, w *world.World) {
 			t.Helper()
-			reached := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(nodes...).Build()
+			builder := fake.NewClientBuilder().WithScheme(builders.Scheme(t))
+			for _, node := range nodes {
+				// The fake client writes into what it is given, and a situation may be tried
+				// more than once at the same time.
+				builder = builder.WithObjects(node.DeepCopy())
+			}
+			reached := builder.Build()
 			w.ClusterCache = clustercache.NewFakeClusterCache(reached, client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
 			w.Restart()
 		}

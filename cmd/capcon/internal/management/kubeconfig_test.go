@@ -37,12 +37,15 @@ func TestKubeconfig(t *testing.T) {
 	kubeconfig := func(name string) client.Object {
 		return &corev1.Secret{ObjectMeta: meta(name), Data: map[string][]byte{"value": []byte(name)}}
 	}
-	cluster := &clusterv1.Cluster{ObjectMeta: meta("demo"), Spec: clusterv1.ClusterSpec{
-		// Its name is its own, as with a ClusterClass.
-		InfrastructureRef: clusterv1.ContractVersionedObjectReference{
-			APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: "demo-x7k2p",
-		},
-	}}
+	// One for each case: the fake client writes into what it is given.
+	cluster := func() client.Object {
+		return &clusterv1.Cluster{ObjectMeta: meta("demo"), Spec: clusterv1.ClusterSpec{
+			// Its name is its own, as with a ClusterClass.
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: "demo-x7k2p",
+			},
+		}}
+	}
 	infrastructure := func(balancer infrav1.LoadBalancerType) client.Object {
 		return &infrav1.ContainerCluster{ObjectMeta: meta("demo-x7k2p"), Spec: infrav1.ContainerClusterSpec{
 			LoadBalancer: infrav1.LoadBalancer{Type: balancer},
@@ -56,20 +59,20 @@ func TestKubeconfig(t *testing.T) {
 	}{
 		"HostPort": {
 			"The host reaches the load balancer at its port there.",
-			[]client.Object{cluster, infrastructure(infrav1.LoadBalancerHAProxy), kubeconfig(ours), kubeconfig(core)}, ours,
+			[]client.Object{cluster(), infrastructure(infrav1.LoadBalancerHAProxy), kubeconfig(ours), kubeconfig(core)}, ours,
 		},
 		"HostPortNotYet": {
 			"The other one may not work on the host.",
-			[]client.Object{cluster, infrastructure(infrav1.LoadBalancerHAProxy), kubeconfig(core)}, "",
+			[]client.Object{cluster(), infrastructure(infrav1.LoadBalancerHAProxy), kubeconfig(core)}, "",
 		},
 		"External": {
 			"There is no port of the host, and the endpoint is for everybody.",
-			[]client.Object{cluster, infrastructure(infrav1.LoadBalancerNone), kubeconfig(core)}, core,
+			[]client.Object{cluster(), infrastructure(infrav1.LoadBalancerNone), kubeconfig(core)}, core,
 		},
-		"ExternalNotYet": {"The control plane is not made.", []client.Object{cluster, infrastructure(infrav1.LoadBalancerNone)}, ""},
+		"ExternalNotYet": {"The control plane is not made.", []client.Object{cluster(), infrastructure(infrav1.LoadBalancerNone)}, ""},
 		"NoCluster":      {"There is nothing.", nil, ""},
 		"NoInfrastructure": {
-			"It is not made yet.", []client.Object{cluster, kubeconfig(core)}, "",
+			"It is not made yet.", []client.Object{cluster(), kubeconfig(core)}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
