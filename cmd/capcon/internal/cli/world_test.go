@@ -148,10 +148,24 @@ func (w *world) time() time.Time {
 }
 
 func (w *world) run(args ...string) (code int, out, errs string) {
+	return w.runIn(w.t.Context(), args...)
+}
+
+// runUntilItWaits ends a command as soon as it begins to wait for others.
+func (w *world) runUntilItWaits(args ...string) {
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	controllers := w.controllers
+	defer func() { w.controllers = controllers }()
+	w.controllers = cancel
+	w.runIn(ctx, args...)
+}
+
+func (w *world) runIn(ctx context.Context, args ...string) (code int, out, errs string) {
 	var stdout, stderr strings.Builder
 	// A wait for what never comes passes no time that others see: end it here.
 	const patience = 30 * time.Second
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	code = Run(ctx, args, Streams{Out: &stdout, Err: &stderr}, w.deps())
 	return code, stdout.String(), stderr.String()
