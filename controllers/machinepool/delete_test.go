@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -139,4 +140,34 @@ func staying(w *world.World) (machines, instances int) {
 		}
 	}
 	return machines, instances
+}
+
+// Its owner is what says which MachinePool it is of. Where that reference got
+// lost, the pool's own mark on its instances remains, and nothing else is its.
+func TestDeleteWithoutOwner(t *testing.T) {
+	t.Parallel()
+	const other = "control-plane"
+	w := world.New(t, builders.New(builders.MachinePool(2), func(o *builders.Objects) {
+		machine, containerMachine := builders.MachinePair(other)
+		o.Others = append(o.Others, machine, containerMachine)
+	}))
+	w.Nodes.FirstBoot(bootstrap.Done)
+	w.SettlePool()
+	edit(w, func(p *infrav1.ContainerMachinePool) { p.OwnerReferences = nil })
+	editMachinePool(w, func(m *clusterv1.MachinePool) { m.Finalizers = []string{clusterv1.MachinePoolFinalizer} })
+	world.Delete(w, builders.Pool, &clusterv1.MachinePool{})
+	world.Delete(w, builders.Pool, &infrav1.ContainerMachinePool{})
+
+	_, err := w.ReconcilePool()
+	must(t, err)
+	if machines, instances := staying(w); machines != 1 || instances != 3 {
+		t.Errorf("%d Machines and %d ContainerMachines stay; want the other one, and 3, which their Machines take with them", machines, instances)
+	}
+	w.SettlePool()
+	if _, there := world.Get(w, builders.Pool, &infrav1.ContainerMachinePool{}); there {
+		t.Error("the pool is left")
+	}
+	if diff := cmp.Diff([]string{other}, names(w)); diff != "" {
+		t.Errorf("ContainerMachines left (-want, +got):\n%s", diff)
+	}
 }

@@ -24,6 +24,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,7 +56,7 @@ func (s *scope) observe(ctx context.Context, reader client.Reader) error {
 		return fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	machines := &clusterv1.MachineList{}
-	if err := reader.List(ctx, machines, inNamespace, client.MatchingLabels(s.labels())); err != nil {
+	if err := reader.List(ctx, machines, inNamespace); err != nil {
 		return fmt.Errorf("list Machines: %w", err)
 	}
 	unclaimed := map[string]*clusterv1.Machine{}
@@ -76,7 +77,7 @@ func (s *scope) observe(ctx context.Context, reader client.Reader) error {
 		}
 	}
 	for _, machine := range unclaimed {
-		if machine.DeletionTimestamp.IsZero() {
+		if s.labelled(machine) && machine.DeletionTimestamp.IsZero() {
 			s.dangling = append(s.dangling, machine.Name)
 		}
 	}
@@ -94,14 +95,21 @@ func (s *scope) labels() map[string]string {
 	}
 }
 
+// labelled says whether an object has the labels of the pool's instances. No
+// object has those of a pool that has lost the reference to its MachinePool:
+// by an absent name, every other Machine of the Cluster would be the pool's.
+func (s *scope) labelled(object client.Object) bool {
+	if s.clusterName == "" || s.machinePoolName == "" {
+		return false
+	}
+	return labels.SelectorFromSet(s.labels()).Matches(labels.Set(object.GetLabels()))
+}
+
 // has says whether a ContainerMachine is one of the pool: by its labels or by
 // its owner, of which one may get lost.
 func (s *scope) has(containerMachine *infrav1.ContainerMachine) bool {
-	labelled := true
-	for key, value := range s.labels() {
-		labelled = labelled && containerMachine.Labels[key] == value
-	}
-	return labelled || util.IsOwnedByObject(containerMachine, s.pool, infrav1.GroupVersion.WithKind("ContainerMachinePool").GroupKind())
+	return s.labelled(containerMachine) ||
+		util.IsOwnedByObject(containerMachine, s.pool, infrav1.GroupVersion.WithKind("ContainerMachinePool").GroupKind())
 }
 
 // outdated says whether an instance is made otherwise than is wanted now. A
