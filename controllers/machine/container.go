@@ -44,8 +44,8 @@ import (
 const lookAgain = 15 * time.Second
 
 // observeContainer looks for the machine's container, and refuses one that is
-// somebody else's. That spec.providerID names it is proof as good as its
-// labels: so machines are taken over that were declared anew.
+// somebody else's. One that is gone is made again only where no Node lived in
+// it: what made it a Node went with it.
 func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if id := s.containerMachine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
@@ -60,6 +60,11 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	name := s.containerName()
 	container, err := r.Engine.InspectContainer(ctx, name)
 	switch {
+	case errors.Is(err, engine.ErrNotFound) && s.isNode():
+		s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(
+			"container %s is gone and its state with it; delete the Machine, or let a MachineHealthCheck replace it", name))
+		s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
+		return phase.Wait(0)
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
@@ -73,9 +78,12 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// owns says whether the container is this machine's: by its labels, or because
+// spec.providerID names it and its labels do not say that it is another
+// cluster's. So machines are taken over that were declared anew.
 func (s *scope) owns(container engine.Container) bool {
 	if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name) {
-		return true
+		return s.owner().MayOwn(container.Labels)
 	}
 	return s.owner().Owns(container.Labels) && container.Labels[identity.LabelMachine] == s.containerMachine.Name
 }
@@ -88,26 +96,19 @@ func describeOwner(labels map[string]string) string {
 		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
 }
 
-// ensureContainer makes the machine's container exist, unless it is a node's:
-// what made that container a node went with it.
+// ensureContainer makes the machine's container exist.
 func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
-	switch {
-	case s.container == nil && s.isNode():
-		s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(
-			"container %s is gone and its state with it; delete the Machine, or let a MachineHealthCheck replace it", s.containerName()))
-		s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
-		return phase.Wait(0)
-	case !s.hasLived():
-		// One that was created and never started is what a crash left: it may
-		// lack its bootstrap.
-		if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-			_ = s.placeError(refused)
-			return phase.Wait(remaining)
-		}
-		s.attempt = max(1, s.currentAttempt())
-		return r.createContainer(ctx, s)
+	if s.hasLived() {
+		return nil
 	}
-	return nil
+	// One that was created and never started is what a crash left: it may
+	// lack its bootstrap.
+	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
+		_ = s.placeError(refused)
+		return phase.Wait(remaining)
+	}
+	s.attempt = max(1, s.currentAttempt())
+	return r.createContainer(ctx, s)
 }
 
 // checkContainer says what the container does, and starts one that ended. It

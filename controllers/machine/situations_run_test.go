@@ -220,6 +220,19 @@ func disturbed() map[string]situation {
 			}),
 			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
 		},
+		"MissingWithEverythingElse": {
+			reason: "That its state is gone is told whatever else is missing of what a container is made of.",
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.RemoveContainer(t.Context(), container()))
+				w.Engine.RemoveImage(builders.NodeImage)
+				world.Purge(w, "m1-data", builders.DataSecret(builders.Machine, ""))
+				world.EditStatus(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) {
+					c.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-c"}}
+				})
+			}),
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
+		},
 		"Disconnected": {
 			reason: "A node off its network is not ready.",
 			happens: asNode(func(t *testing.T, w *world.World) {

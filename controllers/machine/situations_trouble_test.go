@@ -17,6 +17,7 @@ limitations under the License.
 package machine_test
 
 import (
+	"maps"
 	"net/netip"
 	"testing"
 
@@ -125,22 +126,31 @@ func interrupted() map[string]situation {
 
 // adopted are machines whose object was lost and made again.
 func adopted() map[string]situation {
+	const kept = "kept-from-before"
+	named := []builders.Option{func(o *builders.Objects) { o.ContainerMachine.Spec.ProviderID = identity.ProviderID(kept) }}
+	ours := identity.Owner{Namespace: builders.Namespace, Cluster: builders.Cluster, ID: builders.OwnerID}
+	runsWith := func(labels map[string]string) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			all := map[string]string{labelNetwork: "capcon", labelAddress: "172.18.200.9"}
+			maps.Copy(all, labels)
+			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+				Name: kept, Image: builders.NodeImage, Labels: all,
+				Attachment: engine.Attachment{Network: "capcon", Addresses: addresses("172.18.200.9")},
+			})
+			must(t, err)
+			must(t, w.Engine.StartContainer(t.Context(), kept))
+			must(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
+		}
+	}
+	const notOurs = "False/ContainerNotOurs"
+	anothers := ours
+	anothers.ID = "another"
 	return map[string]situation{
 		"AdoptedByProviderID": {
-			reason: "An object that was made again with nothing but its provider ID finds its container, which carries another owner's labels.",
-			options: []builders.Option{func(o *builders.Objects) {
-				o.ContainerMachine.Spec.ProviderID = identity.ProviderID("kept-from-before")
-			}},
-			begins: func(t *testing.T, w *world.World) {
-				t.Helper()
-				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
-					Name: "kept-from-before", Image: builders.NodeImage, Attachment: engine.Attachment{Network: "capcon", Addresses: addresses("172.18.200.9")},
-					Labels: map[string]string{labelNetwork: "capcon", labelAddress: "172.18.200.9"},
-				})
-				must(t, err)
-				must(t, w.Engine.StartContainer(t.Context(), "kept-from-before"))
-				must(t, w.Engine.WriteFile("kept-from-before", "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
-			},
+			reason:    "An object that was made again with nothing but its provider ID finds its container, which an object of another name made.",
+			options:   named,
+			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
 			happens:   becomesNode,
 			container: runs, bootstrap: "True/Completed", provisioned: true, containers: 0,
 			holds: func(t *testing.T, w *world.World) {
@@ -150,6 +160,18 @@ func adopted() map[string]situation {
 					t.Error(diff)
 				}
 			},
+		},
+		"ProviderIDOfAnothers": {
+			reason:    "A name is no proof against the labels: the load balancer would never find it, and its owner would miss it.",
+			options:   named,
+			begins:    runsWith(anothers.ContainerLabels(identity.RoleWorker, builders.Machine)),
+			container: notOurs, bootstrap: "absent", message: "owner ID another", again: lookAgain,
+		},
+		"ProviderIDOfAUsersContainer": {
+			reason:    "What this provider did not make it does not take over: it would remove it with the Machine.",
+			options:   named,
+			begins:    runsWith(nil),
+			container: notOurs, bootstrap: "absent", message: "nobody", again: lookAgain,
 		},
 	}
 }

@@ -108,6 +108,18 @@ func (o Owner) Owns(labels map[string]string) bool {
 	return true
 }
 
+// MayOwn reports whether the labels are those of an owner, and nothing that is
+// known of this one contradicts them. While objects are being restored or
+// deleted, not all of it is known.
+func (o Owner) MayOwn(labels map[string]string) bool {
+	for key, value := range o.Labels() {
+		if labels[key] == "" || value != "" && labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // ContainerLabels are those a container of the owner is created with. The
 // machine's name is empty for a load balancer.
 func (o Owner) ContainerLabels(role Role, machine string) map[string]string {

@@ -63,6 +63,34 @@ func TestOwns(t *testing.T) {
 	}
 }
 
+func TestMayOwn(t *testing.T) {
+	t.Parallel()
+	whole := Owner{Namespace: "default", Cluster: "demo", ID: "one"}
+	labels := whole.Labels()
+	cases := map[string]struct {
+		reason string
+		owner  Owner
+		labels map[string]string
+		want   bool
+	}{
+		"Own":         {"It owns it.", whole, labels, true},
+		"NoID":        {"The ContainerCluster is not there.", Owner{Namespace: "default", Cluster: "demo"}, labels, true},
+		"NoCluster":   {"The name of the Cluster got lost.", Owner{Namespace: "default"}, labels, true},
+		"OtherID":     {"Two management clusters share an engine.", Owner{Namespace: "default", Cluster: "demo", ID: "two"}, labels, false},
+		"OtherWithNo": {"What is known must not differ.", Owner{Namespace: "other"}, labels, false},
+		"Unlabelled":  {"A container of a user is nobody's.", whole, nil, false},
+		"NobodysBy":   {"Nor is it of an owner of whom nothing is known.", Owner{}, nil, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := tc.owner.MayOwn(tc.labels); got != tc.want {
+				t.Errorf("%s\nMayOwn = %t, want %t", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 func TestContainerLabels(t *testing.T) {
 	t.Parallel()
 	owner := Owner{Namespace: "default", Cluster: "demo", ID: "one"}

@@ -29,7 +29,7 @@ func machines() []Rule {
 	return []Rule{
 		{ID: "IM1", Says: "spec.providerID is a text of at most 512 characters.", Proof: Proof{
 			contractTests, "TestFields", machinesCRD,
-			"that is given names a container to adopt.\n                maxLength: 512\n", "that is given names a container to adopt.\n",
+			"ContainerCluster to adopt.\n                maxLength: 512\n", "ContainerCluster to adopt.\n",
 		}},
 		{ID: "IM1", Says: "The Node has the same one, from its kubelet.", Proof: Proof{
 			machineTests, "TestSituations/Bootstrapping", container, "ProviderID:      identity.ProviderID(s.containerName()),", `ProviderID:      identity.ProviderID("other"),`,
@@ -110,7 +110,7 @@ func machines() []Rule {
 		{ID: "IM18", Says: "Objects made again with nothing but spec.providerID take the container over.", Proof: Proof{
 			contractTests, "TestAdoption", "controllers/machine/image.go", "	if s.hasLived() {\n		return nil\n	}\n", "",
 		}},
-		{ID: "IM18", Says: "Also one with other labels.", Proof: Proof{
+		{ID: "IM18", Says: "Also one that an object of another name made.", Proof: Proof{
 			machineTests, "TestSituations/AdoptedByProviderID", container, "if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name) {", "if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.ID) {",
 		}},
 		{ID: "IM19", Says: "Of taints only the one is taken away that a cloud controller would.", Proof: Proof{
