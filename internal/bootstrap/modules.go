@@ -126,7 +126,8 @@ func (p *parser) file(item *yaml.Node, name string) (File, error) {
 	return file, nil
 }
 
-// permissions reads octal permission bits, quoted or not.
+// permissions reads octal permission bits, quoted or not; 0 where none are
+// given.
 func (p *parser) permissions(node *yaml.Node, field string) (uint32, error) {
 	text, err := p.line(node, field)
 	if err != nil || text == "" {
@@ -135,6 +136,9 @@ func (p *parser) permissions(node *yaml.Node, field string) (uint32, error) {
 	mode, err := strconv.ParseUint(strings.TrimPrefix(text, "0o"), 8, 32)
 	if err != nil || mode > 0o7777 {
 		return 0, p.invalid(node, "%s is not an octal mode", field)
+	}
+	if mode == 0 {
+		return NoPermissions, nil
 	}
 	return uint32(mode), nil
 }

@@ -66,6 +66,7 @@ func TestParseFiles(t *testing.T) {
 		"mode number": {reason: "modes are octal without quotes too", yaml: "{permissions: 0755}", want: File{Mode: 0o755}},
 		"mode 0o":     {reason: "YAML 1.2's octal", yaml: "{permissions: 0o600}", want: File{Mode: 0o600}},
 		"mode short":  {reason: "a leading zero may be missing", yaml: "{permissions: '600'}", want: File{Mode: 0o600}},
+		"mode none":   {reason: "no permissions are not the same as none given", yaml: "{permissions: '0000'}", want: File{Mode: NoPermissions}},
 		"owner":       {reason: "user and group", yaml: "{owner: 'etcd:etcd'}", want: File{Owner: "etcd:etcd"}},
 		"owner id":    {reason: "numeric ids", yaml: "{owner: 1000}", want: File{Owner: "1000"}},
 		"append":      {reason: "append", yaml: "{append: true, content: x}", want: File{Append: true, Content: []byte("x")}},
