@@ -14,10 +14,12 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package metered counts and times the calls of an engine, and where that is
-// asked for bounds their rate and keeps an audit log of what changes something.
+// Package metered counts and times the calls of an engine and bounds how long
+// they take, and where that is asked for bounds their rate and keeps an audit
+// log of what changes something.
 //
-// It wraps any engine.Engine and changes nothing of what it does. The metrics:
+// It wraps any engine.Engine and changes nothing else of what it does. The
+// metrics:
 //
 //	container_engine_call_duration_seconds{method}   histogram, its count is the number of calls
 //	container_engine_call_errors_total{method,kind}  by kind of error, as package engine names them
@@ -122,6 +124,8 @@ func (e *Engine) observe(method string, began time.Time, err error) {
 // call is what is known of a call before it is made.
 type call struct {
 	method string
+	// limit is the most time it may take; 0 = any.
+	limit time.Duration
 	// changes is what kind of object the call may change; empty = none.
 	changes string
 	// object is the name of that object; details are further pairs of key
@@ -130,26 +134,32 @@ type call struct {
 	details []any
 }
 
-func reading(method string) call { return call{method: method} }
+func reading(method string) call { return call{method: method, limit: readLimit} }
 
 func changing(kind, object, method string, details ...any) call {
-	return call{method: method, changes: kind, object: object, details: details}
+	return call{method: method, limit: changeLimit, changes: kind, object: object, details: details}
 }
 
-func (e *Engine) do(ctx context.Context, c call, f func() error) error {
-	_, err := get(ctx, e, c, func() (struct{}, error) { return struct{}{}, f() })
+// long is of a call that takes as long as there is something to transfer.
+func (c call) long() call {
+	c.limit = 0
+	return c
+}
+
+func (e *Engine) do(ctx context.Context, c call, f func(context.Context) error) error {
+	_, err := get(ctx, e, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
 }
 
 // get makes the call when its turn has come. The time that is told is the
 // engine's alone.
-func get[T any](ctx context.Context, e *Engine, c call, f func() (T, error)) (T, error) {
+func get[T any](ctx context.Context, e *Engine, c call, f func(context.Context) (T, error)) (T, error) {
 	if err := e.wait(ctx, c.method); err != nil {
 		var none T
 		return none, err
 	}
 	began := time.Now()
-	out, err := f()
+	out, err := within(ctx, c, f)
 	e.observe(c.method, began, err)
 	if e.audit && c.changes != "" {
 		e.record(ctx, c, time.Since(began), err)
@@ -159,117 +169,124 @@ func get[T any](ctx context.Context, e *Engine, c call, f func() (T, error)) (T,
 
 // InspectContainer implements engine.ContainerReader.
 func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
-	return get(ctx, e, reading("InspectContainer"), func() (engine.Container, error) { return e.inner.InspectContainer(ctx, name) })
+	return get(ctx, e, reading("InspectContainer"), func(ctx context.Context) (engine.Container, error) { return e.inner.InspectContainer(ctx, name) })
 }
 
 // ListContainers implements engine.ContainerReader.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	return get(ctx, e, reading("ListContainers"), func() ([]engine.Container, error) { return e.inner.ListContainers(ctx, selector) })
+	return get(ctx, e, reading("ListContainers"), func(ctx context.Context) ([]engine.Container, error) { return e.inner.ListContainers(ctx, selector) })
 }
 
 // CreateContainer implements engine.ContainerWriter.
 func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
-	return get(ctx, e, changing("container", spec.Name, "CreateContainer", "image", spec.Image), func() (string, error) { return e.inner.CreateContainer(ctx, spec) })
+	return get(ctx, e, changing("container", spec.Name, "CreateContainer", "image", spec.Image), func(ctx context.Context) (string, error) { return e.inner.CreateContainer(ctx, spec) })
 }
 
 // StartContainer implements engine.ContainerWriter.
 func (e *Engine) StartContainer(ctx context.Context, name string) error {
-	return e.do(ctx, changing("container", name, "StartContainer"), func() error { return e.inner.StartContainer(ctx, name) })
+	return e.do(ctx, changing("container", name, "StartContainer"), func(ctx context.Context) error { return e.inner.StartContainer(ctx, name) })
 }
 
 // StopContainer implements engine.ContainerWriter.
 func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Duration) error {
-	return e.do(ctx, changing("container", name, "StopContainer"), func() error { return e.inner.StopContainer(ctx, name, grace) })
+	return e.do(ctx, changing("container", name, "StopContainer"), func(ctx context.Context) error { return e.inner.StopContainer(ctx, name, grace) })
 }
 
 // RemoveContainer implements engine.ContainerWriter.
 func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
-	return e.do(ctx, changing("container", name, "RemoveContainer"), func() error { return e.inner.RemoveContainer(ctx, name) })
+	return e.do(ctx, changing("container", name, "RemoveContainer"), func(ctx context.Context) error { return e.inner.RemoveContainer(ctx, name) })
 }
 
 // Upload implements engine.Archiver.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	return e.do(ctx, changing("container", name, "Upload"), func() error { return e.inner.Upload(ctx, name, archive) })
+	return e.do(ctx, changing("container", name, "Upload"), func(ctx context.Context) error { return e.inner.Upload(ctx, name, archive) })
 }
 
-// Download implements engine.Archiver. The time is until the stream begins.
+// Download implements engine.Archiver. The time is until the stream begins; its
+// limit is that of the whole.
 func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
-	return get(ctx, e, reading("Download"), func() (io.ReadCloser, error) { return e.inner.Download(ctx, name, path) })
+	c := reading("Download")
+	ctx, limited := limit(ctx, c)
+	out, err := get(ctx, e, c.long(), func(ctx context.Context) (io.ReadCloser, error) { return e.inner.Download(ctx, name, path) })
+	if err != nil {
+		return nil, limited.end(err)
+	}
+	return stream{ReadCloser: out, limited: limited}, nil
 }
 
 // Exec implements engine.Executor.
 func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
-	return get(ctx, e, changing("container", name, "Exec", "program", program(command)), func() (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
+	return get(ctx, e, changing("container", name, "Exec", "program", program(command)), func(ctx context.Context) (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
 }
 
 // ContainerLog implements engine.Logs.
 func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
-	return e.do(ctx, reading("ContainerLog"), func() error { return e.inner.ContainerLog(ctx, name, request, out) })
+	return e.do(ctx, reading("ContainerLog").long(), func(ctx context.Context) error { return e.inner.ContainerLog(ctx, name, request, out) })
 }
 
 // InspectImage implements engine.Images.
 func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
-	return get(ctx, e, reading("InspectImage"), func() (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })
+	return get(ctx, e, reading("InspectImage"), func(ctx context.Context) (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })
 }
 
 // PullImage implements engine.Images.
 func (e *Engine) PullImage(ctx context.Context, reference string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
-	return e.do(ctx, changing("image", reference, "PullImage"), func() error { return e.inner.PullImage(ctx, reference, credentials, progress) })
+	return e.do(ctx, changing("image", reference, "PullImage").long(), func(ctx context.Context) error { return e.inner.PullImage(ctx, reference, credentials, progress) })
 }
 
 // LoadImage implements engine.Images.
 func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
-	return e.do(ctx, changing("image", "", "LoadImage"), func() error { return e.inner.LoadImage(ctx, archive) })
+	return e.do(ctx, changing("image", "", "LoadImage").long(), func(ctx context.Context) error { return e.inner.LoadImage(ctx, archive) })
 }
 
 // CreateNetwork implements engine.Networks.
 func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
-	return get(ctx, e, changing("network", spec.Name, "CreateNetwork"), func() (engine.Network, error) { return e.inner.CreateNetwork(ctx, spec) })
+	return get(ctx, e, changing("network", spec.Name, "CreateNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.CreateNetwork(ctx, spec) })
 }
 
 // InspectNetwork implements engine.Networks.
 func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
-	return get(ctx, e, reading("InspectNetwork"), func() (engine.Network, error) { return e.inner.InspectNetwork(ctx, name) })
+	return get(ctx, e, reading("InspectNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.InspectNetwork(ctx, name) })
 }
 
 // RemoveNetwork implements engine.Networks.
 func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
-	return e.do(ctx, changing("network", name, "RemoveNetwork"), func() error { return e.inner.RemoveNetwork(ctx, name) })
+	return e.do(ctx, changing("network", name, "RemoveNetwork"), func(ctx context.Context) error { return e.inner.RemoveNetwork(ctx, name) })
 }
 
 // ConnectNetwork implements engine.Networks.
 func (e *Engine) ConnectNetwork(ctx context.Context, network, container string, attachment engine.Attachment) error {
-	return e.do(ctx, changing("network", network, "ConnectNetwork", "container", container), func() error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
+	return e.do(ctx, changing("network", network, "ConnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
 }
 
 // DisconnectNetwork implements engine.Networks.
 func (e *Engine) DisconnectNetwork(ctx context.Context, network, container string) error {
-	return e.do(ctx, changing("network", network, "DisconnectNetwork", "container", container), func() error { return e.inner.DisconnectNetwork(ctx, network, container) })
+	return e.do(ctx, changing("network", network, "DisconnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.DisconnectNetwork(ctx, network, container) })
 }
 
 // InspectVolume implements engine.Volumes.
 func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
-	return get(ctx, e, reading("InspectVolume"), func() (engine.Volume, error) { return e.inner.InspectVolume(ctx, name) })
+	return get(ctx, e, reading("InspectVolume"), func(ctx context.Context) (engine.Volume, error) { return e.inner.InspectVolume(ctx, name) })
 }
 
 // CreateVolume implements engine.Volumes.
 func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
-	return e.do(ctx, changing("volume", name, "CreateVolume"), func() error { return e.inner.CreateVolume(ctx, name, labels) })
+	return e.do(ctx, changing("volume", name, "CreateVolume"), func(ctx context.Context) error { return e.inner.CreateVolume(ctx, name, labels) })
 }
 
 // RemoveVolume implements engine.Volumes.
 func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
-	return e.do(ctx, changing("volume", name, "RemoveVolume"), func() error { return e.inner.RemoveVolume(ctx, name) })
+	return e.do(ctx, changing("volume", name, "RemoveVolume"), func(ctx context.Context) error { return e.inner.RemoveVolume(ctx, name) })
 }
 
 // ListNetworks implements engine.Inventory.
 func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	return get(ctx, e, reading("ListNetworks"), func() ([]engine.Network, error) { return e.inner.ListNetworks(ctx, selector) })
+	return get(ctx, e, reading("ListNetworks"), func(ctx context.Context) ([]engine.Network, error) { return e.inner.ListNetworks(ctx, selector) })
 }
 
 // ListVolumes implements engine.Inventory.
 func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	return get(ctx, e, reading("ListVolumes"), func() ([]engine.Volume, error) { return e.inner.ListVolumes(ctx, selector) })
+	return get(ctx, e, reading("ListVolumes"), func(ctx context.Context) ([]engine.Volume, error) { return e.inner.ListVolumes(ctx, selector) })
 }
 
 // Events implements engine.EventSource.
@@ -282,7 +299,7 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
-	return get(ctx, e, reading("Info"), func() (engine.Info, error) { return e.inner.Info(ctx) })
+	return get(ctx, e, reading("Info"), func(ctx context.Context) (engine.Info, error) { return e.inner.Info(ctx) })
 }
 
 // Close implements engine.Host.

@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metered
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// How long an engine may take for one call. One that hangs on a container holds
+// that container's lock: whoever asks for it would wait for ever, and say of the
+// rest what was true before. Both are far beyond what was seen of an engine that
+// does answer, on a machine with a load of fifty on each processor.
+const (
+	// readLimit of what is answered in milliseconds.
+	readLimit = 30 * time.Second
+	// changeLimit of what ends processes and removes their files.
+	changeLimit = 5 * time.Minute
+)
+
+// within makes a call that has to end before its limit. One that does not is of
+// an engine that is not available, to the caller.
+func within[T any](ctx context.Context, c call, f func(context.Context) (T, error)) (T, error) {
+	if c.limit == 0 {
+		return f(ctx)
+	}
+	ctx, limited := limit(ctx, c)
+	out, err := f(ctx)
+	return out, limited.end(err)
+}
+
+// limited is a call that has a limit.
+type limited struct {
+	ctx    context.Context //nolint:containedctx // It is asked why it ended.
+	cancel context.CancelFunc
+	late   error
+}
+
+func limit(ctx context.Context, c call) (context.Context, limited) {
+	late := fmt.Errorf("%w: no answer to %s within %s", engine.ErrUnavailable, c.method, c.limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
+	return ctx, limited{ctx: ctx, cancel: cancel, late: late}
+}
+
+// end releases what belongs to the call.
+func (l limited) end(err error) error {
+	defer l.cancel()
+	return l.explain(err)
+}
+
+// explain an error by what caused it.
+func (l limited) explain(err error) error {
+	if err != nil && errors.Is(context.Cause(l.ctx), l.late) {
+		return l.late
+	}
+	return err
+}
+
+// stream is what a call with a limit returned for reading.
+type stream struct {
+	io.ReadCloser
+
+	limited limited
+}
+
+func (s stream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	return n, s.limited.explain(err)
+}
+
+func (s stream) Close() error { return s.limited.end(s.ReadCloser.Close()) }
