@@ -45,10 +45,11 @@ const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 const nodeInterval = 5 * time.Second
 
 // ensureNode sets what a Node lacks because nobody told its kubelet, as with
-// bootstrap providers that do not read the kubelet's environment. It acts
-// only until Cluster API has found the Node.
+// bootstrap providers that do not read the kubelet's environment. It acts only
+// until Cluster API has found the Node, but where that is left to a cloud
+// controller: Cluster API finds a Node that is still tainted.
 func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
-	if s.isNode() || !conditions.IsTrue(s.containerMachine, infrav1.BootstrapCompletedCondition) {
+	if s.isNode() && !s.config.ExternalCloudProvider() || !conditions.IsTrue(s.containerMachine, infrav1.BootstrapCompletedCondition) {
 		return nil
 	}
 	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
@@ -70,7 +71,7 @@ func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
 			"Node %s has provider ID %q, this machine is %q; remove --provider-id from the kubelet's arguments", node.Name, id, s.containerMachine.Spec.ProviderID))
 		return phase.Wait(0)
 	}
-	if err := initializeNode(ctx, workload, node, s.containerMachine.Spec.ProviderID); err != nil {
+	if err := initializeNode(ctx, workload, node, s.containerMachine.Spec.ProviderID); err != nil || s.isNode() {
 		return err
 	}
 	return phase.Wait(nodeInterval)

@@ -201,6 +201,19 @@ func named() map[string]situation {
 			},
 		}}
 	}
+	initialized := func(t *testing.T, w *world.World) {
+		t.Helper()
+		reached, err := w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
+		must(t, err)
+		got := &corev1.Node{}
+		must(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
+		want := corev1.NodeSpec{
+			ProviderID: identity.ProviderID(container()), Taints: []corev1.Taint{{Key: "mine", Effect: corev1.TaintEffectNoSchedule}},
+		}
+		if diff := diff(want, got.Spec); diff != "" {
+			t.Errorf("Node (-want +got):\n%s", diff)
+		}
+	}
 	return map[string]situation{
 		"ProviderIDMismatch": {
 			reason: "A Node that the user named otherwise will not be found; that is told once, and not again and again.",
@@ -216,19 +229,17 @@ func named() map[string]situation {
 			reason: "Bootstrap providers that do not read the kubelet's environment leave a Node without provider ID, and tainted.",
 			begins: workload(node("")), happens: record("done"),
 			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
-			holds: func(t *testing.T, w *world.World) {
-				t.Helper()
-				reached, err := w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
-				must(t, err)
-				got := &corev1.Node{}
-				must(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
-				want := corev1.NodeSpec{
-					ProviderID: identity.ProviderID(container()), Taints: []corev1.Taint{{Key: "mine", Effect: corev1.TaintEffectNoSchedule}},
-				}
-				if diff := diff(want, got.Spec); diff != "" {
-					t.Errorf("Node (-want +got):\n%s", diff)
-				}
-			},
+			holds: initialized,
+		},
+		"NodeForACloudController": {
+			reason: "Cluster API finds a Node by its provider ID before anybody has taken its taint away.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Secret = builders.DataSecret(builders.Machine, builders.JoinCloudWorkerData)
+			}},
+			begins:    workload(node(identity.ProviderID(container()))),
+			happens:   all(becomesNode, record("done")),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			holds: initialized,
 		},
 	}
 }

@@ -69,7 +69,7 @@ func fuzzFormat(t *testing.T, data []byte, format string) {
 	}
 	_ = config.Secrets()
 	_ = config.KubeadmOperation()
-	_, _ = config.ProviderID()
+	_ = config.ExternalCloudProvider()
 	adapted, err := config.Adapt(ContainerAdaptation())
 	if err != nil {
 		return

@@ -60,30 +60,29 @@ func TestKubeadmOperation(t *testing.T) {
 	}
 }
 
-func TestProviderID(t *testing.T) {
+func TestExternalCloudProvider(t *testing.T) {
 	t.Parallel()
 	registration := "nodeRegistration:\n  kubeletExtraArgs:\n"
 	cases := map[string]struct {
 		reason string
 		files  []File
-		want   string
-		ok     bool
+		want   bool
 	}{
-		"none":         {reason: "the user gave none", files: []File{kubeadmFile(initDocument)}},
-		"v1beta4":      {reason: "a list of name and value", files: []File{kubeadmFile(joinDocument + registration + "  - {name: v, value: '4'}\n  - {name: provider-id, value: mine}\n")}, want: "mine", ok: true},
-		"v1beta3":      {reason: "a mapping", files: []File{kubeadmFile(joinDocument + registration + "    v: '4'\n    provider-id: mine\n")}, want: "mine", ok: true},
-		"odd":          {reason: "what kubeadm will refuse", files: []File{kubeadmFile(joinDocument + registration + "  - provider-id\n  - {name: provider-id}\n")}},
-		"cluster":      {reason: "a cluster's document has no such field", files: []File{kubeadmFile("apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n" + registration + "    provider-id: x\n")}},
-		"file":         {reason: "the kubelet's defaults come after kubeadm's", files: []File{kubeadmFile(joinDocument + registration + "    provider-id: first\n"), {Path: kubeletDefaults, Content: []byte("KUBELET_EXTRA_ARGS=\"--v=4 --provider-id=last\"\n")}}, want: "last", ok: true},
-		"file, spaced": {reason: "a value may follow its flag", files: []File{{Path: kubeletDefaults, Content: []byte("KUBELET_EXTRA_ARGS=--provider-id mine\n")}}, want: "mine", ok: true},
-		"another file": {reason: "only the kubelet's file counts", files: []File{{Path: "/etc/x", Content: []byte("--provider-id=x")}}},
+		"none":         {reason: "the user said nothing", files: []File{kubeadmFile(initDocument)}},
+		"v1beta4":      {reason: "a list of name and value", files: []File{kubeadmFile(joinDocument + registration + "  - {name: v, value: '4'}\n  - {name: cloud-provider, value: external}\n")}, want: true},
+		"v1beta3":      {reason: "a mapping", files: []File{kubeadmFile(joinDocument + registration + "    v: '4'\n    cloud-provider: external\n")}, want: true},
+		"another":      {reason: "only an external one leaves the Node to others", files: []File{kubeadmFile(joinDocument + registration + "    cloud-provider: mine\n")}},
+		"odd":          {reason: "what kubeadm will refuse", files: []File{kubeadmFile(joinDocument + registration + "  - cloud-provider\n  - {name: cloud-provider}\n")}},
+		"cluster":      {reason: "a cluster's document has no such field", files: []File{kubeadmFile("apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n" + registration + "    cloud-provider: external\n")}},
+		"file":         {reason: "the kubelet's defaults come after kubeadm's", files: []File{kubeadmFile(joinDocument + registration + "    cloud-provider: external\n"), {Path: kubeletDefaults, Content: []byte("KUBELET_EXTRA_ARGS=\"--v=4 --cloud-provider=mine\"\n")}}},
+		"file, spaced": {reason: "a value may follow its flag", files: []File{{Path: kubeletDefaults, Content: []byte("KUBELET_EXTRA_ARGS=--cloud-provider external\n")}}, want: true},
+		"another file": {reason: "only the kubelet's file counts", files: []File{{Path: "/etc/x", Content: []byte("--cloud-provider=external")}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := Config{Files: tc.files}.ProviderID()
-			if got != tc.want || ok != tc.ok {
-				t.Errorf("%s: got %q %v, want %q %v", tc.reason, got, ok, tc.want, tc.ok)
+			if got := (Config{Files: tc.files}).ExternalCloudProvider(); got != tc.want {
+				t.Errorf("%s: got %t", tc.reason, got)
 			}
 		})
 	}

@@ -31,7 +31,7 @@ const kubeletDefaults = "/etc/default/kubelet"
 // kubeletFlag matches flags that mean the same in an environment file of systemd, with and without quotes.
 var kubeletFlag = regexp.MustCompile(`^--[a-z0-9-]+(=[A-Za-z0-9_.:/,=<>%+@~-]*)?$`)
 
-var providerIDFlag = regexp.MustCompile(`--provider-id[= ]["']?([^\s"']+)`)
+var cloudProviderFlag = regexp.MustCompile(`--cloud-provider[= ]["']?([^\s"']+)`)
 
 // kubeletFlags returns the flags without those the user set in kubeadm's kubeletExtraArgs. The kubelet takes the last
 // of equal flags, and KUBELET_EXTRA_ARGS come after kubeadm's.
@@ -106,23 +106,24 @@ func readArguments(extra *yaml.Node) []argument {
 	return arguments
 }
 
-// ProviderID returns the value of --provider-id the user gave the kubelet, in kubeadm's nodeRegistration or in
-// /etc/default/kubelet. It wins over the provider's, and ok is false when the user gave none.
-func (c Config) ProviderID() (id string, ok bool) {
+// ExternalCloudProvider reports whether the user told the kubelet, in kubeadm's nodeRegistration or in
+// /etc/default/kubelet, that a cloud controller will complete its Node. The last of equal flags counts.
+func (c Config) ExternalCloudProvider() bool {
+	provider := ""
 	for _, arg := range c.kubeletExtraArgs() {
-		if arg.name == "provider-id" {
-			id, ok = arg.value, true
+		if arg.name == "cloud-provider" {
+			provider = arg.value
 		}
 	}
 	for _, file := range c.Files {
 		if file.Path != kubeletDefaults {
 			continue
 		}
-		for _, match := range providerIDFlag.FindAllSubmatch(file.Content, -1) {
-			id, ok = string(match[1]), true
+		for _, match := range cloudProviderFlag.FindAllSubmatch(file.Content, -1) {
+			provider = string(match[1])
 		}
 	}
-	return id, ok
+	return provider == "external"
 }
 
 func lines(values []string) string {

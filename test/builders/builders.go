@@ -57,6 +57,15 @@ const (
 runcmd:
 - kubeadm join --config /run/kubeadm/kubeadm-join-config.yaml
 `
+	// JoinCloudWorkerData leaves the Node to a cloud controller.
+	JoinCloudWorkerData = joinData + `
+    nodeRegistration:
+      kubeletExtraArgs:
+      - name: cloud-provider
+        value: external
+runcmd:
+- kubeadm join --config /run/kubeadm/kubeadm-join-config.yaml
+`
 	JoinControlPlaneData = joinData + `
     controlPlane: {}
     nodeRegistration: {}
