@@ -25,9 +25,12 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // settle is how long after the last milestone nothing is expected to happen
@@ -40,6 +43,7 @@ const (
 	idleReconciles = "reconciles per minute of the provider's controllers"
 	idleTime       = "processor time of the manager, ms per minute"
 	idleResident   = "resident memory of the manager, MB"
+	idleWritten    = "objects written, of the provider and of Cluster API"
 	planeResident  = "resident memory of the plane's %s, MB"
 	planeTime      = "processor time of the plane's %s, ms per minute"
 	nodeMemory     = "memory of a %s without page cache, MB"
@@ -53,7 +57,7 @@ func planePrograms() []string {
 }
 
 func idleRows() []string {
-	rows := []string{idleCalls, idleReconciles, idleTime, idleResident}
+	rows := []string{idleCalls, idleReconciles, idleWritten, idleTime, idleResident}
 	for _, name := range planePrograms() {
 		rows = append(rows, fmt.Sprintf(planeResident, name), fmt.Sprintf(planeTime, name))
 	}
@@ -115,13 +119,63 @@ func (b *bench) idleProvider(ctx context.Context, p provider) (err error) {
 		}, err
 	}
 	calls := m.engine.calls()
+	versions, err := m.versions(ctx, p)
+	if err != nil {
+		return err
+	}
 	if err := b.perMinute(ctx, p.title, look, p.clusterLabel+"="+c.name); err != nil {
 		return err
 	}
 	b.Breakdowns = append(b.Breakdowns, fmt.Sprintf("%s, idle: %s", p.title, breakdown(difference(calls, m.engine.calls()))))
+	after, err := m.versions(ctx, p)
+	if err != nil {
+		return err
+	}
+	b.Results.add(idleWritten, p.title, number(float64(len(changed(versions, after)))))
+	for _, name := range changed(versions, after) {
+		b.trouble("%s: %s was written though nothing happened", p.title, name)
+	}
 	used, err := m.manager.usage()
 	b.Results.add(idleResident, p.title, number(float64(used.resident)/1e6))
 	return err
+}
+
+// versions of all objects that make up clusters, by kind and name.
+func (m *management) versions(ctx context.Context, p provider) (map[string]string, error) {
+	found := map[string]string{}
+	for _, object := range managementKinds(p) {
+		kind, err := m.api.GroupVersionKindFor(object)
+		if err != nil {
+			return nil, fmt.Errorf("name kind of %T: %w", object, err)
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		if err := m.api.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("list %s: %w", kind.Kind, err)
+		}
+		for i := range list.Items {
+			object := &list.Items[i]
+			found[kind.Kind+" "+object.Namespace+"/"+object.Name] = object.ResourceVersion
+		}
+	}
+	return found, nil
+}
+
+// changed names what is not as before, made and deleted objects too.
+func changed(before, after map[string]string) []string {
+	var names []string
+	for name := range after {
+		if before[name] != after[name] {
+			names = append(names, name)
+		}
+	}
+	for name := range before {
+		if _, there := after[name]; !there {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (b *bench) idleCapcon(ctx context.Context) error {

@@ -88,7 +88,7 @@ func (b *bench) addFlags(set *flag.FlagSet) {
 	set.DurationVar(&b.deleteLimit, "delete-limit", 3*time.Minute, "how long deleting may take")
 	set.DurationVar(&b.faultLimit, "fault-limit", 75*time.Second, "after which a killed container was never noticed")
 	set.DurationVar(&b.restartLimit, "restart-limit", 2*time.Minute, "after which a cluster did not survive the engine's restart")
-	set.DurationVar(&b.idle, "idle", 2*time.Minute, "how long to look at an idle cluster")
+	set.DurationVar(&b.idle, "idle", 5*time.Minute, "how long to look at an idle cluster")
 	set.BoolVar(&b.resume, "continue", false, "go on with the figures of the last run, which was interrupted or measured other parts")
 	set.StringVar(&b.output, "output", "", "file for the table; default: standard output only")
 }
