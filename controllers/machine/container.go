@@ -151,47 +151,6 @@ func (s *scope) checkAttachment() {
 	s.setContainerReady(metav1.ConditionTrue, infrav1.ContainerRunningReason, "")
 }
 
-// startContainer starts what engine or host stopped, unless a person did so
-// on purpose.
-func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
-	stopped := fmt.Sprintf("container %s ended with exit code %d", s.container.Name, s.container.ExitCode)
-	if s.container.OOMKilled {
-		stopped += " for want of memory"
-	}
-	if _, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]; maintenance {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it stays stopped while annotated for maintenance")
-		return phase.Wait(0)
-	}
-	doesNotStart := func(err error) {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
-	}
-	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-		doesNotStart(refused)
-		return phase.Wait(remaining)
-	}
-	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
-		if errors.Is(err, engine.ErrUnavailable) {
-			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
-		}
-		doesNotStart(err)
-		r.Refusals.Keep(s.containerMachine, err, lookAgain)
-		return fmt.Errorf("start container %q: %w", s.container.Name, err)
-	}
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", stopped)
-	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
-	if err != nil {
-		return s.engineError(fmt.Errorf("inspect container %q: %w", s.container.Name, err))
-	}
-	s.container = &container
-	if container.Status != engine.StatusRunning {
-		stopped += ", and again when it was started"
-	}
-	// What ended is reported once, though it runs again: the next look, which
-	// its start causes, finds it ready.
-	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it was started again")
-	return phase.Wait(time.Second)
-}
-
 // reportRestart tells of a container that ended and that the engine itself
 // started again before anybody looked. It returns when that is over; nil where
 // there was no such end.

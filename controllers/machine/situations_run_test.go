@@ -156,6 +156,7 @@ func disturbed() map[string]situation {
 		t.Helper()
 		must(t, w.Engine.KillContainer(container(), 137, false))
 	}
+	loadBalancer := builders.Owner().LoadBalancerContainer()
 	maintained := []builders.Option{annotate(infrav1.MaintenanceAnnotation, "")}
 	asNode := func(steps ...func(*testing.T, *world.World)) func(*testing.T, *world.World) {
 		return all(append([]func(*testing.T, *world.World){record("done"), becomesNode}, steps...)...)
@@ -174,6 +175,34 @@ func disturbed() map[string]situation {
 			happens:   asNode(stop),
 			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
 			holds: event("ContainerStarted Started again: container " + container() + " ended with exit code 137"),
+		},
+		"StoppedWithItsLoadBalancer": {
+			reason: "What a node asks is there before the node, whoever looks first.",
+			begins: func(_ *testing.T, w *world.World) { w.SettleCluster() },
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.KillContainer(loadBalancer, 137, false))
+				stop(t, w)
+			}),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			holds: startedLast(loadBalancer, container()),
+		},
+		"LoadBalancerDoesNotStart": {
+			reason: "A node does not stay down for a load balancer that does not start: its workload may need none.",
+			begins: func(_ *testing.T, w *world.World) { w.SettleCluster() },
+			happens: asNode(func(t *testing.T, w *world.World) {
+				t.Helper()
+				must(t, w.Engine.KillContainer(loadBalancer, 137, false))
+				stop(t, w)
+				w.Calls.Hook(func(call simulatedCall) error {
+					if call.Method == "StartContainer" && call.Name == loadBalancer {
+						return engine.ErrInvalid
+					}
+					return nil
+				}, nil)
+			}),
+			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			holds: startedLast(container()),
 		},
 		"OutOfMemory": {
 			reason: "That memory ran out is told.",
@@ -264,6 +293,22 @@ func event(text string) func(*testing.T, *world.World) {
 		t.Helper()
 		if sent := strings.Join(w.Events.Sent(), "\n"); !strings.Contains(sent, text) {
 			t.Errorf("no Event holds %q:\n%s", text, sent)
+		}
+	}
+}
+
+// startedLast says which containers were started last, in this order.
+func startedLast(names ...string) func(*testing.T, *world.World) {
+	return func(t *testing.T, w *world.World) {
+		t.Helper()
+		var started []string
+		for _, call := range w.Calls.Effects() {
+			if call.Method == "StartContainer" {
+				started = append(started, call.Name)
+			}
+		}
+		if diff := diff(names, started[max(0, len(started)-len(names)):]); diff != "" {
+			t.Errorf("started last (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -148,11 +148,21 @@ type side struct {
 // connect makes sure of a plane with the image that capcon's has.
 func (m *move) connect(t *testing.T, name string, p *plane.Plane) *side {
 	t.Helper()
+	return m.connectImage(t, name, p, m.planeImage(t))
+}
+
+func (m *move) planeImage(t *testing.T) string {
+	t.Helper()
 	running, err := m.engine.InspectContainer(t.Context(), plane.DefaultName)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kubeconfig, err := p.Ensure(t.Context(), running.Image, nil)
+	return running.Image
+}
+
+func (m *move) connectImage(t *testing.T, name string, p *plane.Plane, image string) *side {
+	t.Helper()
+	kubeconfig, err := p.Ensure(t.Context(), image, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +204,15 @@ func (m *move) moves(t *testing.T, from, to *side) {
 	if diff := cmp.Diff(before, m.observe(t, to)); diff != "" {
 		t.Errorf("the cluster is not what it was (-before, +after):\n%s", diff)
 	}
+	m.nothingChanged(t, changes)
+	nothingLeft(t, from)
+}
+
+// nothingChanged on the engine since planes had made these changes.
+func (m *move) nothingChanged(t *testing.T, since map[string][]string) {
+	t.Helper()
 	for name, lines := range m.changes(t) {
-		for _, line := range lines[min(len(changes[name]), len(lines)):] {
+		for _, line := range lines[min(len(since[name]), len(lines)):] {
 			// Whether the load balancer runs what it should is read in it, and
 			// a plane makes sure that it is itself on the cluster's network.
 			itself := fmt.Sprintf(`container=%q`, name)
@@ -204,7 +221,6 @@ func (m *move) moves(t *testing.T, from, to *side) {
 			}
 		}
 	}
-	nothingLeft(t, from)
 }
 
 // nothingToCollect: capcon's own plane does not know the cluster any more, and

@@ -120,6 +120,9 @@ func (m *move) changes(t *testing.T) map[string][]string {
 	t.Helper()
 	made := map[string][]string{}
 	for _, at := range []*side{m.home, m.away} {
+		if at == nil {
+			continue
+		}
 		var log bytes.Buffer
 		if err := m.engine.ContainerLog(t.Context(), at.name, engine.LogRequest{}, &log); err != nil {
 			t.Fatal(err)

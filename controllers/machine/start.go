@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// startContainer starts what engine or host stopped, unless a person did so
+// on purpose.
+func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
+	stopped := fmt.Sprintf("container %s ended with exit code %d", s.container.Name, s.container.ExitCode)
+	if s.container.OOMKilled {
+		stopped += " for want of memory"
+	}
+	if _, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]; maintenance {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it stays stopped while annotated for maintenance")
+		return phase.Wait(0)
+	}
+	doesNotStart := func(err error) {
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
+	}
+	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
+		doesNotStart(refused)
+		return phase.Wait(remaining)
+	}
+	if err := r.startLoadBalancer(ctx, s); err != nil {
+		return err
+	}
+	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
+		if errors.Is(err, engine.ErrUnavailable) {
+			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
+		}
+		doesNotStart(err)
+		r.Refusals.Keep(s.containerMachine, err, lookAgain)
+		return fmt.Errorf("start container %q: %w", s.container.Name, err)
+	}
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", stopped)
+	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
+	if err != nil {
+		return s.engineError(fmt.Errorf("inspect container %q: %w", s.container.Name, err))
+	}
+	s.container = &container
+	if container.Status != engine.StatusRunning {
+		stopped += ", and again when it was started"
+	}
+	// What ended is reported once, though it runs again: the next look, which
+	// its start causes, finds it ready.
+	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it was started again")
+	return phase.Wait(time.Second)
+}
+
+// startLoadBalancer starts the cluster's load balancer before a node where both
+// ended, so that the node finds the API server at its first try. It goes on
+// where that does not start: its own controller says why, and tries again.
+func (r *Reconciler) startLoadBalancer(ctx context.Context, s *scope) error {
+	if s.containerCluster == nil || s.containerCluster.Spec.LoadBalancer.Type == infrav1.LoadBalancerNone {
+		return nil
+	}
+	name := s.owner().LoadBalancerContainer()
+	container, err := r.Engine.InspectContainer(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case err != nil:
+		return s.engineError(fmt.Errorf("inspect load balancer %q: %w", name, err))
+	case !hasEnded(container) || !s.owner().Owns(container.Labels):
+		return nil
+	}
+	if err := r.Engine.StartContainer(ctx, name); err != nil {
+		if errors.Is(err, engine.ErrUnavailable) {
+			return s.engineError(fmt.Errorf("start load balancer %q: %w", name, err))
+		}
+		return nil
+	}
+	r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", name)
+	return nil
+}
+
+// hasEnded: it ran once and does not. Podman says "created" of every container
+// after a boot of its host; one that was never started lacks what is put into it.
+func hasEnded(container engine.Container) bool {
+	return container.Status == engine.StatusExited || container.Status == engine.StatusCreated && !container.StartedAt.IsZero()
+}

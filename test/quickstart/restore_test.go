@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+// TestRestore loses the management cluster with all that it knew of a cluster,
+// and has a new one take the cluster over from a backup that clusterctl made,
+// which has no status; then it loses the ContainerMachines alone, and makes them
+// again with nothing but spec.providerID. Clients never pause, and the engine is
+// asked for nothing that changes something.
+func TestRestore(t *testing.T) {
+	eng := integration.Engine(t)
+	program := build(t, moveCluster)
+	program.mustRun("down", moveCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", moveCluster)
+		}
+	})
+	program.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
+	home := plane.New(eng, plane.Options{ManagerArgs: []string{"--engine-audit"}})
+	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
+	m.home = m.connect(t, plane.DefaultName, home)
+	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.deploy(t)
+	m.healthy(t, m.home, 2)
+	asking := startTraffic(t, config)
+	before := m.observe(t, m.home)
+	image := m.planeImage(t)
+
+	backup := t.TempDir()
+	m.runClusterctl(t, "--kubeconfig", m.home.kubeconfig, "--to-directory", backup)
+	if err := home.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m.home = m.connectImage(t, plane.DefaultName, home, image)
+	began := time.Now()
+	m.runClusterctl(t, "--to-kubeconfig", m.home.kubeconfig, "--from-directory", backup)
+	m.healthy(t, m.home, 2)
+	t.Logf("restored and ready after %s", time.Since(began).Round(time.Millisecond))
+	if diff := cmp.Diff(before, m.observe(t, m.home)); diff != "" {
+		t.Errorf("the cluster is not what it was (-before, +after):\n%s", diff)
+	}
+
+	m.loseContainerMachines(t)
+	m.healthy(t, m.home, 2)
+	if diff := cmp.Diff(before, m.observe(t, m.home)); diff != "" {
+		t.Errorf("the cluster is not what it was before its ContainerMachines were lost (-before, +after):\n%s", diff)
+	}
+	// All that the new plane ever did.
+	m.nothingChanged(t, nil)
+	asking.stop()
+	t.Log(asking)
+	if asking.failedTwice > 0 {
+		t.Errorf("%d requests failed twice", asking.failedTwice)
+	}
+	m.scale(t, m.home, 2)
+}
+
+func (m *move) runClusterctl(t *testing.T, flags ...string) {
+	t.Helper()
+	if _, err := m.clusterctl.Run(t.Context(), append([]string{"move", "--namespace", metav1.NamespaceDefault}, flags...)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// loseContainerMachines of a cluster that is paused, and make them again with
+// nothing but spec.providerID, as Cluster API's own test of adoption does.
+func (m *move) loseContainerMachines(t *testing.T) {
+	t.Helper()
+	m.pause(t, true)
+	eventually(t, "all are paused", func(ctx context.Context) (string, error) {
+		list := &infrav1.ContainerMachineList{}
+		if err := m.home.api.List(ctx, list); err != nil {
+			return "", err
+		}
+		for _, machine := range list.Items {
+			if notReady(machine.Status.Conditions) != "paused" {
+				return machine.Name, nil
+			}
+		}
+		return "", nil
+	})
+	list := &infrav1.ContainerMachineList{}
+	if err := m.home.api.List(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		lost := &list.Items[i]
+		without, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": nil}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(
+			m.home.api.Patch(t.Context(), lost, client.RawPatch("application/merge-patch+json", without)),
+			m.home.api.Delete(t.Context(), lost),
+			m.home.api.Create(t.Context(), &infrav1.ContainerMachine{
+				ObjectMeta: metav1.ObjectMeta{Namespace: lost.Namespace, Name: lost.Name},
+				Spec:       infrav1.ContainerMachineSpec{ProviderID: lost.Spec.ProviderID},
+			}),
+		)
+		if err != nil {
+			t.Fatalf("lose and make again %s: %v", lost.Name, err)
+		}
+	}
+	m.pause(t, false)
+}
+
+func (m *move) pause(t *testing.T, paused bool) {
+	t.Helper()
+	cluster := &clusterv1.Cluster{}
+	if err := m.home.api.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}, cluster); err != nil {
+		t.Fatal(err)
+	}
+	before := client.MergeFrom(cluster.DeepCopy())
+	cluster.Spec.Paused = ptr.To(paused)
+	if err := m.home.api.Patch(t.Context(), cluster, before); err != nil {
+		t.Fatal(err)
+	}
+}
