@@ -17,6 +17,7 @@ limitations under the License.
 package cluster_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -212,6 +213,30 @@ func twoControlPlanes(t *testing.T) *world.World {
 	w.SettleMachine("m2")
 	w.SettleCluster()
 	return w
+}
+
+// Cluster API looks for the endpoint when it is told of the infrastructure: an
+// endpoint that was refused is tried again first.
+func TestProvisionedComesLast(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	w.Writes.Hook(func(write world.Write) error {
+		if write.Verb == "patch" {
+			return errors.New("the spec is refused")
+		}
+		return nil
+	}, nil)
+	if _, err := w.ReconcileCluster(); err == nil {
+		t.Fatal("nothing was refused")
+	}
+	if object := get(w); object.Status.Initialization.Provisioned != nil {
+		t.Errorf("it is provisioned with the endpoint %q", object.Spec.ControlPlaneEndpoint)
+	}
+	w.Writes.Hook(nil, nil)
+	w.SettleCluster()
+	if object := get(w); object.Status.Initialization.Provisioned == nil || object.Spec.ControlPlaneEndpoint.Host == "" {
+		t.Errorf("afterwards it is provisioned: %v, with the endpoint %q", object.Status.Initialization.Provisioned, object.Spec.ControlPlaneEndpoint)
+	}
 }
 
 // What vanishes between two calls is not pinned: an endpoint is for life.

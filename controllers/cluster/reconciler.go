@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	s := newScope(cluster, containerCluster)
 	pausing.MarkActive(containerCluster)
 	defer func() {
-		if err := s.patch(ctx, patchHelper); err != nil {
+		if err := s.patch(ctx, r.Client, patchHelper); err != nil {
 			rerr = joinPatchError(rerr, err)
 		}
 	}()

@@ -26,6 +26,8 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/patch"
@@ -151,8 +153,9 @@ func ownConditions() []string {
 	}
 }
 
-// patch writes what the reconcile found, with Ready as its summary.
-func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
+// patch writes what the reconcile found, with Ready as its summary, and tells
+// Cluster API of the infrastructure last.
+func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper) error {
 	// A failed preflight keeps new nodes from starting; it does not make a
 	// network and a load balancer that work unready.
 	summarized := []string{infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition}
@@ -171,8 +174,23 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	}
 	phase.KeepTransitionTimes(s.containerCluster, s.conditions)
 	owned := append(ownConditions(), infrav1.ClusterReadyCondition, clusterv1.PausedCondition)
+	initialization := &s.containerCluster.Status.Initialization
+	told := initialization.Provisioned
+	if !s.wasProvisioned {
+		initialization.Provisioned = nil
+	}
 	if err := helper.Patch(ctx, s.containerCluster, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerCluster: %w", err)
+	}
+	if s.wasProvisioned || told == nil {
+		return nil
+	}
+	// The helper writes the status of an object whose spec was refused too, and
+	// without its endpoint no cluster is provisioned.
+	before := s.containerCluster.DeepCopy()
+	initialization.Provisioned = told
+	if err := c.Status().Patch(ctx, s.containerCluster, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("report ContainerCluster as provisioned: %w", err)
 	}
 	return nil
 }
