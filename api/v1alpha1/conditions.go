@@ -78,7 +78,8 @@ const (
 	// because kubeconfigs name the old.
 	HostPortTakenReason = "HostPortTaken"
 	// AddressTakenReason: the address that was chosen for life belongs to
-	// another container, which the message names.
+	// another container, which the message names, or to the network's
+	// gateway.
 	AddressTakenReason = "AddressTaken"
 	// SubnetExhaustedReason: the network has no free address. Delete
 	// machines or use a larger subnet. On ContainerReady too.

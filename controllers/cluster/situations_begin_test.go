@@ -265,6 +265,14 @@ func refused() map[string]situation {
 			},
 			loadBalancer: "False/AddressTaken", ready: notReady, message: "somebody", again: atLeisure, holds: noLoadBalancer,
 		},
+		"AddressIsGateway": {
+			reason: "Which address the gateway has is known of the network, not of the subnet.",
+			options: spec(func(s *infrav1.ContainerClusterSpec) {
+				s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
+				s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "10.77.0.1", Port: 6443}
+			}),
+			loadBalancer: "False/AddressTaken", ready: notReady, message: "the gateway of network", again: atLeisure, holds: noLoadBalancer,
+		},
 		"NotOurs": {
 			reason: "A container of our name that is not ours is left alone.",
 			begins: func(t *testing.T, w *world.World) {

@@ -110,15 +110,24 @@ func wholeIsDynamic(subnet engine.Subnet) bool {
 		subnet.Dynamic.Bits() <= subnet.Prefix.Bits() && subnet.Dynamic.Overlaps(subnet.Prefix)
 }
 
-// reserved reports whether no container can have the address. Engines make
-// the first address the gateway where they do not tell it.
+// reserved reports whether no container can have the address.
 func reserved(subnet engine.Subnet, address, last netip.Addr) bool {
-	first := subnet.Prefix.Masked().Addr()
-	gateway := subnet.Gateway
-	if !gateway.IsValid() {
-		gateway = first.Next()
+	return address == gateway(subnet) || outermost(subnet.Prefix, address, last)
+}
+
+// gateway of a subnet. Engines make it the first address where they do not
+// tell it.
+func gateway(subnet engine.Subnet) netip.Addr {
+	if subnet.Gateway.IsValid() {
+		return subnet.Gateway
 	}
-	return address == first || address == gateway || address.Is4() && address == last
+	return subnet.Prefix.Masked().Addr().Next()
+}
+
+// outermost reports whether the address is the network's own or, in IPv4, its
+// broadcast address.
+func outermost(prefix netip.Prefix, address, last netip.Addr) bool {
+	return address == prefix.Masked().Addr() || address.Is4() && address == last
 }
 
 // lastAddress of a prefix: in IPv4 its broadcast address.

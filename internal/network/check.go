@@ -20,8 +20,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 // reservedNames mean something else than a network of a user's, to Docker
@@ -92,8 +90,9 @@ func reachable(prefix netip.Prefix) bool {
 		!first.IsLinkLocalUnicast() && !first.IsLinkLocalMulticast()
 }
 
-// CheckAddress says why no container of a subnet can have an address:
-// *SubnetError.
+// CheckAddress says why no container of a subnet can have an address, whatever
+// network has the subnet: *SubnetError. Which address is the gateway's only the
+// network tells.
 func CheckAddress(subnet netip.Prefix, address netip.Addr) error {
 	refuse := func(reason string) error {
 		return &SubnetError{Subnet: subnet.String(), Reason: reason, Remedy: "take another address of the subnet"}
@@ -101,8 +100,8 @@ func CheckAddress(subnet netip.Prefix, address netip.Addr) error {
 	switch {
 	case !subnet.Contains(address):
 		return refuse(fmt.Sprintf("does not contain %s", address))
-	case reserved(engine.Subnet{Prefix: subnet}, address, lastAddress(subnet)):
-		return refuse(fmt.Sprintf("keeps %s for itself, as its own, its gateway's or its broadcast address", address))
+	case outermost(subnet, address, lastAddress(subnet)):
+		return refuse(fmt.Sprintf("keeps %s for itself, as its own or its broadcast address", address))
 	}
 	return nil
 }

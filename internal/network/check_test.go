@@ -116,7 +116,9 @@ func TestCheckAddress(t *testing.T) {
 	t.Parallel()
 	subnet := netip.MustParsePrefix("10.0.0.0/24")
 	for text, possible := range map[string]bool{
-		"10.0.0.2": true, "10.0.0.254": true, "10.0.0.0": false, "10.0.0.1": false, "10.0.0.255": false, "10.0.1.2": false, "fd00::2": false,
+		// The gateway may be any other.
+		"10.0.0.1": true,
+		"10.0.0.2": true, "10.0.0.254": true, "10.0.0.0": false, "10.0.0.255": false, "10.0.1.2": false, "fd00::2": false,
 	} {
 		if err := network.CheckAddress(subnet, netip.MustParseAddr(text)); (err == nil) != possible {
 			t.Errorf("CheckAddress(%s, %s) = %v", subnet, text, err)

@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -219,6 +221,21 @@ func TestPlaceGivenAddresses(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a"}, names(t, eng)); diff != "" {
 		t.Errorf("containers: -want +got:\n%s", diff)
+	}
+}
+
+// Podman would start a container with the address of its gateway.
+func TestPlaceGivenGateway(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := placement("a")
+	p.Addresses = addresses("10.7.0.1")
+	_, err := network.Place(t.Context(), eng, p)
+	if !engine.IsTaken(err, engine.ResourceAddress) || !strings.Contains(err.Error(), "the gateway of network") {
+		t.Errorf("Place at the gateway: %v, want a conflict that names it", err)
+	}
+	if slices.ContainsFunc(eng.Journal(), func(call simulated.Call) bool { return call.Method == "CreateContainer" }) {
+		t.Errorf("a container was created for it: %v", eng.Journal())
 	}
 }
 

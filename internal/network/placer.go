@@ -136,6 +136,9 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 		if holder, found := taken[address]; found {
 			return nil, heldBy(address, holder)
 		}
+		if slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return gateway(s) == address }) {
+			return nil, conflict(address, fmt.Errorf("the gateway of network %q: %w", network.Name, engine.ErrConflict))
+		}
 	}
 	maps.Copy(taken, p.refused)
 	addresses := slices.Clone(p.placement.Addresses)
@@ -185,11 +188,11 @@ func (p *placer) claimed(ctx context.Context, id string, addresses []netip.Addr)
 }
 
 func heldBy(address netip.Addr, container string) error {
-	return &engine.ConflictError{
-		Resource: engine.ResourceAddress,
-		Value:    address.String(),
-		Err:      fmt.Errorf("container %q: %w", container, engine.ErrConflict),
-	}
+	return conflict(address, fmt.Errorf("container %q: %w", container, engine.ErrConflict))
+}
+
+func conflict(address netip.Addr, holder error) error {
+	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Err: holder}
 }
 
 // holders are the containers that record an address on the network, of any

@@ -94,9 +94,9 @@ func badEndpoints() map[string]Input {
 			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.31.0.5}}`, host,
 			"cannot be the load balancer's: subnet 172.30.0.0/16 does not contain 172.31.0.5; " +
 				"take another address of the subnet, or leave it out to have one chosen"},
-		"HostIsGateway": {"The gateway has it.", cluster,
-			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.30.0.1}}`, host,
-			"cannot be the load balancer's: subnet 172.30.0.0/16 keeps 172.30.0.1 for itself, as its own, its gateway's or its broadcast address; " +
+		"HostIsNetwork": {"It is the network's own.", cluster,
+			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.30.0.0}}`, host,
+			"cannot be the load balancer's: subnet 172.30.0.0/16 keeps 172.30.0.0 for itself, as its own or its broadcast address; " +
 				"take another address of the subnet, or leave it out to have one chosen"},
 		"PortOfStatus": {"haproxy would not start.", cluster, `spec: {controlPlaneEndpoint: {port: 8405}}`, port,
 			"is where the load balancer itself tells its state; take another one, such as 6443"},
