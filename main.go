@@ -112,15 +112,27 @@ func newManager(opts *options) (ctrl.Manager, error) {
 	config.QPS, config.Burst = opts.kubeAPIQPS, opts.kubeAPIBurst
 	config.UserAgent = remote.DefaultClusterAPIUserAgent(controllerName)
 	config.WarningHandler = apiwarnings.DefaultHandler(klog.Background().WithName("API Server Warning"))
-	tlsOptions, metricsOptions, err := flags.GetManagerOptions(opts.manager)
-	if err != nil {
-		return nil, fmt.Errorf("read flags: %w", err)
-	}
-	scheme, err := newScheme()
+	options, err := managerOptions(opts)
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	return mgr, nil
+}
+
+func managerOptions(opts *options) (ctrl.Options, error) {
+	tlsOptions, metricsOptions, err := flags.GetManagerOptions(opts.manager)
+	if err != nil {
+		return ctrl.Options{}, fmt.Errorf("read flags: %w", err)
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return ctrl.Options{}, err
+	}
+	return ctrl.Options{
 		Scheme:                     scheme,
 		LeaderElection:             opts.leaderElect,
 		LeaderElectionID:           "controller-leader-election-container",
@@ -132,15 +144,15 @@ func newManager(opts *options) (ctrl.Manager, error) {
 		PprofBindAddress:           opts.profilerAddress,
 		Metrics:                    *metricsOptions,
 		Cache:                      cacheOptions(opts),
+		// Who writes a Secret of bootstrap data need not label it, and a label
+		// that somebody took away is to be put back: the cache has only those
+		// with one.
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		WebhookServer: webhook.NewServer(webhook.Options{
 			Port: opts.webhookPort, CertDir: opts.webhookCertDir,
 			CertName: opts.webhookCertName, KeyName: opts.webhookKeyName, TLSOpts: tlsOptions,
 		}),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("create manager: %w", err)
-	}
-	return mgr, nil
+	}, nil
 }
 
 func newScheme() (*runtime.Scheme, error) {
@@ -153,7 +165,8 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// cacheOptions keeps Secrets out of memory that are not a cluster's.
+// cacheOptions keeps Secrets out of memory that are not a cluster's. Those that
+// are it watches.
 func cacheOptions(opts *options) cache.Options {
 	options := cache.Options{
 		SyncPeriod: &opts.syncPeriod,

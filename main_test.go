@@ -17,13 +17,18 @@ limitations under the License.
 package main
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
@@ -97,6 +102,37 @@ func TestFlags(t *testing.T) {
 	}
 	if _, only := cacheOptions(opts).DefaultNamespaces["only"]; !only {
 		t.Errorf("with --namespace=only the namespaces %v are watched", cacheOptions(opts).DefaultNamespaces)
+	}
+}
+
+// A Secret without the label that the cache selects is found all the same.
+func TestSecretsWithoutLabelAreFound(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "default", "name": "own"}}`)
+	}))
+	t.Cleanup(server.Close)
+	opts := defaultOptions()
+	opts.healthAddress, opts.leaderElect = "0", false
+	options, err := managerOptions(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Logger = logr.Discard()
+	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+		return mapper, nil
+	}
+	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The manager does not run, and so has nothing in its cache.
+	found := &corev1.Secret{}
+	if err := mgr.GetClient().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "own"}, found); err != nil || found.Name != "own" {
+		t.Errorf("the Secret is %q, %v", found.Name, err)
 	}
 }
 
