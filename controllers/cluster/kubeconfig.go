@@ -17,7 +17,9 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -26,12 +28,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/secret"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 )
 
 // hostKubeconfigSuffix follows the cluster's name in the name of the Secret
@@ -63,7 +68,10 @@ func (r *Reconciler) publishKubeconfig(ctx context.Context, s *scope) error {
 		Namespace: s.cluster.Namespace,
 		Name:      s.cluster.Name + "-" + hostKubeconfigSuffix,
 	}}
-	if _, err := controllerutil.CreateOrPatch(ctx, r.Client, target, func() error {
+	_, err = controllerutil.CreateOrPatch(ctx, r.Client, target, func() error {
+		if isOurs, err := s.owns(target, r.Client.Scheme()); err != nil || !isOurs {
+			return cmp.Or(err, errForeignSecret)
+		}
 		if target.Labels == nil {
 			target.Labels = map[string]string{}
 		}
@@ -71,10 +79,30 @@ func (r *Reconciler) publishKubeconfig(ctx context.Context, s *scope) error {
 		target.Type = clusterv1.ClusterSecretType
 		target.Data = map[string][]byte{secret.KubeconfigDataName: derived}
 		return controllerutil.SetOwnerReference(s.containerCluster, target, r.Client.Scheme())
-	}); err != nil {
-		return fmt.Errorf("write kubeconfig Secret for the host: %w", err)
+	})
+	if errors.Is(err, errForeignSecret) {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeWarning, "KubeconfigRefused", "Write",
+			"There is no kubeconfig for the host: Secret %s %v", target.Name, errForeignSecret)
+		// Nobody tells when it goes.
+		s.reported = append(s.reported, phase.Wait(lookAgain))
+		return nil
 	}
-	return nil
+	return wrap(err, "write kubeconfig Secret for the host")
+}
+
+var errForeignSecret = errors.New("exists and does not belong to this cluster: remove or rename it")
+
+// owns reports whether the cluster may write a Secret: a new one, and one that
+// still has a mark of those that publishKubeconfig leaves.
+func (s *scope) owns(secret *corev1.Secret, scheme *runtime.Scheme) (bool, error) {
+	if secret.ResourceVersion == "" || secret.Labels[clusterv1.ClusterNameLabel] == s.cluster.Name {
+		return true, nil
+	}
+	isOwner, err := controllerutil.HasOwnerReference(secret.OwnerReferences, s.containerCluster, scheme)
+	if err != nil {
+		return false, fmt.Errorf("compare owner: %w", err)
+	}
+	return isOwner, nil
 }
 
 // hostKubeconfig points every cluster of a kubeconfig at the published port.

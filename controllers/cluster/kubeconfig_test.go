@@ -53,9 +53,42 @@ func TestKubeconfigForTheHost(t *testing.T) {
 	checkHostKubeconfig(t, w, "second")
 
 	// Somebody's meddling is undone.
-	world.Edit(w, "c1-kubeconfig-host", &corev1.Secret{}, func(s *corev1.Secret) { s.Data = nil })
+	for _, meddle := range []func(s *corev1.Secret){
+		func(s *corev1.Secret) { s.Data = nil },
+		func(s *corev1.Secret) { s.Labels = nil },
+		func(s *corev1.Secret) { s.OwnerReferences = nil },
+	} {
+		world.Edit(w, "c1-kubeconfig-host", &corev1.Secret{}, meddle)
+		w.SettleCluster()
+		checkHostKubeconfig(t, w, "second")
+	}
+}
+
+// A Secret of that name that is somebody else's is left alone, and told.
+func TestForeignKubeconfigIsKept(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	foreign := kubeconfigSecret(t, "foreign")
+	foreign.Name, foreign.Labels = "c1-kubeconfig-host", nil
+	must(t, w.Client.Create(t.Context(), foreign))
+	must(t, w.Client.Create(t.Context(), kubeconfigSecret(t, "first")))
+	outcome := w.SettleCluster()
+	if outcome.Err != nil || outcome.Result.RequeueAfter != lookAgain {
+		t.Errorf("it ends with %v, %v", outcome.Result, outcome.Err)
+	}
+	event("Secret c1-kubeconfig-host exists and does not belong to this cluster")(t, w)
+	kept, _ := world.Get(w, foreign.Name, &corev1.Secret{})
+	if diff := gocmp.Diff(foreign, kept); diff != "" {
+		t.Errorf("it was changed (-want +got):\n%s", diff)
+	}
+	if state, _ := world.State(get(w), infrav1.ClusterReadyCondition); state != usable {
+		t.Errorf("network and load balancer work, and Ready is %s", state)
+	}
+	w.CheckCluster(world.ByNewManager)
+
+	world.Delete(w, foreign.Name, &corev1.Secret{})
 	w.SettleCluster()
-	checkHostKubeconfig(t, w, "second")
+	checkHostKubeconfig(t, w, "first")
 }
 
 func checkHostKubeconfig(t *testing.T, w *world.World, token string) {
