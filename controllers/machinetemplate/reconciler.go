@@ -30,15 +30,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
-	"sigs.k8s.io/cluster-api/util/predicates"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -59,6 +63,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,verbs=get;list;watch
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
 
 // SetupWithManager registers the controller and what it watches.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
@@ -67,8 +72,36 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		For(&infrav1.ContainerMachineTemplate{}).
 		Named("containermachinetemplate").
 		WithOptions(options).
-		WithEventFilter(predicates.ResourceNotPausedAndHasFilterLabel(mgr.GetScheme(), log, r.WatchFilterValue)).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToTemplates), watching.ClusterSpec()).
 		Complete(ctx, r)
+}
+
+// clusterToTemplates: those of a Cluster that is not paused any more go on.
+func (r *Reconciler) clusterToTemplates(ctx context.Context, cluster client.Object) []reconcile.Request {
+	templates := &infrav1.ContainerMachineTemplateList{}
+	if err := r.Client.List(ctx, templates, client.InNamespace(cluster.GetNamespace())); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerMachineTemplates for a Cluster")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range templates.Items {
+		if template := &templates.Items[i]; clusterOf(template) == cluster.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(template)})
+		}
+	}
+	return requests
+}
+
+// clusterOf names the Cluster of a template; empty for one of a ClusterClass,
+// which is no Cluster's.
+func clusterOf(template *infrav1.ContainerMachineTemplate) string {
+	for _, owner := range template.OwnerReferences {
+		version, err := schema.ParseGroupVersion(owner.APIVersion)
+		if err == nil && version.Group == clusterv1.GroupVersion.Group && owner.Kind == "Cluster" {
+			return owner.Name
+		}
+	}
+	return template.Labels[clusterv1.ClusterNameLabel]
 }
 
 // Reconcile brings the status of one template up to date. The host is asked
@@ -78,7 +111,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if annotations.HasPaused(template) || !template.DeletionTimestamp.IsZero() {
+	if !watching.Selected(template, r.WatchFilterValue) || !template.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	cluster := &clusterv1.Cluster{}
+	if name := clusterOf(template); name != "" {
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: template.Namespace, Name: name}, cluster)
+		if client.IgnoreNotFound(err) != nil {
+			return ctrl.Result{}, fmt.Errorf("get Cluster: %w", err)
+		}
+	}
+	if annotations.IsPaused(cluster, template) {
 		return ctrl.Result{}, nil
 	}
 	info, err := r.Host.Info(ctx)

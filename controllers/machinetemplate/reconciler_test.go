@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -96,6 +97,34 @@ func TestReconcile(t *testing.T) {
 			},
 			info: host(),
 		},
+		"ClusterPaused": {
+			reason: "It goes with its Cluster, which owns it.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.OwnerReferences = []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "paused"}}
+			},
+			info: host(),
+		},
+		"LabelledClusterPaused": {
+			reason: "Of a topology, before it has an owner.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.Labels = map[string]string{clusterv1.ClusterNameLabel: "paused"}
+			},
+			info: host(),
+		},
+		"ClusterGone": {
+			reason: "Nobody pauses it any more.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.Labels = map[string]string{clusterv1.ClusterNameLabel: "gone"}
+			},
+			info: host(), want: complete(), writes: 1,
+		},
+		"OfClass": {
+			reason: "It is no Cluster's.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.OwnerReferences = []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "ClusterClass", Name: "paused"}}
+			},
+			info: host(), want: complete(), writes: 1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +134,7 @@ func TestReconcile(t *testing.T) {
 				tc.change(object)
 			}
 			writes := 0
-			api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(object).WithStatusSubresource(object).
+			api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(object, pausedCluster()).WithStatusSubresource(object).
 				WithInterceptorFuncs(interceptor.Funcs{
 					SubResourcePatch: func(
 						ctx context.Context, c client.Client, subresource string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption,
@@ -131,6 +160,23 @@ func TestReconcile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A Cluster that goes on takes its templates along.
+func TestClusterToTemplates(t *testing.T) {
+	t.Parallel()
+	owned, labelled, other := template(), template(), template()
+	owned.Name, labelled.Name = "owned", "labelled"
+	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "paused"}}
+	labelled.Labels = map[string]string{clusterv1.ClusterNameLabel: "paused"}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(owned, labelled, other).Build()}
+	if diff := cmp.Diff([]ctrl.Request{request(labelled), request(owned)}, r.clusterToTemplates(t.Context(), pausedCluster())); diff != "" {
+		t.Errorf("Requests (-want +got):\n%s", diff)
+	}
+}
+
+func pausedCluster() *clusterv1.Cluster {
+	return &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "paused"}, Spec: clusterv1.ClusterSpec{Paused: ptr.To(true)}}
 }
 
 // An engine that does not answer is asked again, and what it said before

@@ -65,6 +65,10 @@ func allKinds() []Rule {
 		{ID: "C15", Says: "It says so with the condition Paused, also when it is not paused any more.", Proof: Proof{
 			machineTests, "TestUnpaused", "controllers/pausing/pausing.go", "Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason", "Status: metav1.ConditionUnknown, Reason: clusterv1.NotPausedReason",
 		}},
+		{ID: "C15", Says: "A template of a paused Cluster is left alone; it has no conditions to say so.", Proof: Proof{
+			"controllers/machinetemplate", "TestReconcile/ClusterPaused", "controllers/machinetemplate/reconciler.go",
+			"annotations.IsPaused(cluster, template)", "annotations.HasPaused(template)",
+		}},
 		{ID: "C16", Says: "Conditions are a list by type, of at most 32.", Proof: Proof{
 			contractTests, "TestFields", machinesCRD, "maxItems: 32", "maxItems: 33",
 		}},
