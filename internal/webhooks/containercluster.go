@@ -19,6 +19,7 @@ package webhooks
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -101,10 +102,17 @@ func compareAnnotations(before, after *infrav1.ContainerCluster) field.ErrorList
 		before.Annotations[infrav1.OwnerIDAnnotation], after.Annotations[infrav1.OwnerIDAnnotation],
 		"the cluster's containers carry it, and nobody would own them any more; put it back")
 	_, managedBefore := before.Annotations[clusterv1.ManagedByAnnotation]
-	_, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
+	manager, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
 	if managedBefore && !managedAfter {
 		errs = append(errs, field.Required(annotations.Key(clusterv1.ManagedByAnnotation),
 			"cannot be taken away: this provider would make again what another manages; put it back"))
+	}
+	// Either comes before anything on the engine.
+	taken := controllerutil.ContainsFinalizer(before, infrav1.ClusterFinalizer) || before.Annotations[infrav1.OwnerIDAnnotation] != ""
+	if !managedBefore && managedAfter && taken {
+		errs = append(errs, field.Invalid(annotations.Key(clusterv1.ManagedByAnnotation), manager,
+			"comes too late: this provider manages the cluster and would leave its network, load balancer and finalizer behind; "+
+				"take the annotation away, or make another cluster that has it from the start"))
 	}
 	return errs
 }

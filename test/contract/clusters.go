@@ -80,6 +80,9 @@ func clusters() []Rule {
 		{ID: "IC10", Says: "The annotation that says so cannot be taken away.", Proof: Proof{
 			webhookTests, "TestChanges/ManagedByGone", admission, "if managedBefore && !managedAfter {", "if managedBefore && !managedAfter && false {",
 		}},
+		{ID: "IC10", Says: "Nor is it given to a cluster that has something of ours, which nobody would remove.", Proof: Proof{
+			webhookTests, "TestChanges/ManagedByLate", admission, "if !managedBefore && managedAfter && taken {", "if !managedBefore && managedAfter && taken && false {",
+		}},
 		{ID: "IC11", Says: "Machines of such a cluster are made all the same.", Proof: Proof{
 			contractTests, "TestExternallyManaged", "controllers/machine/data.go", "case s.containerCluster == nil:", "case s.containerCluster == nil || len(s.containerCluster.Finalizers) == 0:",
 		}},

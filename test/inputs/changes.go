@@ -131,6 +131,9 @@ spec: {controlPlaneEndpoint: {` + endpoint + `}, network: {` + network + `}, loa
 // clusterIsOwned: whose the cluster is.
 func clusterIsOwned() map[string]Change {
 	const owner, manager = `container.infrastructure.cluster.x-k8s.io/owner-id`, `cluster.x-k8s.io/managed-by`
+	const managedBy = "metadata.annotations[" + manager + "]"
+	const tooLate = "comes too late: this provider manages the cluster and would leave its network, load balancer and finalizer behind; " +
+		"take the annotation away, or make another cluster that has it from the start"
 	annotated := func(annotations string) string { return `metadata: {annotations: {` + annotations + `}}` }
 	return map[string]Change{
 		"OwnerIDFirst": {Reason: "The controller gives it.", Kind: cluster, Before: `spec: {}`, After: annotated(owner + ": abc")},
@@ -142,10 +145,16 @@ func clusterIsOwned() map[string]Change {
 			Message: "is abc for life, since the cluster's containers carry it, and nobody would own them any more; put it back"},
 		"Moved": {Reason: "clusterctl takes all annotations away from what it has moved.", Kind: cluster,
 			Before: annotated(owner + ": abc, " + manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
-		"ManagedBy":      {Reason: "Another takes a cluster over.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
+		"ManagedBy":      {Reason: "Another takes a cluster over that nobody has begun.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
 		"ManagedByOther": {Reason: "It may name its version.", Kind: cluster, Before: annotated(manager + ": one"), After: annotated(manager + ": two")},
+		"ManagedByLate": {Reason: "Nobody would remove what is on the engine.", Kind: cluster,
+			Before: annotated(owner + ": abc"), After: annotated(owner + ": abc, " + manager + ": me"), Field: managedBy, Message: tooLate},
+		"ManagedByFinalized": {Reason: "Nor the finalizer.", Kind: cluster,
+			Before: `metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}`,
+			After:  `metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io], annotations: {` + manager + `: me}}`,
+			Field:  managedBy, Message: tooLate},
 		"ManagedByGone": {Reason: "Everything would be made twice.", Kind: cluster,
-			Before: annotated(manager + `: ""`), After: `spec: {}`, Field: "metadata.annotations[cluster.x-k8s.io/managed-by]",
+			Before: annotated(manager + `: ""`), After: `spec: {}`, Field: managedBy,
 			Message: "cannot be taken away: this provider would make again what another manages; put it back"},
 	}
 }
