@@ -100,6 +100,15 @@ func afterwards() map[string]situation {
 			happens:      func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() },
 			loadBalancer: usable, ready: usable, provisioned: true, holds: samePins,
 		},
+		"EngineDown": {
+			reason: "What the engine no longer tells is unknown, and what is pinned stays.",
+			begins: recordPins,
+			happens: func(_ *testing.T, w *world.World) {
+				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
+			},
+			network: "Unknown/EngineUnavailable", loadBalancer: "Unknown/EngineUnavailable", ready: "Unknown/ReadyUnknown",
+			fails: true, provisioned: true, holds: samePins, check: world.WithoutLoss,
+		},
 		"ImageGone": {
 			reason:       "What runs does not need its image.",
 			happens:      func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) },

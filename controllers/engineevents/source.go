@@ -20,6 +20,7 @@ package engineevents
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -36,6 +37,10 @@ import (
 // stopped some time later without an event.
 const ending = 15 * time.Second
 
+// askTimeout bounds asking whose container an event is about. It takes
+// milliseconds, or the engine is in trouble and all objects are looked at.
+const askTimeout = 10 * time.Second
+
 // Engine is what the source needs of an engine.
 type Engine interface {
 	engine.EventSource
@@ -46,7 +51,8 @@ type Engine interface {
 type Mapping struct {
 	// Container maps the labels of one of our containers.
 	Container func(ctx context.Context, labels map[string]string) []reconcile.Request
-	// All lists every object, for when events may have been missed.
+	// All lists every object, for when events may have been missed or the
+	// engine cannot be reached, which the objects then say.
 	All func(ctx context.Context) []reconcile.Request
 	// Deaths takes note of each event before the objects are looked at; nil
 	// = nobody asks for them.
@@ -56,36 +62,56 @@ type Mapping struct {
 // Source returns a source that enqueues what the events of eng are about.
 func Source(eng Engine, mapping Mapping) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		ctx = ctrl.LoggerInto(ctx, ctrl.LoggerFrom(ctx).WithName("engine-events"))
 		go eng.Events(ctx, func(event engine.Event) {
 			if mapping.Deaths != nil {
 				mapping.Deaths.Observe(event)
 			}
-			for _, request := range requests(ctx, eng, mapping, event) {
-				if event.Kind == engine.EventKill {
-					queue.AddAfter(request, ending)
-					continue
+			enqueue := func() {
+				for _, request := range requests(ctx, eng, mapping, event) {
+					if event.Kind == engine.EventKill {
+						queue.AddAfter(request, ending)
+						continue
+					}
+					queue.Add(request)
 				}
-				queue.Add(request)
 			}
+			if isUnlabelled(event) {
+				// The engine is asked, which must not keep other events waiting.
+				go enqueue()
+				return
+			}
+			enqueue()
 		})
 		return nil
 	})
 }
 
+// isAboutAll reports whether an event is about no single container.
+func isAboutAll(event engine.Event) bool {
+	return event.Kind == engine.EventRelist || event.Kind == engine.EventLost
+}
+
+// isUnlabelled reports whether an event names its container by the ID alone, as
+// Docker's of a network do.
+func isUnlabelled(event engine.Event) bool { return event.Labels == nil && !isAboutAll(event) }
+
 func requests(ctx context.Context, eng engine.ContainerReader, mapping Mapping, event engine.Event) []reconcile.Request {
-	if event.Kind == engine.EventRelist {
+	if isAboutAll(event) {
 		return mapping.All(ctx)
 	}
 	labels := event.Labels
-	if labels == nil {
-		// A network's event names the container by its ID alone. One that is
-		// gone by now has, or will have, an event of its own.
-		container, err := eng.InspectContainer(ctx, event.ContainerID)
-		if err != nil {
-			if engine.IgnoreNotFound(err) != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "Inspecting the container of an event", "containerID", event.ContainerID)
-			}
+	if isUnlabelled(event) {
+		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		container, err := eng.InspectContainer(asking, event.ContainerID)
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
+			// It has, or will have, an event of its own.
 			return nil
+		case err != nil:
+			ctrl.LoggerFrom(ctx).Error(err, "Inspecting the container of an event", "containerID", event.ContainerID)
+			return mapping.All(ctx)
 		}
 		labels = container.Labels
 	}

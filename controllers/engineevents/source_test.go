@@ -18,6 +18,7 @@ package engineevents_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,9 @@ func TestSource(t *testing.T) {
 		}
 	}
 	cases := map[string]struct {
-		reason  string
+		reason string
+		// begins is before the source is there, nil = nothing.
+		begins  func(t *testing.T, eng *simulated.Engine)
 		happens func(t *testing.T, eng *simulated.Engine)
 		want    []string
 	}{
@@ -123,13 +126,44 @@ func TestSource(t *testing.T) {
 			want:    []string{"all"},
 		},
 		"EngineDown": {
+			reason:  "An engine that does not answer is told of every object.",
+			happens: func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
+			want:    []string{"all"},
+		},
+		"EngineUp": {
 			reason: "What happened while the engine did not answer is found when it does.",
+			begins: func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
 			happens: func(_ *testing.T, eng *simulated.Engine) {
-				eng.Down()
 				_ = eng.KillContainer(ours, 137, false)
 				eng.Up()
 			},
 			want: []string{"all"},
+		},
+		"NotTold": {
+			reason: "If the engine does not tell whose container it is, it may be anyone's.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				eng.FailNext("InspectContainer", engine.ErrUnavailable)
+				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
+			},
+			want: []string{"all"},
+		},
+		"NotToldForeign": {
+			reason: "Nor is it known not to be ours.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				eng.FailNext("InspectContainer", errors.New("internal error"))
+				must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
+			},
+			want: []string{"all"},
+		},
+		"GoneMeanwhile": {
+			reason: "One that is gone has an event of its own.",
+			happens: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				eng.FailNext("InspectContainer", engine.ErrNotFound)
+				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
+			},
 		},
 	}
 	for name, tc := range cases {
@@ -144,6 +178,9 @@ func TestSource(t *testing.T) {
 					queue.ShutDown()
 					synctest.Wait()
 				}()
+				if tc.begins != nil {
+					tc.begins(t, eng)
+				}
 				must(t, engineevents.Source(eng, mapping()).Start(ctx, queue))
 				synctest.Wait()
 				if diff := cmp.Diff([]string{"all"}, drain(queue)); diff != "" {
@@ -157,6 +194,54 @@ func TestSource(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An inspect that hangs keeps no other event waiting, and ends.
+func TestSourceGoesOnWhileAnInspectHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := newEngine(t)
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() {
+			cancel()
+			queue.ShutDown()
+			synctest.Wait()
+		}()
+		if err := engineevents.Source(hanging{eng}, mapping()).Start(ctx, queue); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		drain(queue)
+		if err := eng.DisconnectNetwork(ctx, "n1", foreign); err != nil {
+			t.Fatal(err)
+		}
+		if err := eng.KillContainer(ours, 137, false); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"m1"}, drain(queue)); diff != "" {
+			t.Errorf("while the inspect hangs (-want +got):\n%s", diff)
+		}
+		eng.Down()
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"all"}, drain(queue)); diff != "" {
+			t.Errorf("when the engine is down (-want +got):\n%s", diff)
+		}
+		time.Sleep(time.Minute) // of the bubble's clock
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"all"}, drain(queue)); diff != "" {
+			t.Errorf("when it was given up (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// hanging never says what a container is.
+type hanging struct{ engineevents.Engine }
+
+func (hanging) InspectContainer(ctx context.Context, _ string) (engine.Container, error) {
+	<-ctx.Done()
+	return engine.Container{}, ctx.Err()
 }
 
 func mapping() engineevents.Mapping {

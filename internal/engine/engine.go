@@ -204,9 +204,11 @@ type Inventory interface {
 type EventSource interface {
 	// Events calls handle, never concurrently, for each event of the closed
 	// list of EventKind until ctx ends, and then returns. It reconnects by
-	// itself; the first event, and the first after each gap, is an
-	// EventRelist: what happened before is to be observed anew. Events that
-	// the provider's own reading causes are never reported.
+	// itself; the first event of each connection is an EventRelist: what
+	// happened before is to be observed anew. Where there is no connection for
+	// some seconds, also from the beginning, that is one EventLost. Events that
+	// the provider's own reading causes are never reported. Why there is no
+	// connection is told to the logr.Logger of ctx, if it has one.
 	Events(ctx context.Context, handle func(Event))
 }
 

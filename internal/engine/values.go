@@ -303,9 +303,13 @@ type EventKind string
 const (
 	// EventRelist: events may have been missed, observe everything anew.
 	EventRelist EventKind = "relist"
-	EventStart  EventKind = "start"
-	EventDie    EventKind = "die"
-	EventOOM    EventKind = "oom"
+	// EventLost: nothing has been told for some seconds, because the engine
+	// cannot be reached. What was observed before may be so no more; once it is
+	// reached, an EventRelist follows.
+	EventLost  EventKind = "lost"
+	EventStart EventKind = "start"
+	EventDie   EventKind = "die"
+	EventOOM   EventKind = "oom"
 	// EventKill: it was sent a signal, as some engines tell. If it ends by it, an
 	// EventDie follows; if the kernel does not let it end, nothing does.
 	EventKill       EventKind = "kill"
@@ -317,7 +321,8 @@ const (
 	EventDisconnect EventKind = "disconnect"
 )
 
-// Event is one thing that happened. Of an EventRelist only Kind is set.
+// Event is one thing that happened. Of an EventRelist and an EventLost only
+// Kind is set.
 type Event struct {
 	Kind EventKind
 	// ContainerID is always set, Container (its name) and Labels where the

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -28,11 +27,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-)
-
-const (
-	firstBackoff = 100 * time.Millisecond
-	lastBackoff  = 10 * time.Second
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/eventstream"
 )
 
 // containerEvents are Docker's names of what happens to containers. The engine
@@ -58,38 +53,30 @@ var ownAttributes = []string{"name", "image", "exitCode", "execDuration", "signa
 
 // Events implements engine.EventSource.
 func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
-	for backoff := firstBackoff; ctx.Err() == nil && !e.closed.Load(); backoff = min(2*backoff, lastBackoff) {
-		if e.open(ctx) == nil && e.stream(ctx, handle) {
-			backoff = firstBackoff
-		}
-		// Jittered, so that several watchers do not return as one.
-		if wait(ctx, backoff/2+rand.N(backoff/2)) != nil {
-			return
-		}
-	}
+	eventstream.Follow(ctx, e.closed.Load, e.stream, handle)
 }
 
-// stream follows one connection to its end and reports whether it came about.
-// It begins at the engine's time before the connection: Docker accepts it
-// before it listens for events, and what falls between would be lost.
-func (e *Engine) stream(ctx context.Context, handle func(engine.Event)) bool {
+// stream follows one connection to its end. It begins at the engine's time
+// before the connection: Docker accepts it before it listens for events, and
+// what falls between would be lost.
+func (e *Engine) stream(ctx context.Context, opened func(), handle func(engine.Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	since, err := e.engineTime(ctx)
 	if err != nil {
-		return false
+		return fmt.Errorf("ask for the engine's time: %w", err)
 	}
 	messages, failed := e.client.Events(ctx, events.ListOptions{Since: since, Filters: eventFilter()})
 	select {
-	case <-failed:
-		return false
+	case err := <-failed:
+		return fmt.Errorf("open the stream of events: %w", err)
 	default:
 	}
-	handle(engine.Event{Kind: engine.EventRelist})
+	opened()
 	for {
 		select {
-		case <-failed:
-			return true
+		case err := <-failed:
+			return fmt.Errorf("read the stream of events: %w", err)
 		case message := <-messages:
 			if event, ok := translate(message); ok && ctx.Err() == nil {
 				handle(event)
@@ -100,6 +87,11 @@ func (e *Engine) stream(ctx context.Context, handle func(engine.Event)) bool {
 
 // engineTime is the engine's clock in the form that Docker takes.
 func (e *Engine) engineTime(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, eventstream.OpenTimeout)
+	defer cancel()
+	if err := e.open(ctx); err != nil {
+		return "", err
+	}
 	info, err := e.client.Info(ctx)
 	if err != nil {
 		return "", err

@@ -24,6 +24,7 @@ limitations under the License.
 //	container_engine_call_duration_seconds{method}   histogram, its count is the number of calls
 //	container_engine_call_errors_total{method,kind}  by kind of error, as package engine names them
 //	container_engine_events_total{kind}              events handed to the provider
+//	container_engine_events_connected                streams of events that are open, one for each controller that watches
 //	container_engine_delay_seconds_total             time that calls waited for their rate to be kept
 package metered
 
@@ -43,14 +44,15 @@ import (
 
 // Engine is a metered engine.
 type Engine struct {
-	inner    engine.Engine
-	limiter  *rate.Limiter // nil = no limit
-	audit    bool
-	fallback logr.Logger
-	duration *prometheus.HistogramVec
-	errors   *prometheus.CounterVec
-	events   *prometheus.CounterVec
-	delay    prometheus.Counter
+	inner     engine.Engine
+	limiter   *rate.Limiter // nil = no limit
+	audit     bool
+	fallback  logr.Logger
+	duration  *prometheus.HistogramVec
+	errors    *prometheus.CounterVec
+	events    *prometheus.CounterVec
+	connected prometheus.Gauge
+	delay     prometheus.Counter
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -74,11 +76,14 @@ func New(inner engine.Engine, registerer prometheus.Registerer, options Options)
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "container_engine_events_total", Help: "Events received from the container engine.",
 		}, []string{"kind"}),
+		connected: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "container_engine_events_connected", Help: "Streams of events from the container engine that are open, one for each controller that watches.",
+		}),
 		delay: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "container_engine_delay_seconds_total", Help: "Time that calls of the container engine waited for their rate to be kept.",
 		}),
 	}
-	for _, collector := range []prometheus.Collector{e.duration, e.errors, e.events, e.delay} {
+	for _, collector := range []prometheus.Collector{e.duration, e.errors, e.events, e.connected, e.delay} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register engine metrics: %w", err)
 		}
@@ -291,7 +296,19 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 
 // Events implements engine.EventSource.
 func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
+	connected := 0.0
+	became := func(now float64) {
+		e.connected.Add(now - connected)
+		connected = now
+	}
+	defer func() { became(0) }()
 	e.inner.Events(ctx, func(event engine.Event) {
+		switch event.Kind {
+		case engine.EventRelist:
+			became(1)
+		case engine.EventLost:
+			became(0)
+		}
 		e.events.WithLabelValues(string(event.Kind)).Inc()
 		handle(event)
 	})

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,7 +50,7 @@ func values(t *testing.T, gatherer prometheus.Gatherer) map[string]uint64 {
 				out[key] = histogram.GetSampleCount()
 				continue
 			}
-			out[key] = uint64(metric.GetCounter().GetValue())
+			out[key] = uint64(metric.GetCounter().GetValue() + metric.GetGauge().GetValue())
 		}
 	}
 	return out
@@ -91,6 +92,7 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 		"container_engine_call_errors_total exit_code Exec":           1,
 		"container_engine_call_errors_total other Info":               1,
 		"container_engine_events_total relist":                        1,
+		"container_engine_events_connected":                           0,
 		"container_engine_delay_seconds_total":                        0,
 	}
 	if diff := cmp.Diff(want, values(t, registry)); diff != "" {
@@ -98,6 +100,47 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 	}
 	if _, err := metered.New(inner, registry, metered.Options{}); err == nil {
 		t.Error("metrics registered twice without an error")
+	}
+}
+
+// TestConnectedStreams is about two watchers, as of two controllers.
+func TestConnectedStreams(t *testing.T) {
+	t.Parallel()
+	inner := simulated.New()
+	registry := prometheus.NewRegistry()
+	eng, err := metered.New(inner, registry, metered.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan engine.EventKind)
+	var watchers sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		watchers.Go(func() { eng.Events(ctx, func(event engine.Event) { told <- event.Kind }) })
+	}
+	wantConnected := func(when string, kind engine.EventKind, want uint64) {
+		t.Helper()
+		for range 2 {
+			if got := <-told; got != kind {
+				t.Errorf("%s: event %q, want %q", when, got, kind)
+			}
+		}
+		if got := values(t, registry)["container_engine_events_connected"]; got != want {
+			t.Errorf("%s: %d connected, want %d", when, got, want)
+		}
+	}
+	wantConnected("at first", engine.EventRelist, 2)
+	inner.RelistEvents()
+	wantConnected("after a short gap", engine.EventRelist, 2)
+	inner.Down()
+	wantConnected("in an outage", engine.EventLost, 0)
+	inner.Up()
+	wantConnected("after it", engine.EventRelist, 2)
+	cancel()
+	watchers.Wait()
+	if got := values(t, registry)["container_engine_events_connected"]; got != 0 {
+		t.Errorf("%d connected when nobody watches", got)
 	}
 }
 

@@ -19,21 +19,19 @@ package podman
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/eventstream"
 )
 
 const (
-	firstBackoff = 100 * time.Millisecond
-	lastBackoff  = 10 * time.Second
-
 	containerType = "container"
 	networkType   = "network"
 )
@@ -73,41 +71,33 @@ type message struct {
 
 // Events implements engine.EventSource.
 func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
-	for backoff := firstBackoff; ctx.Err() == nil && !e.isClosed(); backoff = min(2*backoff, lastBackoff) {
-		if e.follow(ctx, handle) {
-			backoff = firstBackoff
-		}
-		// Jittered, so that several watchers do not return as one.
-		if wait(ctx, backoff/2+rand.N(backoff/2)) != nil {
-			return
-		}
-	}
+	eventstream.Follow(ctx, e.isClosed, e.follow, handle)
 }
 
-// follow reads one stream to its end and reports whether it came about. It
-// begins at the service's time before the connection, in full seconds: Podman
-// answers before it listens for events, and what falls between would be lost.
-func (e *Engine) follow(ctx context.Context, handle func(engine.Event)) bool {
+// follow reads one stream to its end. It begins at the service's time before
+// the connection, in full seconds: Podman answers before it listens for events,
+// and what falls between would be lost.
+func (e *Engine) follow(ctx context.Context, opened func(), handle func(engine.Event)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	since, err := e.engineTime(ctx)
 	if err != nil {
-		return false
+		return fmt.Errorf("ask for the service's time: %w", err)
 	}
 	request, err := get("/events").with("stream", "true").with("since", strconv.FormatInt(since.Unix(), 10)).filtered(eventFilter())
 	if err != nil {
-		return false
+		return err
 	}
 	stream, err := e.stream(ctx, request)
 	if err != nil {
-		return false
+		return fmt.Errorf("open the stream of events: %w", err)
 	}
 	defer stream.Close()
-	handle(engine.Event{Kind: engine.EventRelist})
+	opened()
 	for decoder := json.NewDecoder(stream); ; {
 		var next message
-		if decoder.Decode(&next) != nil {
-			return true
+		if err := decoder.Decode(&next); err != nil {
+			return fmt.Errorf("read the stream of events: %w", err)
 		}
 		if event, ok := translate(next); ok && ctx.Err() == nil {
 			handle(event)
@@ -117,6 +107,8 @@ func (e *Engine) follow(ctx context.Context, handle func(engine.Event)) bool {
 
 // engineTime is the service's clock, which every answer carries.
 func (e *Engine) engineTime(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, eventstream.OpenTimeout)
+	defer cancel()
 	response, err := e.send(ctx, get("/_ping"))
 	if err != nil {
 		return time.Time{}, err

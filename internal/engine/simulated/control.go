@@ -41,11 +41,15 @@ func (e *Engine) Close() error {
 }
 
 // Down makes the engine unreachable: calls answer engine.ErrUnavailable and
-// events are lost. Containers stay as they are.
+// events are lost, which subscribers are told without the time that it takes of
+// a real one. Containers stay as they are.
 func (e *Engine) Down() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.down = true
+	if !e.down {
+		e.down = true
+		e.tell(engine.EventLost)
+	}
 }
 
 // Up ends Down. Subscribers are told to relist.
@@ -54,7 +58,7 @@ func (e *Engine) Up() {
 	defer e.mu.Unlock()
 	if e.down {
 		e.down = false
-		e.relist()
+		e.tell(engine.EventRelist)
 	}
 }
 
@@ -62,7 +66,7 @@ func (e *Engine) Up() {
 func (e *Engine) RelistEvents() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.relist()
+	e.tell(engine.EventRelist)
 }
 
 // RestartEngine ends every container and then starts those again whose restart
@@ -85,7 +89,7 @@ func (e *Engine) RestartEngine() {
 	}
 	e.down = wasDown
 	if !e.down {
-		e.relist()
+		e.tell(engine.EventRelist)
 	}
 	e.mu.Unlock()
 	e.started(names...)

@@ -57,9 +57,11 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 	s := &subscriber{wake: make(chan struct{}, 1)}
 	e.mu.Lock()
 	e.subscribers[s] = struct{}{}
-	if !e.down {
-		s.push(engine.Event{Kind: engine.EventRelist})
+	first := engine.EventRelist
+	if e.down {
+		first = engine.EventLost
 	}
+	s.push(engine.Event{Kind: first})
 	e.mu.Unlock()
 	defer func() {
 		e.mu.Lock()
@@ -102,9 +104,9 @@ func (e *Engine) emit(c *container, kind engine.EventKind, networkName string) {
 	}
 }
 
-// relist is called with mu held.
-func (e *Engine) relist() {
+// tell the subscribers what is about no container. Called with mu held.
+func (e *Engine) tell(kind engine.EventKind) {
 	for s := range e.subscribers {
-		s.push(engine.Event{Kind: engine.EventRelist})
+		s.push(engine.Event{Kind: kind})
 	}
 }

@@ -201,6 +201,8 @@ func TestDownIsUnavailableAndLosesEvents(t *testing.T) {
 	wantEvent(t, events, engine.EventRelist)
 
 	eng.Down()
+	eng.Down()
+	wantEvent(t, events, engine.EventLost)
 	if _, err := eng.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Info of an engine that is down: %v, want ErrUnavailable", err)
 	}
