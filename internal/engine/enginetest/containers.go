@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -105,7 +106,7 @@ func containerChecks() map[string]check {
 			run:      listsByAwkwardLabels,
 		},
 		"list of many": {
-			contract: "ListContainers is one call, however many there are",
+			contract: "every container, running or not, however many there are, also while others go",
 			run:      listsMany,
 		},
 		"name taken at once": {
@@ -278,6 +279,10 @@ func listSize(t *testing.T) int {
 // hands is how many containers are created and removed at once.
 const hands = 8
 
+// runningEvery so many of the longest list runs: an engine may have to look at
+// those one by one.
+const runningEvery = 10
+
 func listsMany(t *testing.T, c *fixture) {
 	count := listSize(t)
 	names := make([]string, count)
@@ -298,19 +303,60 @@ func listsMany(t *testing.T, c *fixture) {
 			t.Errorf("create: %v", err)
 		}
 	})
+	var running, stay []string
+	for i, name := range names {
+		if i%runningEvery == 0 {
+			running = append(running, name)
+		} else {
+			stay = append(stay, name)
+		}
+	}
+	inParallel(running, func(name string) { wantNoError(t, "start", c.StartContainer(t.Context(), name)) })
 	began := time.Now()
-	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
-	t.Logf("listing %d containers took %s", len(found), time.Since(began))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, one := range found {
-		got = append(got, one.Name)
-	}
+	got := c.listedNames(t)
+	t.Logf("listing %d containers, %d of which run, took %s", len(got), len(running), time.Since(began))
 	if diff := gocmp.Diff(names, got); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
+
+	// Half of those that run go; one that goes may be listed or not.
+	leaving := running[:len(running)/2]
+	stay = append(stay, running[len(leaving):]...)
+	slices.Sort(stay)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		inParallel(leaving, func(name string) { wantNoError(t, "remove", c.RemoveContainer(t.Context(), name)) })
+	}()
+	defer func() { <-gone }()
+	for going := true; going; {
+		select {
+		case <-gone:
+			going = false
+		default:
+		}
+		got := c.listedNames(t)
+		if going {
+			got = slices.DeleteFunc(got, func(name string) bool { return slices.Contains(leaving, name) })
+		}
+		if diff := gocmp.Diff(stay, got); diff != "" {
+			t.Fatalf("listed while others go (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// listedNames of the containers of this case.
+func (c *fixture) listedNames(t *testing.T) []string {
+	t.Helper()
+	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, one := range found {
+		names = append(names, one.Name)
+	}
+	return names
 }
 
 func inParallel(names []string, do func(name string)) {

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,14 +56,7 @@ func eventChecks() map[string]check {
 		},
 		"several watchers": {
 			contract: "each watcher sees each event, never two at once",
-			run: func(t *testing.T, c *fixture) {
-				first, second := c.watch(t), c.watch(t)
-				first.awaitRelist(t, 1)
-				second.awaitRelist(t, 1)
-				id := c.run(t, c.spec("a"))
-				first.await(t, id, engine.EventStart)
-				second.await(t, id, engine.EventStart)
-			},
+			run:      watchedBySeveral,
 		},
 		"context ends": {
 			contract: "until ctx ends, and then returns",
@@ -84,50 +78,57 @@ func eventChecks() map[string]check {
 			},
 		},
 		"reconnects": {
-			contract: "reconnects by itself; the first event after each gap is an EventRelist",
+			contract: "reconnects by itself; the first event of each connection is an EventRelist",
 			alone:    true,
 			run:      reconnects,
+		},
+		"outage": {
+			contract: "where there is no connection for some seconds, that is one EventLost",
+			alone:    true,
+			run:      tellsOutage,
 		},
 	}
 }
 
 // seen collects what a watcher is told.
 type seen struct {
+	inside atomic.Bool
+	// linger, if set, is called with each event while it is handled.
+	linger func(engine.Event)
+
 	mu     sync.Mutex
-	inside bool
 	events []engine.Event
 }
 
 func (c *fixture) watch(t *testing.T) *seen {
 	t.Helper()
-	return watch(t, c.Engine)
+	out := &seen{}
+	out.watch(t, c.Engine)
+	return out
 }
 
-func watch(t *testing.T, source engine.EventSource) *seen {
+func (s *seen) watch(t *testing.T, source engine.EventSource) {
 	t.Helper()
-	out := &seen{}
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer close(done)
-		source.Events(ctx, func(event engine.Event) { out.note(t, event) })
+		source.Events(ctx, func(event engine.Event) { s.note(t, event) })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
-	return out
 }
 
 func (s *seen) note(t *testing.T, event engine.Event) {
-	s.mu.Lock()
-	if s.inside {
+	if s.inside.Swap(true) {
 		t.Error("two events at once")
 	}
-	s.inside = true
+	defer s.inside.Store(false)
+	s.mu.Lock()
 	s.events = append(s.events, event)
 	s.mu.Unlock()
-
-	s.mu.Lock()
-	s.inside = false
-	s.mu.Unlock()
+	if s.linger != nil {
+		s.linger(event)
+	}
 }
 
 func (s *seen) of(id string) []engine.Event {
@@ -136,26 +137,31 @@ func (s *seen) of(id string) []engine.Event {
 	return slices.DeleteFunc(slices.Clone(s.events), func(event engine.Event) bool { return event.ContainerID != id })
 }
 
-func (s *seen) relists() int {
+func (s *seen) count(kind engine.EventKind) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	count := 0
 	for _, event := range s.events {
-		if event.Kind == engine.EventRelist {
+		if event.Kind == kind {
 			count++
 		}
 	}
 	return count
 }
 
-func (s *seen) awaitRelist(t *testing.T, count int) {
+func (s *seen) awaitCount(t *testing.T, kind engine.EventKind, count int) {
 	t.Helper()
 	eventually(t, func() string {
-		if got := s.relists(); got < count {
-			return fmt.Sprintf("%d relists, want %d", got, count)
+		if got := s.count(kind); got < count {
+			return fmt.Sprintf("%d of %q, want %d", got, kind, count)
 		}
 		return ""
 	})
+}
+
+func (s *seen) awaitRelist(t *testing.T, count int) {
+	t.Helper()
+	s.awaitCount(t, engine.EventRelist, count)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.events[0].Kind != engine.EventRelist {
@@ -220,6 +226,51 @@ func reportsClosedList(t *testing.T, c *fixture) {
 	}
 }
 
+// watchedBySeveral has one watcher that does not come to an end with the start of
+// a container until another was told of its removal.
+func watchedBySeveral(t *testing.T, c *fixture) {
+	removed := make(chan struct{})
+	first, second := &seen{}, c.watch(t)
+	first.linger = func(event engine.Event) {
+		if event.Kind == engine.EventStart && event.Container == c.named("a") {
+			<-removed
+		}
+	}
+	first.watch(t, c.Engine)
+	goOn := sync.OnceFunc(func() { close(removed) })
+	t.Cleanup(goOn)
+	first.awaitRelist(t, 1)
+	second.awaitRelist(t, 1)
+	id := c.run(t, c.spec("a"))
+	first.await(t, id, engine.EventStart)
+	wantNoError(t, "remove", c.RemoveContainer(t.Context(), c.named("a")))
+	second.await(t, id, engine.EventDestroy)
+	goOn()
+	first.await(t, id, engine.EventDestroy)
+}
+
+// tellsOutage also of a watcher that begins meanwhile.
+func tellsOutage(t *testing.T, c *fixture) {
+	if c.Outage == nil {
+		t.Skip("this harness cannot cut the engine off")
+	}
+	before := c.watch(t)
+	before.awaitRelist(t, 1)
+	end := sync.OnceFunc(c.Outage(t))
+	t.Cleanup(end)
+	before.awaitCount(t, engine.EventLost, 1)
+	during := c.watch(t)
+	during.awaitCount(t, engine.EventLost, 1)
+	end()
+	before.awaitCount(t, engine.EventRelist, 2)
+	during.awaitCount(t, engine.EventRelist, 1)
+	for what, seen := range map[string]*seen{"before": before, "during": during} {
+		if got := seen.count(engine.EventLost); got != 1 {
+			t.Errorf("a watcher that began %s the outage was told of %d, want 1", what, got)
+		}
+	}
+}
+
 func reconnects(t *testing.T, c *fixture) {
 	if c.Interrupt == nil {
 		t.Skip("this harness cannot break connections")
@@ -227,7 +278,7 @@ func reconnects(t *testing.T, c *fixture) {
 	seen := c.watch(t)
 	seen.awaitRelist(t, 1)
 	for _, suffix := range []string{"a", "b", "c"} {
-		before := seen.relists()
+		before := seen.count(engine.EventRelist)
 		c.Interrupt(t)
 		seen.awaitRelist(t, before+1)
 		id := c.run(t, c.spec(suffix))

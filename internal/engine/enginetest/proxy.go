@@ -35,6 +35,8 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
+	// down closes what connects.
+	down bool
 }
 
 // NewProxy forwards to an endpoint that begins with unix:// until the test ends.
@@ -73,6 +75,10 @@ func (p *Proxy) forward(conn net.Conn) {
 	}
 	p.mu.Lock()
 	p.conns[conn], p.conns[engineConn] = struct{}{}, struct{}{}
+	if p.down {
+		_ = conn.Close()
+		_ = engineConn.Close()
+	}
 	p.mu.Unlock()
 	var group sync.WaitGroup
 	group.Go(func() { copyHalf(engineConn, conn) })
@@ -101,6 +107,19 @@ func (p *Proxy) Interrupt() {
 	for conn := range p.conns {
 		_ = conn.Close()
 	}
+}
+
+// Outage breaks all connections, and lets nobody connect until it is ended.
+func (p *Proxy) Outage(*testing.T) (end func()) {
+	p.setDown(true)
+	p.Interrupt()
+	return func() { p.setDown(false) }
+}
+
+func (p *Proxy) setDown(down bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = down
 }
 
 // LocalDirectory makes a directory of this host with a file in it.

@@ -50,7 +50,7 @@ func restartChecks() map[string]check {
 			run: func(t *testing.T, c *fixture) {
 				seen := c.watch(t)
 				seen.awaitRelist(t, 1)
-				before := seen.relists()
+				before := seen.count(engine.EventRelist)
 				c.RestartEngine(t)
 				seen.awaitRelist(t, before+1)
 				id := c.run(t, c.spec("a"))

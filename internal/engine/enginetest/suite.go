@@ -48,6 +48,9 @@ type Harness struct {
 	// Interrupt breaks the connections of the engine returned by Connect, so
 	// that they are made anew.
 	Interrupt func(t *testing.T)
+	// Outage keeps the engine returned by Connect from being reached until it is
+	// ended.
+	Outage func(t *testing.T) (end func())
 	// OccupyPort lets a process of the engine's host listen on a TCP port of
 	// 127.0.0.1 until the test ends.
 	OccupyPort func(t *testing.T) uint16

@@ -104,6 +104,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		MissesOOM:     true,
 		LocalRegistry: true,
 		Interrupt:     func(*testing.T) { proxy.Interrupt() },
+		Outage:        proxy.Outage,
 	}
 }
 

@@ -41,7 +41,11 @@ func TestConformance(t *testing.T) {
 		Connect:       func(*testing.T) engine.Engine { return eng },
 		RestartEngine: func(*testing.T) { eng.RestartEngine() },
 		Interrupt:     func(*testing.T) { eng.RelistEvents() },
-		FreePort:      freePort,
+		Outage: func(*testing.T) func() {
+			eng.Down()
+			return eng.Up
+		},
+		FreePort: freePort,
 		OccupyPort: func(t *testing.T) uint16 {
 			port := freePort(t)
 			eng.OccupyHostPort(port)
