@@ -126,30 +126,32 @@ func (a *app) logs(ctx context.Context, options logsOptions) error {
 	return errors.Join(failed...)
 }
 
-// ownerOf a cluster, from the management plane or, where that does not answer
-// or knows no such cluster, from memory.
+// ownerOf a cluster, from the management plane or, where that does not answer,
+// answers with an error or knows no such cluster, from memory: logs are wanted
+// most where something is broken.
 func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, error) {
 	plane, err := s.plane.State(ctx)
 	if err != nil {
 		return identity.Owner{}, err
 	}
+	var notRead error
 	if plane.Answers {
 		if err := s.use(plane.Kubeconfig); err != nil {
 			return identity.Owner{}, err
 		}
-		present, err := management.Read(ctx, s.client, namespace, name)
-		if err != nil {
-			return identity.Owner{}, err
-		}
-		if present.OwnerID != "" {
+		var present management.Present
+		if present, notRead = management.Read(ctx, s.client, namespace, name); present.OwnerID != "" {
 			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
 		}
 	}
 	remembered, found, err := s.state.Recall(name)
+	known := found && remembered.OwnerID != ""
 	switch {
 	case err != nil:
-		return identity.Owner{}, err
-	case !found || remembered.OwnerID == "":
+		return identity.Owner{}, errors.Join(err, notRead)
+	case !known && notRead != nil:
+		return identity.Owner{}, notRead
+	case !known:
 		return identity.Owner{}, fmt.Errorf("there is no cluster %q, or it has no containers yet; \"%s list\" tells those there are", name, s.Program)
 	}
 	return owner(name, remembered), nil
@@ -174,10 +176,7 @@ func (s *session) partsOf(ctx context.Context, options logsOptions, containers [
 			others = append(others, part{logs.Log{Container: container.Name, Source: logs.Console}, machine})
 			continue
 		}
-		secrets, err := s.secretsOf(ctx, machine, container.Name)
-		if err != nil {
-			return nil, err
-		}
+		secrets := s.secretsOf(ctx, machine, container.Name)
 		second := logs.Journal
 		if container.Status != engine.StatusRunning {
 			second = logs.Console
@@ -195,11 +194,17 @@ func (s *session) partsOf(ctx context.Context, options logsOptions, containers [
 }
 
 // secretsOf a machine's bootstrap data, as far as the management plane has it.
-func (s *session) secretsOf(ctx context.Context, machine, container string) ([]string, error) {
+// One that fails is not asked again.
+func (s *session) secretsOf(ctx context.Context, machine, container string) []string {
 	if s.client == nil {
-		return nil, nil
+		return nil
 	}
-	return management.BootstrapSecrets(ctx, s.client, namespace, machine, container)
+	secrets, err := management.BootstrapSecrets(ctx, s.client, namespace, machine, container)
+	if err != nil {
+		s.complain("From %s on only what looks like a secret is left out, not what its bootstrap data names as one: %v", machine, err)
+		s.client = nil
+	}
+	return secrets
 }
 
 // followAll of them at once, each line with the name of its log if there are

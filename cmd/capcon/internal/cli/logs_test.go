@@ -17,7 +17,9 @@ limitations under the License.
 package cli
 
 import (
+	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -25,6 +27,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -58,6 +62,35 @@ func logsWorld(t *testing.T) *world {
 	return w
 }
 
+// fail lets the management plane answer reads of a kind with an error.
+func (w *world) fail(t *testing.T, kind, message string) {
+	t.Helper()
+	inner, ok := w.client.(client.WithWatch)
+	if !ok {
+		t.Fatalf("no client that watches: %T", w.client)
+	}
+	check := func(object any) error {
+		if strings.HasSuffix(reflect.TypeOf(object).String(), "."+kind) {
+			return errors.New(message)
+		}
+		return nil
+	}
+	w.client = interceptor.NewClient(inner, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			if err := check(object); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, object, options...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if err := check(list); err != nil {
+				return err
+			}
+			return c.List(ctx, list, options...)
+		},
+	})
+}
+
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -67,6 +100,8 @@ func TestLogs(t *testing.T) {
 		code   int
 		want   []string
 		absent []string
+		// silent says that there is nothing to complain about.
+		silent bool
 	}{
 		"All": {
 			reason: "Machines first, then the load balancer; the secrets of the bootstrap data are left out.",
@@ -90,6 +125,34 @@ func TestLogs(t *testing.T) {
 			change: func(_ *testing.T, w *world) { w.plane.state = plane.State{} },
 			args:   []string{"lost"}, want: []string{"==> lost-a journal <=="},
 			// Only the plane could have said what is a secret of the data.
+		},
+		"PlaneHalf": {
+			reason: "Of a plane that does not tell of the cluster, memory knows it, and what is a secret is asked all the same.",
+			change: func(t *testing.T, w *world) { t.Helper(); w.fail(t, "ContainerCluster", "etcd: no leader") },
+			args:   []string{"demo"}, want: []string{"==> demo-a journal <==", "the word is [redacted]", "Server is UP"},
+			absent: []string{"swordfish42"}, silent: true,
+		},
+		"PlaneFails": {
+			reason: "What it does not tell is told once, with the reason.",
+			change: func(t *testing.T, w *world) {
+				t.Helper()
+				w.fail(t, "ContainerCluster", "etcd: no leader")
+				w.fail(t, "MachineList", "etcd: no leader")
+			},
+			args: []string{"demo"}, want: []string{
+				"==> demo-a journal <==", "the word is swordfish42", "token=[redacted]", "Server is UP",
+				"only what looks like a secret is left out", "etcd: no leader",
+			},
+		},
+		"DataNotRead": {
+			reason: "The secrets of the bootstrap data may be what cannot be read.",
+			change: func(t *testing.T, w *world) { t.Helper(); w.fail(t, "Secret", "forbidden") },
+			args:   []string{"demo", "demo-a"}, want: []string{"token=[redacted]", "only what looks like a secret is left out", "forbidden"},
+		},
+		"PlaneFailsOfUnknown": {
+			reason: "If nobody knows the cluster, the plane's error is why.",
+			change: func(t *testing.T, w *world) { t.Helper(); w.fail(t, "ContainerCluster", "etcd: no leader") },
+			args:   []string{"none"}, code: 1, want: []string{"etcd: no leader"},
 		},
 		"Stopped": {
 			reason: "A machine that does not run has a console.",
@@ -117,6 +180,9 @@ func TestLogs(t *testing.T) {
 				t.Errorf("%s\nlogs ended with %d: %s", tc.reason, code, errs)
 			}
 			mustContain(t, out+errs, tc.want...)
+			if tc.silent && errs != "" || tc.code == 0 && strings.Count(errs, "\n") > 1 {
+				t.Errorf("%s\ncomplaints:\n%s", tc.reason, errs)
+			}
 			for _, word := range tc.absent {
 				if strings.Contains(out, word) {
 					t.Errorf("%s\n%q is in:\n%s", tc.reason, word, out)
