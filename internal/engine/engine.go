@@ -192,8 +192,8 @@ type Volumes interface {
 type Inventory interface {
 	// ListNetworks returns every network that carries all labels of the
 	// selector (an empty value asks for the key alone), ordered by name. Of
-	// each it fills ID, Name, Labels, Driver and Subnets. None is an empty
-	// list.
+	// each it fills ID, Name, Labels, Driver, Subnets and CreatedAt. None is
+	// an empty list.
 	ListNetworks(ctx context.Context, selector map[string]string) ([]Network, error)
 
 	// ListVolumes does the same for volumes.

@@ -257,6 +257,12 @@ type PullProgress struct {
 	LayersDone, LayersTotal int
 }
 
+// LabelCreating marks what exists only while a network is being created, such as
+// a network by which the engine chooses a subnet; its value is the network's
+// name. It outlives only a process that is interrupted, until a network of that
+// name is created or removed again.
+const LabelCreating = "container.infrastructure.cluster.x-k8s.io/creating-network"
+
 // NetworkSpec says what a network shall be.
 type NetworkSpec struct {
 	Name   string
@@ -275,6 +281,8 @@ type Network struct {
 	Driver string
 	// Subnets, IPv4 first.
 	Subnets []Subnet
+	// CreatedAt by the engine's clock.
+	CreatedAt time.Time
 	// Containers maps the names of attached running containers to their
 	// addresses, whoever created them.
 	Containers map[string]Endpoint
@@ -294,6 +302,8 @@ type Subnet struct {
 type Volume struct {
 	Name   string
 	Labels map[string]string
+	// CreatedAt by the engine's clock. ListVolumes fills it.
+	CreatedAt time.Time
 }
 
 // EventKind is what happened to a container.

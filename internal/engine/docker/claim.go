@@ -27,11 +27,9 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
-)
 
-// claimLabel marks what exists only while a network is being created; its
-// value is the network's name.
-const claimLabel = "container.infrastructure.cluster.x-k8s.io/creating-network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
 
 const (
 	// claimPoll is how often one who waits looks again. Creating a network
@@ -92,7 +90,7 @@ func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
 	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	created, err := e.client.VolumeCreate(making, volume.CreateOptions{
-		Name: mine.volume, Labels: map[string]string{claimLabel: name},
+		Name: mine.volume, Labels: map[string]string{engine.LabelCreating: name},
 	})
 	if err != nil {
 		mine.release(ctx)
@@ -174,7 +172,7 @@ func (e *Engine) removeTemporary(ctx context.Context, name string) error {
 }
 
 func claimFilter(name string) filters.Args {
-	return filters.NewArgs(filters.Arg("label", claimLabel+"="+name))
+	return filters.NewArgs(filters.Arg("label", engine.LabelCreating+"="+name))
 }
 
 // release gives the claim up, also when ctx has ended. A claim that cannot be

@@ -156,7 +156,7 @@ func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, e
 	temporary := name + "-subnet-" + token()
 	var raw network.Inspect
 	_, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
-		Driver: "bridge", Labels: map[string]string{claimLabel: name},
+		Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},
 	})
 	if err == nil {
 		raw, err = e.client.NetworkInspect(ctx, temporary, network.InspectOptions{})

@@ -108,7 +108,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 
 func observedNetwork(raw network.Inspect) engine.Network {
 	out := engine.Network{
-		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver,
+		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, CreatedAt: raw.Created,
 		Subnets: subnets(raw.IPAM), Containers: map[string]engine.Endpoint{},
 	}
 	for _, at := range raw.Containers {

@@ -37,7 +37,11 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	if err != nil {
 		return engine.Volume{}, fmt.Errorf("inspect volume %q: %w", name, typed(err))
 	}
-	return engine.Volume{Name: raw.Name, Labels: raw.Labels}, nil
+	return observedVolume(raw), nil
+}
+
+func observedVolume(raw volume.Volume) engine.Volume {
+	return engine.Volume{Name: raw.Name, Labels: raw.Labels, CreatedAt: parseTime(raw.CreatedAt)}
 }
 
 // ListVolumes implements engine.Inventory.
@@ -51,7 +55,7 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 	}
 	out := make([]engine.Volume, 0, len(raw.Volumes))
 	for _, one := range raw.Volumes {
-		out = append(out, engine.Volume{Name: one.Name, Labels: one.Labels})
+		out = append(out, observedVolume(*one))
 	}
 	slices.SortFunc(out, func(a, b engine.Volume) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil

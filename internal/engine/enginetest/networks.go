@@ -239,6 +239,7 @@ func listsNetworks(t *testing.T, c *fixture) {
 		for i, network := range found {
 			want := test.want[i]
 			if network.ID != want.ID || network.Name != want.Name || network.Driver != want.Driver ||
+				network.CreatedAt.IsZero() || !network.CreatedAt.Equal(want.CreatedAt) ||
 				network.Labels["enginetest"] != c.name || firstSubnet(t, network).Prefix != firstSubnet(t, want).Prefix {
 				t.Errorf("%s: network %+v, want what was created: %+v", title, network, want)
 			}

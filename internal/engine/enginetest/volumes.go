@@ -123,8 +123,8 @@ func listsVolumes(t *testing.T, c *fixture) {
 		var names []string
 		for _, volume := range found {
 			names = append(names, volume.Name)
-			if volume.Labels["of"] != c.name {
-				t.Errorf("%s: labels of %s are %v", title, volume.Name, volume.Labels)
+			if volume.Labels["of"] != c.name || volume.CreatedAt.IsZero() {
+				t.Errorf("%s: volume %+v, want labels and when it was created", title, volume)
 			}
 		}
 		if !slices.Equal(names, test.want) {

@@ -35,10 +35,8 @@ import (
 )
 
 const (
-	// creatingLabel marks a network that exists only until its subnet is known;
-	// its value is the name of the network that is being created.
-	creatingLabel = "container.infrastructure.cluster.x-k8s.io/creating-network"
-	// creatingLifetime is after how long such a network counts as left behind by
+	// creatingLifetime is after how long a network that exists only until its
+	// subnet is known counts as left behind by
 	// one who was interrupted: far longer than creating takes.
 	creatingLifetime = 15 * time.Second
 	// cleanupTimeout bounds what is tidied up after ctx has ended.
@@ -115,7 +113,7 @@ func (e *Engine) nameFree(ctx context.Context, name string) error {
 // chooseSubnet lets Podman choose, for a network that is removed at once.
 func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, error) {
 	temporary := networkBody{
-		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{creatingLabel: name},
+		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},
 	}
 	create := post("/networks/create")
 	create.json = temporary
@@ -194,7 +192,7 @@ func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cau
 // sweep removes the temporary networks that interrupted creations of the name
 // left behind.
 func (e *Engine) sweep(ctx context.Context, name string) error {
-	list, err := get("/networks/json").filtered(map[string][]string{"label": {creatingLabel + "=" + name}})
+	list, err := get("/networks/json").filtered(map[string][]string{"label": {engine.LabelCreating + "=" + name}})
 	if err != nil {
 		return err
 	}
@@ -212,7 +210,7 @@ func (e *Engine) sweep(ctx context.Context, name string) error {
 		return fmt.Errorf("read the engine's clock: %w", err)
 	}
 	for _, network := range found {
-		if network.Labels[creatingLabel] != name || now.Sub(network.Created) < creatingLifetime {
+		if network.Labels[engine.LabelCreating] != name || now.Sub(network.Created) < creatingLifetime {
 			continue
 		}
 		if err := e.removeNetwork(ctx, network.Name); err != nil {

@@ -66,7 +66,7 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 		return engine.Network{}, fmt.Errorf("inspect network %q: %w", name, err)
 	}
 	out := engine.Network{
-		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver,
+		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, CreatedAt: raw.Created,
 		Subnets: raw.subnets(), Containers: map[string]engine.Endpoint{},
 	}
 	for _, container := range attached {
@@ -90,7 +90,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	out := make([]engine.Network, 0, len(found))
 	for _, one := range found {
 		if carries(one.Labels, selector) {
-			out = append(out, engine.Network{ID: one.ID, Name: one.Name, Labels: one.Labels, Driver: one.Driver, Subnets: one.subnets()})
+			out = append(out, engine.Network{ID: one.ID, Name: one.Name, Labels: one.Labels, Driver: one.Driver, CreatedAt: one.Created, Subnets: one.subnets()})
 		}
 	}
 	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })

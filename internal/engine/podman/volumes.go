@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
 
@@ -30,8 +31,13 @@ import (
 )
 
 type volumeAnswer struct {
-	Name   string
-	Labels map[string]string
+	Name      string
+	Labels    map[string]string
+	CreatedAt time.Time
+}
+
+func (a volumeAnswer) observed() engine.Volume {
+	return engine.Volume{Name: a.Name, Labels: a.Labels, CreatedAt: a.CreatedAt}
 }
 
 type volumeBody struct {
@@ -56,7 +62,7 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	if found.Name != name {
 		return fail(engine.ErrNotFound)
 	}
-	return engine.Volume{Name: found.Name, Labels: found.Labels}, nil
+	return found.observed(), nil
 }
 
 // ListVolumes implements engine.Inventory.
@@ -73,7 +79,7 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 	out := make([]engine.Volume, 0, len(found))
 	for _, one := range found {
 		if carries(one.Labels, selector) {
-			out = append(out, engine.Volume{Name: one.Name, Labels: one.Labels})
+			out = append(out, one.observed())
 		}
 	}
 	slices.SortFunc(out, func(a, b engine.Volume) int { return cmp.Compare(a.Name, b.Name) })

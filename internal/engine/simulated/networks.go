@@ -22,15 +22,17 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 type network struct {
-	id      string
-	name    string
-	labels  map[string]string
-	subnets []engine.Subnet
+	id        string
+	name      string
+	labels    map[string]string
+	createdAt time.Time
+	subnets   []engine.Subnet
 }
 
 // CreateNetwork implements engine.Networks.
@@ -63,7 +65,7 @@ func (e *Engine) createNetwork(spec engine.NetworkSpec) (*network, error) {
 		prefixes = append(prefixes, chosen)
 	}
 	slices.SortStableFunc(prefixes, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
-	n := &network{id: e.newID(), name: spec.Name, labels: maps.Clone(spec.Labels)}
+	n := &network{id: e.newID(), name: spec.Name, labels: maps.Clone(spec.Labels), createdAt: e.now()}
 	for _, prefix := range prefixes {
 		if !prefix.IsValid() || prefix != prefix.Masked() {
 			return nil, invalid("subnet %s", prefix)
@@ -191,7 +193,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 
 func (e *Engine) observedNetwork(n *network) engine.Network {
 	out := engine.Network{
-		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge",
+		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge", CreatedAt: n.createdAt,
 		Subnets: slices.Clone(n.subnets), Containers: map[string]engine.Endpoint{},
 	}
 	for _, c := range e.containers {

@@ -31,6 +31,10 @@ type volume struct {
 	files     tree
 }
 
+func (v *volume) observed() engine.Volume {
+	return engine.Volume{Name: v.Name, Labels: maps.Clone(v.Labels), CreatedAt: v.CreatedAt}
+}
+
 // mounted is a file system in a container: of a volume, a path of the host,
 // or its own memory.
 type mounted struct {
@@ -52,7 +56,7 @@ func (e *Engine) mount(mount engine.Mount, c *container) *mounted {
 			if name == "" {
 				name = e.newID()
 			}
-			v = &volume{Volume: engine.Volume{Name: name}, anonymous: mount.Source == "", files: newTree()}
+			v = &volume{Volume: engine.Volume{Name: name, CreatedAt: e.now()}, anonymous: mount.Source == "", files: newTree()}
 			e.volumes[name] = v
 		}
 		if len(v.files) == 0 {
@@ -80,7 +84,7 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 		if !ok {
 			return absent("volume", name)
 		}
-		out = engine.Volume{Name: v.Name, Labels: maps.Clone(v.Labels)}
+		out = v.observed()
 		return nil
 	})
 	return out, err
@@ -92,7 +96,7 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 	err := e.do(ctx, Call{Method: "ListVolumes"}, func() error {
 		for _, name := range slices.Sorted(maps.Keys(e.volumes)) {
 			if v := e.volumes[name]; matches(v.Labels, selector) {
-				out = append(out, engine.Volume{Name: v.Name, Labels: maps.Clone(v.Labels)})
+				out = append(out, v.observed())
 			}
 		}
 		return nil
@@ -107,7 +111,7 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
 	return e.do(ctx, Call{Method: "CreateVolume", Name: name, Mutating: true}, func() error {
 		if _, ok := e.volumes[name]; !ok {
-			e.volumes[name] = &volume{Volume: engine.Volume{Name: name, Labels: maps.Clone(labels)}, files: newTree()}
+			e.volumes[name] = &volume{Volume: engine.Volume{Name: name, Labels: maps.Clone(labels), CreatedAt: e.now()}, files: newTree()}
 		}
 		return nil
 	})

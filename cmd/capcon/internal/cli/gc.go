@@ -181,7 +181,10 @@ func (s *session) removeObject(ctx context.Context, object inventory.Object) (go
 	case inventory.Container:
 		err = s.engine.RemoveContainer(ctx, object.Name)
 	case inventory.Network:
-		return network.Remove(ctx, s.engine, object.Name)
+		if object.Creating == "" {
+			return network.Remove(ctx, s.engine, object.Name)
+		}
+		err = s.engine.RemoveNetwork(ctx, object.Name)
 	case inventory.Volume:
 		err = s.engine.RemoveVolume(ctx, object.Name)
 	}

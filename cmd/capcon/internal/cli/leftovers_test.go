@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -178,6 +179,31 @@ func TestGC(t *testing.T) {
 				t.Errorf("%s\nWhat is gone is forgotten: %t, %v", tc.reason, known, err)
 			}
 		})
+	}
+}
+
+// What an interrupted creation of a network left behind has no label but that of
+// the creation.
+func TestGCTakesWhatIsLeftOfACreation(t *testing.T) {
+	t.Parallel()
+	w := leftoverWorld(t)
+	labels := map[string]string{engine.LabelCreating: "capcon"}
+	_, err := w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon-subnet-x", Labels: labels})
+	if err = errors.Join(err, w.engine.CreateVolume(t.Context(), "capcon-claim-x", labels)); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := w.run("gc", "--yes")
+	mustContain(t, squeeze(out), "keep  network  capcon-subnet-x", "keep  volume  capcon-claim-x")
+	w.mu.Lock()
+	w.now = time.Now().Add(time.Hour)
+	w.mu.Unlock()
+	code, out, errs := w.run("gc", "--yes")
+	if code != 0 {
+		t.Errorf("gc ended with %d: %s", code, errs)
+	}
+	mustContain(t, out, "removed network capcon-subnet-x", "removed volume capcon-claim-x")
+	if _, err := w.engine.InspectNetwork(t.Context(), "capcon-subnet-x"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("The network stays: %v", err)
 	}
 }
 

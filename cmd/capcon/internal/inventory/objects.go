@@ -37,7 +37,7 @@ const (
 	Volume    Kind = "volume"
 )
 
-// Object is one that carries the provider's labels.
+// Object is one that carries one of the provider's labels.
 type Object struct {
 	Kind Kind
 	Name string
@@ -48,7 +48,10 @@ type Object struct {
 	Role identity.Role
 	// Machine of a node's container.
 	Machine string
-	// Status and CreatedAt of a container.
+	// Creating is the name of the network for whose creation a network or volume
+	// was made; empty of others.
+	Creating string
+	// Status of a container.
 	Status    engine.Status
 	CreatedAt time.Time
 	// Networks of a container; of a network the containers on it that run,
@@ -64,7 +67,8 @@ type Engine interface {
 }
 
 // Collect everything that carries the provider's labels: containers, then
-// networks, then volumes, each ordered by name.
+// networks, then volumes, what was made for
+// the creation of a network behind the others.
 func Collect(ctx context.Context, e Engine) ([]Object, error) {
 	containers, err := collectContainers(ctx, e)
 	if err != nil {
@@ -74,15 +78,31 @@ func Collect(ctx context.Context, e Engine) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	volumes, err := e.ListVolumes(ctx, map[string]string{identity.LabelManaged: ""})
+	volumes, err := labelledAny(ctx, e.ListVolumes)
 	if err != nil {
 		return nil, fmt.Errorf("collect volumes: %w", err)
 	}
 	objects := slices.Concat(containers, networks)
 	for _, volume := range volumes {
-		objects = append(objects, labelled(Volume, volume.Name, volume.Labels))
+		object := labelled(Volume, volume.Name, volume.Labels)
+		object.CreatedAt = volume.CreatedAt
+		objects = append(objects, object)
 	}
 	return objects, nil
+}
+
+// labelledAny lists what was made for clusters, and what was made for the
+// creation of their networks.
+func labelledAny[T any](ctx context.Context, list func(context.Context, map[string]string) ([]T, error)) ([]T, error) {
+	var found []T
+	for _, label := range []string{identity.LabelManaged, engine.LabelCreating} {
+		some, err := list(ctx, map[string]string{label: ""})
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
 }
 
 func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object, error) {
@@ -107,13 +127,14 @@ func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object,
 }
 
 func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
-	listed, err := e.ListNetworks(ctx, map[string]string{identity.LabelManaged: ""})
+	listed, err := labelledAny(ctx, e.ListNetworks)
 	if err != nil {
 		return nil, fmt.Errorf("collect networks: %w", err)
 	}
 	objects := make([]Object, 0, len(listed))
 	for _, one := range listed {
 		object := labelled(Network, one.Name, one.Labels)
+		object.CreatedAt = one.CreatedAt
 		network, err := e.InspectNetwork(ctx, one.Name)
 		if err != nil {
 			if engine.IgnoreNotFound(err) == nil {
@@ -129,7 +150,7 @@ func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
 
 func labelled(kind Kind, name string, labels map[string]string) Object {
 	return Object{
-		Kind: kind, Name: name, Role: identity.Role(labels[identity.LabelRole]),
+		Kind: kind, Name: name, Role: identity.Role(labels[identity.LabelRole]), Creating: labels[engine.LabelCreating],
 		Owner: identity.Owner{
 			Namespace: labels[identity.LabelNamespace], Cluster: labels[identity.LabelCluster], ID: labels[identity.LabelOwnerID],
 		},

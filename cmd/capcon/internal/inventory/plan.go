@@ -98,6 +98,8 @@ func (w World) decide(object Object, before []Decision) Decision {
 		return keep(object, "of a management plane; capcon down --all removes it with the last cluster")
 	case object.Role == identity.RoleProbe:
 		return w.decideProbe(object)
+	case object.Creating != "":
+		return w.decideCreating(object)
 	case object.Kind == Network:
 		return w.decideNetwork(object, before)
 	case object.Owner.ID == "":
@@ -114,6 +116,19 @@ func (w World) decideProbe(object Object) Decision {
 		return keep(object, "looks at the host or at an image right now")
 	}
 	return remove(object, "was left behind by a look at the host or at an image that was cut off")
+}
+
+// creationLifetime is far longer than the creation of a network takes, a tenth
+// of a second, and bears clocks that differ: the engine's says when it was
+// created.
+const creationLifetime = 10 * time.Minute
+
+// decideCreating needs no container on it to be looked at: none ever is.
+func (w World) decideCreating(object Object) Decision {
+	if w.Now.Sub(object.CreatedAt) < creationLifetime {
+		return keep(object, fmt.Sprintf("network %s may be being created with it right now", object.Creating))
+	}
+	return remove(object, fmt.Sprintf("was left behind when the creation of network %s was cut off", object.Creating))
 }
 
 func (w World) decideOwned(object Object) Decision {

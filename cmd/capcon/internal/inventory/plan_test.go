@@ -112,6 +112,16 @@ func TestPlan(t *testing.T) {
 			}},
 			[]string{"keep new: right now", "remove old: left behind"},
 		},
+		"Creations": {
+			"Creating a network takes a moment, and clocks may differ; nothing else is asked about it.",
+			World{Now: now, Managers: []Manager{silent}, Objects: []Object{
+				{Kind: Network, Name: "n-new", Creating: "n", CreatedAt: now.Add(-time.Minute)},
+				{Kind: Network, Name: "n-old", Creating: "n", CreatedAt: now.Add(-time.Hour)},
+				{Kind: Volume, Name: "n-ahead", Creating: "n", CreatedAt: now.Add(time.Minute)},
+				{Kind: Volume, Name: "n-claim", Creating: "n", CreatedAt: now.Add(-time.Hour)},
+			}},
+			[]string{"keep n-new: right now", "remove n-old: creation of network n was cut off", "keep n-ahead: right now", "remove n-claim: cut off"},
+		},
 		"Odd": {
 			"Without an owner ID nothing is known, whatever the user says.",
 			World{All: true, Objects: []Object{{Kind: Container, Name: "odd", Role: identity.RoleWorker}, {Kind: Volume, Name: "odd"}}},
@@ -150,7 +160,9 @@ func TestCollect(t *testing.T) {
 	e := simulated.New()
 	e.AddImage(engine.Image{Tags: []string{"image:1"}}, nil)
 	ctx := t.Context()
-	for name, labels := range map[string]map[string]string{"ours": {identity.LabelManaged: "true"}, "foreign": nil} {
+	for name, labels := range map[string]map[string]string{
+		"ours": {identity.LabelManaged: "true"}, "foreign": nil, "temporary": {engine.LabelCreating: "ours"},
+	} {
 		if _, err := e.CreateNetwork(ctx, engine.NetworkSpec{Name: name, Labels: labels}); err != nil {
 			t.Fatal(err)
 		}
@@ -174,12 +186,17 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range got {
+		if got[i].CreatedAt.IsZero() {
+			t.Errorf("%s %s has no age", got[i].Kind, got[i].Name)
+		}
 		got[i].CreatedAt = time.Time{}
 	}
 	want := []Object{
 		{Kind: Container, Name: "node", Owner: owned("a"), Role: identity.RoleWorker, Machine: "m", Status: engine.StatusCreated, Networks: []string{"ours"}},
 		{Kind: Network, Name: "ours", Users: []string{"someone"}},
+		{Kind: Network, Name: "temporary", Creating: "ours"},
 		{Kind: Volume, Name: "ours"},
+		{Kind: Volume, Name: "temporary", Creating: "ours"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("collected (-want +got):\n%s", diff)
