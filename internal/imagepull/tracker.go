@@ -23,6 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -39,10 +41,18 @@ const (
 type Tracker struct {
 	images   engine.Images
 	now      func() time.Time
-	requests chan string
+	requests chan request
 
 	mutex sync.Mutex
 	pulls map[string]*pull
+}
+
+// request for a pull. The pull outlives the call that asked for it, and is told
+// of by the logger of that call, which says for which object it was asked.
+type request struct {
+	reference string
+	// log is nil where the call had none.
+	log *logr.Logger
 }
 
 // pull is what is known of the last or present pull of one image.
@@ -61,7 +71,7 @@ func NewTracker(images engine.Images) *Tracker {
 		now:    time.Now,
 		// Ensure never waits: each image is requested at most once at a time,
 		// and nobody has so many.
-		requests: make(chan string, 1024),
+		requests: make(chan request, 1024),
 		pulls:    map[string]*pull{},
 	}
 }
@@ -118,8 +128,12 @@ func (t *Tracker) Ensure(ctx context.Context, reference string) (Status, error) 
 		t.pulls[reference] = current
 	}
 	if !current.running && !t.now().Before(current.retryAt) {
+		asked := request{reference: reference}
+		if log, err := logr.FromContext(ctx); err == nil {
+			asked.log = &log
+		}
 		select {
-		case t.requests <- reference:
+		case t.requests <- asked:
 			current.running = true
 		default:
 			// The next call asks again.
@@ -145,8 +159,12 @@ func (t *Tracker) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case reference := <-t.requests:
-			pulls.Go(func() { t.pull(ctx, reference) })
+		case asked := <-t.requests:
+			pulling := ctx
+			if asked.log != nil {
+				pulling = logr.NewContext(ctx, *asked.log)
+			}
+			pulls.Go(func() { t.pull(pulling, asked.reference) })
 		}
 	}
 }

@@ -24,7 +24,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -43,7 +48,7 @@ func pulls(eng *simulated.Engine) int {
 }
 
 // start runs a tracker until the test ends, in the test's bubble.
-func start(t *testing.T, eng *simulated.Engine) *imagepull.Tracker {
+func start(t *testing.T, eng engine.Images) *imagepull.Tracker {
 	t.Helper()
 	tracker := imagepull.NewTracker(eng)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,6 +122,46 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 		eng.AddImage(engine.Image{Tags: []string{reference}}, nil)
 		if status := ask(); !status.Present {
 			t.Error("an image that was loaded is not seen")
+		}
+	})
+}
+
+// Who asks first is whom the pull is for, in the audit log too.
+func TestPullIsOfWhoAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		logger := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
+		inner := simulated.New()
+		for _, name := range []string{reference, "example.test/other:v1"} {
+			inner.AddRegistryImage(name, engine.Image{}, nil)
+		}
+		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Audit: true, Logger: logger})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tracker := start(t, eng)
+		ask := func(ctx context.Context, name string) {
+			if _, err := tracker.Ensure(ctx, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, machine := range []string{"first", "second"} {
+			asking, cancel := context.WithCancel(logr.NewContext(t.Context(), logger.WithValues("machine", machine)))
+			ask(asking, reference)
+			cancel()
+		}
+		synctest.Wait()
+		ask(t.Context(), "example.test/other:v1")
+		synctest.Wait()
+		want := []string{`"machine"="first" "verb"="PullImage" "image"="` + reference + `"`, `"verb"="PullImage" "image"="example.test/other:v1"`}
+		if len(lines) != len(want) {
+			t.Fatalf("logged %q, want %d lines", lines, len(want))
+		}
+		for i := range want {
+			if !strings.Contains(lines[i], want[i]) || i == 1 && strings.Contains(lines[i], "machine") {
+				t.Errorf("logged %s, want %s", lines[i], want[i])
+			}
 		}
 	})
 }
