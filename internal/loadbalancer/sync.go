@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -66,7 +68,7 @@ const (
 // read back from the process then. Where the process and its stored file have
 // the configuration already, nothing is written. Otherwise it is checked by
 // haproxy first, stored, loaded without losing a connection, and counts when
-// the running process says that it has it.
+// the running process says that it has it, with these backends.
 //
 // Not running: ErrNotRunning. A configuration that cannot be rendered:
 // *haproxy.InvalidError. Refused by haproxy: *RejectedError; the process and
@@ -96,7 +98,8 @@ func Sync(ctx context.Context, containers engine.Containers, name string, config
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}
 	}
-	if state.Generation == haproxy.Generation(text) {
+	wanted := use{generation: haproxy.Generation(text), backends: config.Backends}
+	if wanted.isOf(state.Generation, state.Backends) {
 		return state, nil
 	}
 	// A process that does not answer yet has just been started, and with
@@ -106,12 +109,29 @@ func Sync(ctx context.Context, containers engine.Containers, name string, config
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}
 	}
-	return await(ctx, containers, state, haproxy.Generation(text))
+	return await(ctx, containers, state, wanted)
 }
 
-// await waits until the process says that it has the generation, and signals
+// use is what the process says when it has a configuration. The generation alone
+// does not tell: who edits the file by hand leaves its line as it is.
+type use struct {
+	generation string
+	backends   []haproxy.Backend
+}
+
+func (u use) isOf(generation string, servers []haproxy.Server) bool {
+	return generation == u.generation && len(servers) == len(u.backends) &&
+		!slices.ContainsFunc(u.backends, func(backend haproxy.Backend) bool {
+			endpoint := netip.AddrPortFrom(backend.Address.Unmap(), backend.Port).String()
+			return !slices.ContainsFunc(servers, func(server haproxy.Server) bool {
+				return server.Name == backend.Name && server.Address == endpoint && server.Weight == backend.Weight
+			})
+		})
+}
+
+// await waits until the process says that it has the configuration, and signals
 // again where that takes long.
-func await(ctx context.Context, containers engine.Containers, state State, generation string) (State, error) {
+func await(ctx context.Context, containers engine.Containers, state State, wanted use) (State, error) {
 	limited, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
 	signal := time.NewTicker(reloadInterval)
@@ -121,7 +141,7 @@ func await(ctx context.Context, containers engine.Containers, state State, gener
 	for {
 		answered, err := ask(limited, containers, state.Name)
 		switch {
-		case err == nil && answered.generation == generation:
+		case err == nil && wanted.isOf(answered.generation, answered.servers):
 			state.Generation, state.Backends = answered.generation, answered.servers
 			return state, nil
 		case err != nil && limited.Err() == nil:
@@ -130,7 +150,7 @@ func await(ctx context.Context, containers engine.Containers, state State, gener
 		select {
 		case <-limited.Done():
 			return state, fmt.Errorf("wait for load balancer %q to use generation %s, it uses %q: %w",
-				state.Name, generation, answered.generation, errors.Join(ErrNotApplied, ctx.Err()))
+				state.Name, wanted.generation, answered.generation, errors.Join(ErrNotApplied, ctx.Err()))
 		case <-signal.C:
 			if err := reload(limited, containers, state.Name); err != nil && limited.Err() == nil {
 				return state, fmt.Errorf("synchronize %q: %w", state.Name, err)

@@ -92,6 +92,13 @@ func TestSyncRepairs(t *testing.T) {
 			"The process loaded what somebody else had written.",
 			func(_ func(string), p *process) { p.text = "global\n" }, 1,
 		},
+		"ProcessEdited": {
+			"The process loaded ours after an edit by hand, which left the line of the generation.",
+			func(write func(string), p *process) {
+				p.text = strings.ReplaceAll(want, ":6443 ", ":6444 ")
+				write(p.text)
+			}, 1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
