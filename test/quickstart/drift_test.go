@@ -65,67 +65,88 @@ func TestDrift(t *testing.T) {
 	driftIsTold(t, eng, program, number(t, "KILLS", 20))
 }
 
-// driftIsTold kills a cluster's containers, in turn. Each time the object says so,
-// with the exit code, and each time all is well again without help. A container
-// that is paused, or off its network, is reported for as long as it is.
+// driftIsTold disturbs a cluster's containers in all the ways that an engine's own
+// command has. Each time the object says so, with the reason, and each time all is
+// well again without help, or as soon as what was done is undone.
 func driftIsTold(t *testing.T, eng engine.Engine, program *capcon, kills int) {
 	t.Helper()
-	d := &drift{t: t, engine: eng, api: management(t, program), cluster: program.cluster}
 	info, err := eng.Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.command = info.Name
+	d := &drift{t: t, engine: eng, program: program, api: management(t, program), command: info.Name}
+	steps := []struct {
+		name string
+		run  func(d *drift)
+	}{
+		{"killed", func(d *drift) { d.kill(kills) }},
+		{"paused", (*drift).pause},
+		{"node out of memory", (*drift).exhaust},
+		{"node disconnected", (*drift).disconnectNode},
+		{"load balancer disconnected", (*drift).disconnectLoadBalancer},
+		{"load balancer edited", (*drift).editLoadBalancer},
+		{"load balancer removed", (*drift).removeLoadBalancer},
+		{"node removed", (*drift).removeNode},
+	}
+	for _, step := range steps {
+		if !t.Run(step.name, func(t *testing.T) { step.run(d.at(t)) }) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+}
 
+// drift disturbs containers and reads what their objects say.
+type drift struct {
+	t       *testing.T
+	engine  engine.Engine
+	program *capcon
+	api     client.Client
+	// command is the engine's own, as a person would use it.
+	command string
+}
+
+// at is the same in a sub-test.
+func (d *drift) at(t *testing.T) *drift {
+	other := *d
+	other.t, other.program = t, d.program.at(t)
+	return &other
+}
+
+// kill the containers in turn. An engine that starts them again by itself, and the
+// controllers, are both fast: either may be the one that does.
+func (d *drift) kill(kills int) {
 	containers := d.containers()
 	var delays []time.Duration
 	refused := 0
 	for i := 0; len(delays) < kills; i++ {
 		container := containers[i%len(containers)]
+		// Before the command: what the engine needs for it is a part of what a
+		// person waits.
+		began := time.Now()
 		if err := d.try("kill", container.Name); err != nil {
 			// Podman 4.3 may lose the exit code of what it kills and restarts.
 			if refused++; refused > kills/5 {
-				t.Fatal(err)
+				d.t.Fatal(err)
 			}
-			t.Logf("not counted: %v", err)
-			thaw(t, container)
-			d.await(container, "True", "")
+			d.t.Logf("not counted: %v", err)
+			thaw(d.t, container)
+			d.well(container)
 			continue
 		}
-		killed := time.Now()
-		d.await(container, "False", "exit code 137")
-		delay := time.Since(killed).Round(time.Millisecond)
-		killed = time.Now()
-		d.await(container, "True", "")
-		t.Logf("%s: reported after %s, well again %s later", container.Name, delay, time.Since(killed).Round(time.Millisecond))
-		delays = append(delays, delay)
+		ended := time.Now()
+		d.told(container, "exit code 137", restarted...)
+		told := time.Now()
+		d.well(container)
+		d.t.Logf("%s: reported after %s, of which the command took %s; well again %s later", container.Name,
+			milliseconds(told.Sub(began)), milliseconds(ended.Sub(began)), milliseconds(time.Since(told)))
+		delays = append(delays, milliseconds(told.Sub(began)))
 	}
 	slices.Sort(delays)
-	t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",
+	d.t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",
 		delays[len(delays)/2], delays[(len(delays)*99-1)/100], delays[len(delays)-1], len(delays))
-
-	for _, container := range containers {
-		d.rest(container)
-		d.disturb(container, "False", "paused", "pause", container.Name)
-		d.run("unpause", container.Name)
-		d.await(container, "True", "")
-	}
-	nodes := slices.DeleteFunc(containers, isLoadBalancer)
-	d.disturb(nodes[0], "False", "is not on network", "network", "disconnect", "capcon", nodes[0].Name)
-	d.run("network", "connect", "--ip", nodes[0].Labels[identity.LabelAddress], "capcon", nodes[0].Name)
-	d.await(nodes[0], "True", "")
 }
 
-// drift disturbs containers and reads what their objects say.
-type drift struct {
-	t      *testing.T
-	engine engine.Engine
-	api    client.Client
-	// cluster is the name of theirs.
-	cluster string
-	// command is the engine's own, as a person would use it.
-	command string
-}
+func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 func isLoadBalancer(container engine.Container) bool {
 	return container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
@@ -133,7 +154,7 @@ func isLoadBalancer(container engine.Container) bool {
 
 func (d *drift) containers() []engine.Container {
 	d.t.Helper()
-	containers, err := d.engine.ListContainers(d.t.Context(), map[string]string{identity.LabelCluster: d.cluster})
+	containers, err := d.engine.ListContainers(d.t.Context(), map[string]string{identity.LabelCluster: d.program.cluster})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -169,16 +190,6 @@ func thaw(t *testing.T, container engine.Container) {
 		}
 		return nil
 	})
-}
-
-// disturb runs a command of the engine and returns how long it took from its
-// end until the object said so.
-func (d *drift) disturb(container engine.Container, status metav1.ConditionStatus, message string, command ...string) time.Duration {
-	d.t.Helper()
-	d.run(command...)
-	began := time.Now()
-	d.await(container, status, message)
-	return time.Since(began).Round(time.Millisecond)
 }
 
 // observed is an object that has conditions.
@@ -218,11 +229,34 @@ func (d *drift) rest(container engine.Container) {
 	})
 }
 
-// await waits until the Ready condition of the container's object has the
-// status and the text in its message.
-func (d *drift) await(container engine.Container, status metav1.ConditionStatus, message string) {
+// restarted are the reasons for a container that ended and runs again, by who was
+// first to start it: the controllers, or the engine.
+var restarted = []string{infrav1.ContainerStoppedReason, infrav1.ContainerRestartedReason}
+
+// told waits until the container's object is not ready, for one of the reasons and
+// with the text in its message, and returns that message.
+func (d *drift) told(container engine.Container, message string, reasons ...string) string {
+	d.t.Helper()
+	return d.await(container, fmt.Sprintf("%s with %q", strings.Join(reasons, " or "), message), func(condition metav1.Condition) bool {
+		return condition.Status == metav1.ConditionFalse && slices.Contains(reasons, condition.Reason) && strings.Contains(condition.Message, message)
+	})
+}
+
+// well waits until the container's object is ready.
+func (d *drift) well(container engine.Container) {
+	d.t.Helper()
+	d.await(container, "True", func(condition metav1.Condition) bool { return condition.Status == metav1.ConditionTrue })
+}
+
+// await waits until the container's condition is as wanted and the Ready condition
+// of its object says the same.
+func (d *drift) await(container engine.Container, want string, wanted func(metav1.Condition) bool) (message string) {
 	d.t.Helper()
 	object, key := objectOf(container)
+	about := infrav1.ContainerReadyCondition
+	if isLoadBalancer(container) {
+		about = infrav1.LoadBalancerReadyCondition
+	}
 	last, seen := "", map[string]bool{}
 	deadline := time.After(noticed)
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -230,17 +264,17 @@ func (d *drift) await(container engine.Container, status metav1.ConditionStatus,
 	for {
 		if err := d.api.Get(d.t.Context(), key, object); err != nil {
 			last = err.Error()
-		} else if ready := conditions.Get(object, infrav1.MachineReadyCondition); ready != nil {
-			last = fmt.Sprintf("%s %s: %s", ready.Status, ready.Reason, ready.Message)
-			if ready.Status == status && strings.Contains(ready.Message, message) {
-				return
+		} else if part, ready := conditions.Get(object, about), conditions.Get(object, infrav1.MachineReadyCondition); part != nil && ready != nil {
+			last = fmt.Sprintf("%s %s: %s, and Ready %s: %s", part.Status, part.Reason, part.Message, ready.Status, ready.Message)
+			if wanted(*part) && ready.Status == part.Status && strings.Contains(ready.Message, part.Message) {
+				return part.Message
 			}
 			seen[last] = true
 		}
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			d.t.Fatalf("Ready of %s is not %s with %q after %s, but %s; seen were %q", container.Name, status, message, noticed, last, slices.Sorted(maps.Keys(seen)))
+			d.t.Fatalf("%s of %s is not %s after %s, but %s; seen were %q", about, container.Name, want, noticed, last, slices.Sorted(maps.Keys(seen)))
 		}
 	}
 }
