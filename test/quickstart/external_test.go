@@ -109,8 +109,12 @@ func (d *declared) waitsForEndpoint(t *testing.T) {
 func (d *declared) controlPlaneAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	var address netip.Addr
-	eventually(t, "an address of the control plane", func(context.Context) (string, error) {
-		for _, machine := range machines(t, d.program) {
+	eventually(t, "an address of the control plane", func(ctx context.Context) (string, error) {
+		found, err := listMachines(ctx, d.api, externalCluster)
+		if err != nil {
+			return "", err
+		}
+		for _, machine := range found {
 			for _, has := range machine.Status.Addresses {
 				if util.IsControlPlaneMachine(&machine) && has.Type == clusterv1.MachineInternalIP {
 					var err error

@@ -145,9 +145,13 @@ func (p *pool) has(t *testing.T, replicas int) {
 				return "", fmt.Errorf("get %T: %w", object, err)
 			}
 		}
+		containers, err := p.listContainers(ctx)
+		if err != nil {
+			return "", err
+		}
 		told := []int{
 			len(infrastructure.Spec.ProviderIDList), int(infrastructure.Status.Replicas), len(machinePool.Spec.ProviderIDList),
-			int(ptr.Deref(machinePool.Status.Replicas, -1)), len(machinePool.Status.NodeRefs), len(p.containers(t)),
+			int(ptr.Deref(machinePool.Status.Replicas, -1)), len(machinePool.Status.NodeRefs), len(containers),
 		}
 		for _, condition := range infrastructure.Status.Conditions {
 			if condition.Type != clusterv1.PausedCondition && condition.Status != metav1.ConditionTrue {
@@ -281,8 +285,12 @@ func hold(t *testing.T, cluster kubernetes.Interface, node string) (release func
 // replaced waits until containers are gone.
 func (p *pool) replaced(t *testing.T, old []engine.Container) {
 	t.Helper()
-	eventually(t, "others in their place", func(context.Context) (string, error) {
-		for _, container := range p.containers(t) {
+	eventually(t, "others in their place", func(ctx context.Context) (string, error) {
+		containers, err := p.listContainers(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, container := range containers {
 			if slices.Contains(ids(old), container.ID) {
 				return container.Name + " is still there", nil
 			}
@@ -314,9 +322,18 @@ func (p *pool) isDeleted(t *testing.T) {
 // containers of the pool: all workers there are.
 func (p *pool) containers(t *testing.T) []engine.Container {
 	t.Helper()
-	return slices.DeleteFunc(nodeContainers(t, p.engine, poolCluster), func(c engine.Container) bool {
+	containers, err := p.listContainers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return containers
+}
+
+func (p *pool) listContainers(ctx context.Context) ([]engine.Container, error) {
+	containers, err := listNodeContainers(ctx, p.engine, poolCluster)
+	return slices.DeleteFunc(containers, func(c engine.Container) bool {
 		return c.Labels[identity.LabelRole] != string(identity.RoleWorker)
-	})
+	}), err
 }
 
 func (p *pool) key() client.ObjectKey {

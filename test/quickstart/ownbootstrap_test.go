@@ -156,9 +156,14 @@ func backendUp(t *testing.T, eng engine.Engine, backend string) {
 // plane provider.
 func machineReady(t *testing.T, program *capcon) {
 	t.Helper()
-	eventually(t, "the Machine is Ready", func(context.Context) (string, error) {
+	api := management(t, program)
+	eventually(t, "the Machine is Ready", func(ctx context.Context) (string, error) {
+		found, err := listMachines(ctx, api, program.cluster)
+		if err != nil || len(found) == 0 {
+			return "there is none", err
+		}
 		var told bytes.Buffer
-		for _, condition := range machines(t, program)[0].Status.Conditions {
+		for _, condition := range found[0].Status.Conditions {
 			if condition.Type == clusterv1.ReadyCondition && condition.Status == metav1.ConditionTrue {
 				return "", nil
 			}

@@ -99,12 +99,21 @@ func (c *capcon) mustRun(args ...string) string {
 // kubeconfig is what the program prints for these arguments.
 func (c *capcon) kubeconfig(args ...string) []byte {
 	c.t.Helper()
-	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
-	kubeconfig, err := c.command(c.t.Context(), args...).Output()
+	kubeconfig, err := c.getKubeconfig(c.t.Context(), args...)
 	if err != nil {
-		c.t.Fatalf("get kubeconfig: %v", err)
+		c.t.Fatal(err)
 	}
 	return kubeconfig
+}
+
+// getKubeconfig is kubeconfig for who tries again.
+func (c *capcon) getKubeconfig(ctx context.Context, args ...string) ([]byte, error) {
+	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
+	kubeconfig, err := c.command(ctx, args...).Output()
+	if err != nil {
+		return nil, fmt.Errorf("get kubeconfig: %w", err)
+	}
+	return kubeconfig, nil
 }
 
 // connectCluster returns a client made of the kubeconfig that the program
@@ -240,13 +249,20 @@ func upAgain(t *testing.T, eng engine.Engine, program *capcon) {
 
 func nodeContainers(t *testing.T, eng engine.ContainerReader, cluster string) []engine.Container {
 	t.Helper()
-	containers, err := eng.ListContainers(t.Context(), map[string]string{
-		identity.LabelCluster: cluster, identity.LabelMachine: "",
-	})
+	containers, err := listNodeContainers(t.Context(), eng, cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return containers
+}
+
+// listNodeContainers is nodeContainers for who tries again.
+func listNodeContainers(ctx context.Context, eng engine.ContainerReader, cluster string) ([]engine.Container, error) {
+	containers, err := eng.ListContainers(ctx, map[string]string{identity.LabelCluster: cluster, identity.LabelMachine: ""})
+	if err != nil {
+		return nil, fmt.Errorf("list containers of nodes: %w", err)
+	}
+	return containers, nil
 }
 
 func ids(containers []engine.Container) []string {

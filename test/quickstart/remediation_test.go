@@ -62,7 +62,10 @@ func TestRemediation(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, "another Machine in its place", func(ctx context.Context) (string, error) {
-				after := nodeContainers(t, eng, remediationCluster)
+				after, err := listNodeContainers(ctx, eng, remediationCluster)
+				if err != nil {
+					return "", err
+				}
 				if len(after) == len(before) && !slices.ContainsFunc(after, func(c engine.Container) bool { return c.ID == lost.ID }) {
 					return "", nil
 				}

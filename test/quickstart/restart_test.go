@@ -19,6 +19,7 @@ package quickstart_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -40,6 +41,7 @@ import (
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -184,36 +186,57 @@ func observe(t *testing.T, eng engine.Engine, program *capcon) standing {
 // management connects to the management plane.
 func management(t *testing.T, program *capcon) client.Client {
 	t.Helper()
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig("--management"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Tests that measure do not wait for their own client.
-	config.QPS = -1
-	config.WarningHandler = rest.NewWarningWriter(t.Output(), rest.WarningWriterOptions{})
-	api, err := client.New(config, client.Options{Scheme: scheme})
+	api, err := connectManagement(t.Context(), t.Output(), program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return api
 }
 
+// connectManagement is management for who tries again.
+func connectManagement(ctx context.Context, warnings io.Writer, program *capcon) (client.Client, error) {
+	kubeconfig, err := program.getKubeconfig(ctx, "--management")
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register types: %w", err)
+		}
+	}
+	// Tests that measure do not wait for their own client.
+	config.QPS = -1
+	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{})
+	api, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the management plane: %w", err)
+	}
+	return api, nil
+}
+
 // machines of the cluster, from the management plane.
 func machines(t *testing.T, program *capcon) []clusterv1.Machine {
 	t.Helper()
-	found := &clusterv1.MachineList{}
-	if err := management(t, program).List(t.Context(), found, client.MatchingLabels{clusterv1.ClusterNameLabel: program.cluster}); err != nil {
+	found, err := listMachines(t.Context(), management(t, program), program.cluster)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return found.Items
+	return found
+}
+
+func listMachines(ctx context.Context, api client.Reader, cluster string) ([]clusterv1.Machine, error) {
+	found := &clusterv1.MachineList{}
+	if err := api.List(ctx, found, client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}); err != nil {
+		return nil, fmt.Errorf("list Machines: %w", err)
+	}
+	return found.Items, nil
 }
 
 // nodesLive waits until the kubelets of so many Nodes have reported since a
@@ -287,12 +310,18 @@ func currentWebPods(t *testing.T, eng engine.Engine, program *capcon, cluster ku
 // infrastructure ready: it has seen what happened, and that it is over.
 func machinesReady(t *testing.T, program *capcon) {
 	t.Helper()
-	eventually(t, "infrastructure of all Machines ready", func(context.Context) (string, error) {
-		for _, machine := range machines(t, program) {
-			for _, condition := range machine.Status.Conditions {
-				if condition.Type == clusterv1.MachineInfrastructureReadyCondition && condition.Status != metav1.ConditionTrue {
-					return fmt.Sprintf("%s: %s: %s", machine.Name, condition.Reason, condition.Message), nil
-				}
+	eventually(t, "infrastructure of all Machines ready", func(ctx context.Context) (string, error) {
+		api, err := connectManagement(ctx, t.Output(), program)
+		if err != nil {
+			return "", err
+		}
+		found, err := listMachines(ctx, api, program.cluster)
+		if err != nil || len(found) == 0 {
+			return "there are none", err
+		}
+		for _, machine := range found {
+			if ready := conditions.Get(&machine, clusterv1.MachineInfrastructureReadyCondition); ready == nil || ready.Status != metav1.ConditionTrue {
+				return fmt.Sprintf("%s: %s", machine.Name, ready), nil
 			}
 		}
 		return "", nil

@@ -164,7 +164,10 @@ func (m *membership) await(count int, gone []string) {
 	m.t.Helper()
 	// Each machine takes some forty seconds, one after the other.
 	eventuallyWithin(m.t, 4*patience, fmt.Sprintf("%d control planes served", count), func(ctx context.Context) (string, error) {
-		containers := nodeContainers(m.t, m.engine, m.program.cluster)
+		containers, err := listNodeContainers(ctx, m.engine, m.program.cluster)
+		if err != nil {
+			return "", err
+		}
 		if remain := slices.DeleteFunc(ids(containers), func(id string) bool { return !slices.Contains(gone, id) }); len(remain) > 0 {
 			return fmt.Sprintf("%d of those to be replaced are still there", len(remain)), nil
 		}

@@ -158,7 +158,11 @@ func (c *topology) propagates(t *testing.T) {
 	}
 	api, cluster := management(t, c.program), c.program.connectCluster()
 	eventually(t, "labels, annotations and taints arrive", func(ctx context.Context) (string, error) {
-		for _, machine := range machines(t, c.program) {
+		found, err := listMachines(ctx, api, topologyCluster)
+		if err != nil || len(found) == 0 {
+			return "there are no Machines", err
+		}
+		for _, machine := range found {
 			if missing := has(&machine); missing != "" {
 				return missing, nil
 			}
