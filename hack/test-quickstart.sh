@@ -21,6 +21,7 @@
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
+#   CI      set: a restart that this engine must not have fails, and is not skipped
 
 set -o errexit -o nounset -o pipefail
 

@@ -24,7 +24,13 @@
 #   ENGINE   docker or podman: that engine alone; auto, the Makefile's default, is both
 #   ENGINES  the engines that the parts which need one run on, in order. On each: the
 #            conformance suite, the quick start, one restart of 1+1 (Docker: its daemon
-#            ends and starts; Podman: the host boots) and twenty kills
+#            ends and starts; Podman: the host boots), twenty kills, and what else can
+#            be done to containers. An engine that "make engine" did not start by hand,
+#            or that runs other containers, is not restarted: that is skipped by its
+#            name, which the closing report counts
+#   CI       set (as by .ci/run): what would be skipped so fails instead
+#   RESTARTS which restarts (test/quickstart/restart_test.go); of them
+#            containers-in-random-order needs no engine to itself
 
 set -o errexit -o nounset -o pipefail
 

@@ -151,11 +151,15 @@ func awaitContainers(t *testing.T, eng engine.Engine, count int) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	deadline := time.After(patience)
-	for len(nodeContainers(t, eng, interruptCluster)) < count {
+	for {
+		containers, err := listNodeContainers(t.Context(), eng, interruptCluster)
+		if err == nil && len(containers) >= count {
+			return
+		}
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("no container of machine %d appeared within %s", count, patience)
+			t.Fatalf("no container of machine %d appeared within %s: there are %d, %v", count, patience, len(containers), err)
 		}
 	}
 }

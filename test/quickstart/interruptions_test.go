@@ -17,6 +17,7 @@ limitations under the License.
 package quickstart_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -31,53 +32,82 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// interruptions are what can be done to this engine. One that "make engine"
-// did not start by hand is never stopped: others may need it.
-func interruptions(t *testing.T, eng engine.Engine, program *capcon) map[string]func(*testing.T) {
-	t.Helper()
-	possible := map[string]func(*testing.T){
-		"containers-in-random-order": func(t *testing.T) { restartContainers(t, eng) },
-	}
-	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if enginePID(t, info.Name) == 0 {
-		t.Logf("%s was not started by \"make engine\", so it is not stopped", info.Name)
-		return possible
-	}
-	if others := foreign(t, eng); len(others) > 0 {
-		t.Logf("%s runs %q too, so it is not stopped", info.Name, others)
-		return possible
-	}
+// interruption is something that is done to an engine and undone again.
+type interruption struct {
+	// stopsAll says that more ends than the containers of this project.
+	stopsAll    bool
+	stop, start func(*testing.T)
+}
+
+// randomOrder is the interruption that no other container notices.
+const randomOrder = "containers-in-random-order"
+
+// interruptions are what can be done to an engine of the kind, by name.
+func interruptions(eng engine.Engine, program *capcon, kind string) map[string]interruption {
 	start := func(t *testing.T) {
 		t.Helper()
-		mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine", "ENGINE="+info.Name)
+		mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine", "ENGINE="+kind)
 	}
-	possible["engine-SIGTERM"] = func(t *testing.T) {
-		mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine-stop", "ENGINE="+info.Name)
-		start(t)
+	known := map[string]interruption{
+		randomOrder: {
+			stop:  func(t *testing.T) { restartContainers(t, eng, program.at(t)) },
+			start: func(*testing.T) {},
+		},
+		"engine-SIGTERM": {stopsAll: true, start: start, stop: func(t *testing.T) {
+			mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine-stop", "ENGINE="+kind)
+			statusIsUnknown(t, program.at(t))
+		}},
+		"engine-SIGKILL": {stopsAll: true, start: start, stop: func(t *testing.T) {
+			if err := syscall.Kill(enginePID(t, kind), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the engine has ended", func(context.Context) (string, error) {
+				if enginePID(t, kind) != 0 {
+					return "it runs", nil
+				}
+				return "", nil
+			})
+			statusIsUnknown(t, program.at(t))
+		}},
 	}
-	possible["engine-SIGKILL"] = func(t *testing.T) {
-		if err := syscall.Kill(enginePID(t, info.Name), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		start(t)
-	}
-	if info.Name == "podman" {
-		possible["stop-all"] = func(t *testing.T) {
-			mustExecute(t, "podman", "stop", "--all", "--time", "10")
+	if kind == "podman" {
+		known["stop-all"] = interruption{
+			stopsAll: true,
+			stop: func(t *testing.T) {
+				mustExecute(t, "podman", "stop", "--all", "--time", "10")
+				statusIsUnknown(t, program.at(t))
+			},
 			// Who stopped the management plane too starts it.
-			program.at(t).mustRun("up", program.cluster)
+			start: func(t *testing.T) { program.at(t).mustRun("up", program.cluster) },
 		}
-		possible["host-reboot"] = func(t *testing.T) {
-			mustExecute(t, "testdata/podman-reboot.sh")
+		known["host-reboot"] = interruption{
+			stopsAll: true,
+			stop: func(t *testing.T) {
+				mustExecute(t, "testdata/podman-reboot.sh")
+				statusIsUnknown(t, program.at(t))
+			},
 			// It also does what podman-restart.service does where systemd runs
 			// the host.
-			start(t)
+			start: start,
 		}
 	}
-	return possible
+	return known
+}
+
+// inUse says why an engine must not be stopped, and what to do about it; empty
+// where it may be. One that "make engine" did not start by hand is never stopped,
+// nor one that runs what is not of this test: others need it.
+func inUse(t *testing.T, eng engine.Engine, kind string) string {
+	t.Helper()
+	instead := "; without it: RESTARTS=" + randomOrder
+	if enginePID(t, kind) == 0 {
+		return fmt.Sprintf("%s was not started by hand by \"make engine\", so it is not stopped; "+
+			"stop it, and run \"make engine ENGINE=%s\" where systemd does not run the host%s", kind, kind, instead)
+	}
+	if others := foreign(t, eng); len(others) > 0 {
+		return fmt.Sprintf("%s runs %q too, so it is not stopped; stop these%s", kind, others, instead)
+	}
+	return ""
 }
 
 // foreign names running containers that are not of this test.
@@ -127,7 +157,7 @@ func mustExecute(t *testing.T, command ...string) {
 
 // restartContainers stops and starts every container of this project, the
 // management plane's too, one after the other.
-func restartContainers(t *testing.T, eng engine.Engine) {
+func restartContainers(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
 	if err != nil {
@@ -137,6 +167,9 @@ func restartContainers(t *testing.T, eng engine.Engine) {
 	for _, container := range containers {
 		if err := eng.StopContainer(t.Context(), container.Name, 10*time.Second); err != nil {
 			t.Fatal(err)
+		}
+		if container.Labels[identity.LabelRole] == string(identity.RolePlane) {
+			statusIsUnknown(t, program)
 		}
 		if err := eng.StartContainer(t.Context(), container.Name); err != nil {
 			t.Fatal(err)

@@ -58,9 +58,10 @@ const restartCluster = "restart-test"
 //
 // Environment:
 //
-//	RESTARTS        which of the interruptions, separated by blanks, or "all"
-//	                that can be done to this engine; default the one of them
-//	                that is most like a reboot
+//	RESTARTS        which of the interruptions, separated by blanks, or "all";
+//	                default the one that is most like a reboot. What must not be
+//	                done to this engine is skipped, each by its name, and fails
+//	                where it was asked for by name or CI is set
 //	CONTROL_PLANES  default 1
 //	WORKERS         default 1
 //	KILLS           how many containers are killed at the end; default 20
@@ -83,16 +84,29 @@ func TestRestart(t *testing.T) {
 		reloadLoadBalancer(t, eng)
 	}
 	before := observe(t, eng, program)
-	possible := interruptions(t, eng, program)
-	for _, name := range wantedRestarts(slices.Sorted(maps.Keys(possible))) {
+	info, err := eng.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := interruptions(eng, program, info.Name)
+	wanted, byName := wantedRestarts(info.Name, slices.Sorted(maps.Keys(known)))
+	for _, name := range wanted {
 		passed := t.Run(name, func(t *testing.T) {
 			program := program.at(t)
-			interrupt, known := possible[name]
-			if !known {
-				t.Fatalf("this engine cannot be interrupted that way: it can by %q", slices.Sorted(maps.Keys(possible)))
+			interruption, isKnown := known[name]
+			if !isKnown {
+				t.Fatalf("this engine cannot be interrupted that way: it can by %q", slices.Sorted(maps.Keys(known)))
 			}
+			if reason := inUse(t, eng, info.Name); interruption.stopsAll && reason != "" {
+				if byName || os.Getenv("CI") != "" {
+					t.Fatal(reason)
+				}
+				t.Skip(reason)
+			}
+			told := watchStatus(t, eng, program)
 			began := time.Now()
-			interrupt(t)
+			interruption.stop(t)
+			interruption.start(t)
 			t.Logf("interrupted for %.1fs", time.Since(began).Seconds())
 			back := time.Now()
 			nodesLive(t, before.kubeconfig, controlPlanes+workers, back)
@@ -100,6 +114,8 @@ func TestRestart(t *testing.T) {
 			workloadRuns(t, eng, program)
 			t.Logf("the workload answers %.1fs later", time.Since(back).Seconds())
 			machinesReady(t, program)
+			statusIsGood(t, program)
+			told.end()
 			if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
 				t.Errorf("what must not change (-before, +after):\n%s", diff)
 			}
@@ -108,22 +124,21 @@ func TestRestart(t *testing.T) {
 			return
 		}
 	}
+	t.Run("status", func(t *testing.T) { stoppedIsNotAvailable(t, eng, program.at(t)) })
 	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 20)) })
 }
 
-func wantedRestarts(possible []string) []string {
-	switch asked := os.Getenv("RESTARTS"); {
-	case asked == "all":
-		return possible
-	case asked != "":
-		return strings.Fields(asked)
+// wantedRestarts are names of interruptions, and whether somebody gave them.
+func wantedRestarts(kind string, known []string) (names []string, byName bool) {
+	switch asked := strings.Fields(os.Getenv("RESTARTS")); {
+	case slices.Equal(asked, []string{"all"}):
+		return known, false
+	case len(asked) > 0:
+		return asked, true
+	case kind == "podman":
+		return []string{"host-reboot"}, false
 	}
-	for _, likeReboot := range []string{"host-reboot", "engine-SIGTERM"} {
-		if slices.Contains(possible, likeReboot) {
-			return []string{likeReboot}
-		}
-	}
-	return possible[:1]
+	return []string{"engine-SIGTERM"}, false
 }
 
 func number(t *testing.T, variable string, otherwise int) int {
@@ -139,8 +154,9 @@ func number(t *testing.T, variable string, otherwise int) int {
 	return value
 }
 
-// reloadLoadBalancer as the controller does it: an engine that was asked to
-// send the signal would not start the container again.
+// reloadLoadBalancer as the controller does it, and wait until another process does
+// the work: an engine that was asked to send the signal would not start the
+// container again.
 func reloadLoadBalancer(t *testing.T, eng engine.Engine) {
 	t.Helper()
 	balancers, err := eng.ListContainers(t.Context(), map[string]string{
@@ -149,9 +165,42 @@ func reloadLoadBalancer(t *testing.T, eng engine.Engine) {
 	if err != nil || len(balancers) != 1 {
 		t.Fatalf("list load balancers: %d, %v", len(balancers), err)
 	}
-	if _, err := eng.Exec(t.Context(), balancers[0].Name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}); err != nil {
+	name := balancers[0].Name
+	before, err := newestWorker(t.Context(), eng, name)
+	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := eng.Exec(t.Context(), name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another process of haproxy", func(ctx context.Context) (string, error) {
+		now, err := newestWorker(ctx, eng, name)
+		if err != nil || now != before {
+			t.Logf("haproxy's process %d became %d", before, now)
+			return "", err
+		}
+		return fmt.Sprintf("it is still %d", now), nil
+	})
+}
+
+// newestWorker is the process that haproxy's first one, the master, started last;
+// older ones live on with their connections. The image has bash, and no ps.
+func newestWorker(ctx context.Context, eng engine.Engine, balancer string) (int, error) {
+	const script = `newest=0
+for stat in /proc/[0-9]*/stat; do
+  read -r pid name _ parent _ 2>/dev/null <"${stat}" || continue
+  if [[ "${name}" == "(haproxy)" ]] && ((parent == 1 && pid > newest)); then newest="${pid}"; fi
+done
+echo "${newest}"`
+	output, err := eng.Exec(ctx, balancer, engine.Command{Args: []string{"bash", "-c", script}})
+	if err != nil {
+		return 0, fmt.Errorf("look for haproxy's processes: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(output.Stdout)))
+	if err != nil || pid == 0 {
+		return 0, fmt.Errorf("look for haproxy's processes in %q: %w", output.Stdout, err)
+	}
+	return pid, nil
 }
 
 // standing is what a restart must not change.

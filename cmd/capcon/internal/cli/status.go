@@ -94,7 +94,9 @@ func (a *app) statusCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "status [NAME]",
 		Short:   "Tell how engine, management plane and clusters are",
-		Long:    "Tell how engine, management plane and clusters are; of one cluster the tree of its conditions.",
+		Long: `Tell how engine, management plane and clusters are; of one cluster the tree of its conditions.
+The exit code is 1 where engine or management plane cannot tell, or the cluster is not there,
+and 0 for a cluster that is there and not available.`,
 		Example: "  capcon status\n  capcon status demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
