@@ -28,6 +28,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ type Clusterctl struct {
 	tb            testing.TB
 	program, home string
 	config        string
+	variables     []string
 }
 
 // New returns the program, which is built where the cache has none, without any
@@ -51,6 +53,13 @@ type Clusterctl struct {
 func New(tb testing.TB, root string) *Clusterctl {
 	tb.Helper()
 	return &Clusterctl{tb: tb, program: tool(tb, root, "clusterctl"), home: tb.TempDir()}
+}
+
+// With returns the program with variables in its environment, as NAME=VALUE.
+func (c *Clusterctl) With(variables ...string) *Clusterctl {
+	with := *c
+	with.variables = append(slices.Clone(c.variables), variables...)
+	return &with
 }
 
 // Run runs a command and returns what it prints to standard output; what it
@@ -75,6 +84,7 @@ func (c *Clusterctl) run(ctx context.Context, input []byte, args []string) ([]by
 	// Neither a newer release nor a module proxy is to be asked.
 	command.Env = append(os.Environ(),
 		"HOME="+c.home, "XDG_CONFIG_HOME="+c.home, "CLUSTERCTL_DISABLE_VERSIONCHECK=true", "GOPROXY=off")
+	command.Env = append(command.Env, c.variables...)
 	var stdout, stderr bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(input), &stdout, &stderr
 	began := time.Now()

@@ -81,11 +81,19 @@ func TestIntegrationClusterctl(t *testing.T) {
 			if flavour, named := strings.CutPrefix(name, "cluster-template-"); named {
 				args = append(args, "--flavor", flavour)
 			}
-			generated, err := program.Run(t.Context(), args...)
-			if err != nil {
-				t.Fatal(err)
+			const image = "registry.example.com/node:1"
+			for _, given := range []string{"", image} {
+				generated, err := program.With("CONTAINER_NODE_IMAGE="+given).Run(t.Context(), args...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				accepted(t, api, generated)
+				for _, text := range []string{image, "kindest/node"} {
+					if has := strings.Contains(string(generated), text); has != (given == text) {
+						t.Errorf("With CONTAINER_NODE_IMAGE=%q, that %s is named is %t", given, text, has)
+					}
+				}
 			}
-			accepted(t, api, generated)
 		})
 	}
 }

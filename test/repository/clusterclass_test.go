@@ -19,9 +19,12 @@ package repository
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"text/template"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
@@ -40,6 +43,7 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
 const classFile = "clusterclass-container.yaml"
@@ -202,7 +206,9 @@ func TestClusterClassVariables(t *testing.T) {
 		"pod security":    {"The rest is as it is in Kubernetes.", values{"podSecurity": `{"enforce":"baseline"}`}, values{"podSecurity": `{"enforce":"baseline","audit":"privileged","warn":"privileged"}`}},
 		"other standard":  {"There are three.", values{"podSecurity": `{"enforce":"strict"}`}, nil},
 		"image":           {"An image for a version.", values{"nodeImages": `{"v1.36.3":"node:1"}`}, values{"nodeImages": `{"v1.36.3":"node:1"}`}},
-		"empty image":     {"It would name nothing.", values{"nodeImages": `{"v1.36.3":""}`}, nil},
+		"empty image":     {"It is the provider's: flavours have one where none is asked for.", values{"nodeImages": `{"v1.36.3":""}`}, values{"nodeImages": `{"v1.36.3":""}`}},
+		"cni":             {"The one of the image.", values{"cni": `"default"`}, values{"cni": `"default"`}},
+		"other cni":       {"No other lies in images.", values{"cni": `"calico"`}, nil},
 		"unknown":         {"It would do nothing.", values{"nodeImage": `"node:1"`}, nil},
 		"unknown, nested": {"It would do nothing.", values{"network": `{"nam":"x"}`}, nil},
 	}
@@ -281,6 +287,15 @@ func TestClusterClassPatches(t *testing.T) {
 			"Where none is named the provider knows one.", values{"nodeImages": `{"v1.36.3":"new"}`},
 			map[string]values{first: {"image": `"new"`}},
 		},
+		"empty image": {"It is as if there were none.", values{"nodeImages": `{"v1.35.4":"","v1.36.3":""}`}, nil},
+		"no cni":      {"It is as if nothing were said.", values{"cni": `"none"`}, nil},
+		"cni": {
+			"Its manifest names the ranges of the cluster.", values{"cni": `"default"`},
+			map[string]values{controlPlane: {
+				"kubeadmConfigSpec.postKubeadmCommands": `["sed 's|[{][{] *[.]PodSubnet *[}][}]|192.168.0.0/16,fd00:40::/48|' /kind/manifests/default-cni.yaml | ` +
+					`kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -"]`,
+			}},
+		},
 		"mounts": {
 			"All nodes have them.", values{"extraMounts": mount},
 			map[string]values{first: {"extraMounts": mount}, workers: {"extraMounts": mount}, pool: {"template.spec.extraMounts": mount}},
@@ -325,6 +340,37 @@ func TestClusterClassPatches(t *testing.T) {
 	}
 }
 
+// What the variable cni makes of the manifest in the node image is what the
+// manifest is meant to become, also after the bootstrap data was rendered.
+func TestClusterClassRendersCNI(t *testing.T) {
+	t.Parallel()
+	class, parts := clusterClass(t)
+	got := patched(t, class, parts, values{"cni": `"default"`})["KubeadmControlPlaneTemplate container-control-plane"]
+	commands, _, err := unstructured.NestedStringSlice(got, "spec", "template", "spec", "kubeadmConfigSpec", "postKubeadmCommands")
+	if err != nil || len(commands) != 1 {
+		t.Fatalf("The commands are %q, %v", commands, err)
+	}
+	if strings.Contains(commands[0], "{{") {
+		t.Errorf("Jinja would read the command: %s", commands[0])
+	}
+	manifest := filepath.Join(t.TempDir(), "cni.yaml")
+	if err := os.WriteFile(manifest, []byte(templates.Flannel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := strings.NewReplacer("/kind/manifests/default-cni.yaml", manifest, "kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -", "cat").Replace(commands[0])
+	rendered, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
+	if err != nil {
+		t.Fatalf("run %s: %v", script, err)
+	}
+	var want strings.Builder
+	if err := template.Must(template.New("").Parse(templates.Flannel)).Execute(&want, map[string]string{"PodSubnet": "192.168.0.0/16,fd00:40::/48"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.String(), string(rendered)); diff != "" {
+		t.Errorf("What is applied (-want +got):\n%s", diff)
+	}
+}
+
 // holders say where the templates are used, in a cluster whose control plane
 // has been upgraded and whose workers have not.
 func holders() map[string]runtimehooksv1.GeneratePatchesRequestItem {
@@ -337,7 +383,7 @@ func holders() map[string]runtimehooksv1.GeneratePatchesRequestItem {
 		}
 	}
 	const (
-		controlPlane = `{"controlPlane":{"version":"v1.36.3"}}`
+		controlPlane = `{"controlPlane":{"version":"v1.36.3"},"cluster":{"network":{"pods":["192.168.0.0/16","fd00:40::/48"]}}}`
 		deployment   = `{"machineDeployment":{"version":"v1.35.4","class":"worker"}}`
 		pool         = `{"machinePool":{"version":"v1.35.4","class":"worker"}}`
 	)

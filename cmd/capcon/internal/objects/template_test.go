@@ -50,7 +50,7 @@ func TestClusterctlTemplate(t *testing.T) {
 	unstructured.RemoveNestedField(byCapcon[0], "metadata", "annotations")
 	byFile := fileObjects(t, map[string]string{
 		"CLUSTER_NAME": v.Name, "NAMESPACE": v.Namespace, "KUBERNETES_VERSION": v.KubernetesVersion,
-		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1",
+		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1", "CONTAINER_NODE_IMAGE": v.NodeImage,
 	})
 	if diff := cmp.Diff(byCapcon, byFile); diff != "" {
 		t.Errorf("cluster-template-topology.yaml is another cluster than capcon's (-capcon +file):\n%s", diff)
