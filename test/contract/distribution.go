@@ -19,6 +19,7 @@ package contract
 // distribution are the rules of clusterctl for a provider's release.
 func distribution() []Rule {
 	const pool = "templates/cluster-template-machine-pool.yaml"
+	const release, clusterctlTests, clusterctl = "hack/release-manifests.sh", "test/clusterctl", "TestIntegrationClusterctl"
 	return []Rule{
 		{ID: "K1", Says: "A repository has metadata, components and templates.", Proof: Proof{
 			repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml", pool, "kind: ContainerMachinePool\nmetadata:", "kind: ContainerMachinePools\nmetadata:",
@@ -26,7 +27,9 @@ func distribution() []Rule {
 		{ID: "K2", Says: "metadata.yaml names the series of the release, and nothing that clusterctl does not know.", Proof: Proof{
 			repositoryTests, "TestMetadataHasTheSeriesOfTheContract", "metadata.yaml", "minor: 1", "minor: 2",
 		}},
-		{ID: "K3", Says: "Files are called as clusterctl looks for them.", Unproved: "The files of a release are made elsewhere."},
+		{ID: "K3", Says: "Files are called as clusterctl looks for them.", Proof: Proof{
+			clusterctlTests, clusterctl, release, "/files/infrastructure-components.yaml", "/files/components.yaml",
+		}},
 		{ID: "K4", Says: "All components are in the one Namespace among them.", Proof: Proof{
 			repositoryTests, "TestComponentsAreWhatClusterctlWants/default", "config/default/kustomization.yaml", "namespace: capcon-system\n", "",
 		}},
@@ -48,12 +51,16 @@ func distribution() []Rule {
 		{ID: "K10", Says: "The provider's name has lower-case letters, digits and dashes.", Unproved: "It is container; rule K9 proves that it is that."},
 		{ID: "K11", Says: "A release on GitHub is tagged with a semantic version.", Unproved: "Made by whoever releases."},
 		{ID: "K12", Says: "A release may be on GitLab.", Unproved: "It is not."},
-		{ID: "K13", Says: "A repository may be a local directory.", Unproved: "Made from the same files as a release."},
+		{ID: "K13", Says: "A repository may be a local directory.", Proof: Proof{
+			clusterctlTests, clusterctl, release, "readonly provider=infrastructure-container\n", "readonly provider=container\n",
+		}},
 		{ID: "K14", Says: "Templates have all objects, in the namespace that is asked for.", Proof: Proof{
 			repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml", pool,
 			"kind: ContainerCluster\nmetadata:\n  name: ${CLUSTER_NAME}\n  namespace: ${NAMESPACE}\n", "kind: ContainerCluster\nmetadata:\n  name: ${CLUSTER_NAME}\n",
 		}},
-		{ID: "K15", Says: "ClusterClasses have files of their own.", Unproved: "The files of a release are made elsewhere."},
+		{ID: "K15", Says: "ClusterClasses have files of their own.", Proof: Proof{
+			clusterctlTests, clusterctl, release, "cp metadata.yaml templates/*.yaml", "cp metadata.yaml templates/cluster-template*.yaml",
+		}},
 		{ID: "K16", Says: "Every object of the provider leads to a Cluster by its owners.", Proof: Proof{
 			clusterTests, "TestKubeconfigForTheHost", "controllers/cluster/kubeconfig.go", "return controllerutil.SetOwnerReference(s.containerCluster, target, r.Client.Scheme())", "return nil",
 		}},
