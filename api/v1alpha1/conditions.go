@@ -149,7 +149,7 @@ const (
 	BootstrapCompletedReason = "Completed"
 	// WaitingForContainerReason: there is no running container yet.
 	WaitingForContainerReason = "WaitingForContainer"
-	// BootstrappingReason: it runs; the message says since when.
+	// BootstrappingReason: it runs, in the container that the message names.
 	BootstrappingReason = "Bootstrapping"
 	// BootstrapTimeoutReason: it runs for longer than bootstrapTimeout.
 	// Nothing is stopped.
