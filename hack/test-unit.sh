@@ -27,7 +27,7 @@ main() {
   cd "${root}"
   # Once, before tests that run at the same time ask for it.
   tool kustomize >/dev/null
-  # Without the tag as well: it is what an editor or "go install" does.
+  # Of its checks, go test makes only a few.
   go vet ./...
   if has_c_compiler; then
     race=(-race)

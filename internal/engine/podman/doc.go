@@ -28,7 +28,8 @@ limitations under the License.
 // What Podman does differently from Docker is settled here, each in one place:
 //
 //   - a name is taken for the beginning of an ID or of another name, also by the
-//     removal of volumes: what has the exact name is looked at first (exact.go);
+//     removal of volumes: what has the exact name is looked at first
+//     (containers.go, networks.go, volumes.go);
 //   - nearly every error has the status 500, and its root cause in a field for
 //     programs (errors.go);
 //   - a list says no addresses: running containers are inspected (containers.go);
@@ -37,7 +38,8 @@ limitations under the License.
 //     (spec.go);
 //   - a container may have the gateway's address; what it was promised is
 //     remembered in an annotation (addresses.go);
-//   - a container that was connected in vain cannot be inspected (connect.go);
+//   - a container that was connected in vain cannot be inspected
+//     (networks.go);
 //   - the host port that the engine chooses is chosen when the container is
 //     created, and kept;
 //   - a pull says how many layers there are, not how many bytes (pull.go);
