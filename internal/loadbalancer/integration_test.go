@@ -72,11 +72,13 @@ func TestIntegrationLifecycle(t *testing.T) {
 
 	// Stopped by the host, and made again with the same place.
 	began := time.Now()
-	if err := h.engine.StopContainer(t.Context(), state.Name, 10*time.Second); err != nil {
+	if err := h.engine.StopContainer(t.Context(), state.Name, patience); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("stopping took %s, want the stop signal to be heard", took)
+	t.Logf("stopped in %s", time.Since(began))
+	const killed = 137
+	if stopped, err := h.engine.InspectContainer(t.Context(), state.Name); err != nil || stopped.ExitCode == killed {
+		t.Errorf("stopped %+v, %v, want the stop signal to be heard", stopped, err)
 	}
 	h.spec.Addresses, h.spec.HostPort = state.Addresses, state.HostPort
 	h.spec.Config.Backends = []haproxy.Backend{one.backend}
@@ -206,16 +208,15 @@ func TestIntegrationHealth(t *testing.T) {
 	// Anonymous access is off: it answers, so it is there.
 	began := time.Now()
 	two.readyz.Store(http.StatusUnauthorized)
-	for two.requests.Load() == 0 && time.Since(began) < 5*time.Second {
+	for two.requests.Load() == 0 && time.Since(began) < patience {
 		if _, err := get(t.Context(), client, url); err != nil {
 			t.Error(err)
 		}
 	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("a new API server was used after %s, want a second or so", took)
-	} else {
-		t.Logf("a new API server was used %s after it was ready", took)
+	if two.requests.Load() == 0 {
+		t.Fatalf("a new API server was not used for %s", patience)
 	}
+	t.Logf("a new API server was used %s after it was ready", time.Since(began))
 	h.await(t, state.Name, "both up", statuses(haproxy.StatusUp, haproxy.StatusUp))
 
 	// An API server that begins is not ready before its own authorization is.

@@ -17,8 +17,10 @@ limitations under the License.
 package enginetest
 
 import (
+	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -192,14 +194,37 @@ func pullsWithCredentials(t *testing.T, c *fixture) {
 	wantNoError(t, "right password", c.PullImage(ctx, registry.reference, right, nil))
 }
 
-// FreeLocalPort finds a TCP port of 127.0.0.1 that nobody listens on now.
+// The ports that FreeLocalPort gives: below those that Linux gives to outgoing
+// connections, one of which could have a port before the test does.
+const (
+	firstPort = 20000
+	ports     = 10000
+)
+
+// givenPorts counts from where another process' tests are not likely to be.
+var givenPorts = func() *atomic.Uint32 {
+	var count atomic.Uint32
+	count.Store(rand.Uint32N(ports))
+	return &count
+}()
+
+// FreeLocalPort finds a TCP port of 127.0.0.1 that nobody listens on now, and gives
+// none twice.
 func FreeLocalPort(t *testing.T) uint16 {
 	t.Helper()
-	listener := listen(t)
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
+	for range ports {
+		port := uint16(firstPort + givenPorts.Add(1)%ports)
+		listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
 	}
-	return portOf(t, listener)
+	t.Fatal("no port is free")
+	return 0
 }
 
 // OccupyLocalPort listens on a TCP port of 127.0.0.1 until the test ends.

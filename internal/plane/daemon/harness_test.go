@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +37,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
 )
@@ -83,46 +83,22 @@ func newTestPlane(t *testing.T) *testPlane {
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build capcon-plane: %v\n%s", err, output)
 	}
-	ports := freePorts(t, 6)
+	port := func() uint16 { return enginetest.FreeLocalPort(t) }
 	return &testPlane{
 		program: program,
 		dir:     filepath.Join(dir, "state"),
 		args: []string{
 			"run", "--state-dir=" + filepath.Join(dir, "state"), "--binaries=" + binaries,
 			"--api-address=127.0.0.1", "--certificate-lifetime=" + lifetime.String(),
-			fmt.Sprintf("--api-port=%d", ports[0]),
-			fmt.Sprintf("--etcd-client-port=%d", ports[1]),
-			fmt.Sprintf("--etcd-peer-port=%d", ports[2]),
-			fmt.Sprintf("--controller-manager-port=%d", ports[3]),
-			fmt.Sprintf("--webhook-port=%d", ports[4]),
-			fmt.Sprintf("--health-port=%d", ports[5]),
+			fmt.Sprintf("--api-port=%d", port()),
+			fmt.Sprintf("--etcd-client-port=%d", port()),
+			fmt.Sprintf("--etcd-peer-port=%d", port()),
+			fmt.Sprintf("--controller-manager-port=%d", port()),
+			fmt.Sprintf("--webhook-port=%d", port()),
+			fmt.Sprintf("--health-port=%d", port()),
 			"--", "--engine=none",
 		},
 	}
-}
-
-// freePorts are listened on until the last is known: none is given twice.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	listeners := make([]net.Listener, n)
-	ports := make([]int, n)
-	for i := range listeners {
-		var err error
-		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		address, ok := listeners[i].Addr().(*net.TCPAddr)
-		if !ok {
-			t.Fatalf("unexpected address %v", listeners[i].Addr())
-		}
-		ports[i] = address.Port
-	}
-	for _, listener := range listeners {
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return ports
 }
 
 func (p *testPlane) start(t *testing.T) {
