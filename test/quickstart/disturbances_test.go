@@ -82,8 +82,11 @@ func (d *drift) answers() {
 func (d *drift) pause() {
 	for _, container := range d.containers() {
 		d.rest(container)
+		// runc cannot freeze a cgroup of version 1 while many processes begin in it,
+		// as in a node that was killed a moment ago.
+		eventually(d.t, "pause "+container.Name, func(context.Context) (string, error) { return "", d.try("pause", container.Name) })
 		// The reason is the same for both kinds.
-		d.disturb(container, infrav1.ContainerPausedReason, "paused", "pause", container.Name)
+		d.told(container, "paused", infrav1.ContainerPausedReason)
 		d.run("unpause", container.Name)
 		d.well(container)
 	}
