@@ -46,9 +46,9 @@ import (
 func (d *drift) disturb(container engine.Container, reason, message string, command ...string) {
 	d.t.Helper()
 	began := time.Now()
+	report := d.expectTold(container, message, reason)
 	d.run(command...)
-	d.told(container, message, reason)
-	d.t.Logf("%s: reported after %s", strings.Join(command, " "), milliseconds(time.Since(began)))
+	d.t.Logf("%s: reported after %s", strings.Join(command, " "), milliseconds(report.await().at.Sub(began)))
 }
 
 // loadBalancer is the container as it is now.
@@ -86,7 +86,7 @@ func (d *drift) pause() {
 		// as in a node that was killed a moment ago.
 		eventually(d.t, "pause "+container.Name, func(context.Context) (string, error) { return "", d.try("pause", container.Name) })
 		// The reason is the same for both kinds.
-		d.told(container, "paused", infrav1.ContainerPausedReason)
+		d.expectTold(container, "paused", infrav1.ContainerPausedReason).await()
 		d.run("unpause", container.Name)
 		d.well(container)
 	}
@@ -114,9 +114,10 @@ func (d *drift) exhaust() {
 	defer bound(info.MemoryBytes)
 	for range times {
 		bound(limit)
+		report := d.expectTold(node, "exit code 137", restarted...)
 		// The text that bash holds doubles until it may have no more.
 		_ = d.try("exec", node.Name, "bash", "-c", "echo 1000 >/proc/1/oom_score_adj; a=0123456789abcdef; while true; do a=$a$a; done")
-		message := d.told(node, "exit code 137", restarted...)
+		message := report.await().message
 		d.well(node)
 		d.t.Log(message)
 		if strings.Contains(message, "for want of memory") {

@@ -123,7 +123,9 @@ func (d *drift) kill(kills int) {
 		// Before the command: what the engine needs for it is a part of what a
 		// person waits.
 		began := time.Now()
+		report := d.expectTold(container, "exit code 137", restarted...)
 		if err := d.try("kill", container.Name); err != nil {
+			report.forget()
 			// Podman 4.3 may lose the exit code of what it kills and restarts.
 			if refused++; refused > kills/5 {
 				d.t.Fatal(err)
@@ -134,12 +136,11 @@ func (d *drift) kill(kills int) {
 			continue
 		}
 		ended := time.Now()
-		d.told(container, "exit code 137", restarted...)
-		told := time.Now()
+		told := report.await()
 		d.well(container)
-		d.t.Logf("%s: reported after %s, of which the command took %s; well again %s later", container.Name,
-			milliseconds(told.Sub(began)), milliseconds(ended.Sub(began)), milliseconds(time.Since(told)))
-		delays = append(delays, milliseconds(told.Sub(began)))
+		d.t.Logf("%s: reported after %s, the command took %s; well again %s later", container.Name,
+			milliseconds(told.at.Sub(began)), milliseconds(ended.Sub(began)), milliseconds(time.Since(told.at)))
+		delays = append(delays, milliseconds(told.at.Sub(began)))
 	}
 	slices.Sort(delays)
 	d.t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",
@@ -233,11 +234,10 @@ func (d *drift) rest(container engine.Container) {
 // first to start it: the controllers, or the engine.
 var restarted = []string{infrav1.ContainerStoppedReason, infrav1.ContainerRestartedReason}
 
-// told waits until the container's object is not ready, for one of the reasons and
-// with the text in its message, and returns that message.
-func (d *drift) told(container engine.Container, message string, reasons ...string) string {
-	d.t.Helper()
-	return d.await(container, fmt.Sprintf("%s with %q", strings.Join(reasons, " or "), message), func(condition metav1.Condition) bool {
+// expectTold is for when the container's object is not ready, for one of the reasons
+// and with the text in its message.
+func (d *drift) expectTold(container engine.Container, message string, reasons ...string) *expectation {
+	return d.expect(container, fmt.Sprintf("%s with %q", strings.Join(reasons, " or "), message), func(condition metav1.Condition) bool {
 		return condition.Status == metav1.ConditionFalse && slices.Contains(reasons, condition.Reason) && strings.Contains(condition.Message, message)
 	})
 }
@@ -245,36 +245,80 @@ func (d *drift) told(container engine.Container, message string, reasons ...stri
 // well waits until the container's object is ready.
 func (d *drift) well(container engine.Container) {
 	d.t.Helper()
-	d.await(container, "True", func(condition metav1.Condition) bool { return condition.Status == metav1.ConditionTrue })
+	d.expect(container, "True", func(condition metav1.Condition) bool { return condition.Status == metav1.ConditionTrue }).await()
 }
 
-// await waits until the container's condition is as wanted and the Ready condition
-// of its object says the same.
-func (d *drift) await(container engine.Container, want string, wanted func(metav1.Condition) bool) (message string) {
-	d.t.Helper()
-	object, key := objectOf(container)
+// expectation is what a container's object is to say. It is looked for from before
+// the cause: a report lasts for seconds, and so may the command that causes it.
+type expectation struct {
+	t      *testing.T
+	what   string
+	cancel context.CancelFunc
+	// found has one, or is closed where it was forgotten.
+	found chan sight
+	// seen is what was, to be read when found is closed.
+	seen map[string]bool
+}
+
+// sight of what was expected.
+type sight struct {
+	message string
+	at      time.Time
+}
+
+// expect that the container's condition is as wanted and the Ready condition of its
+// object says the same.
+func (d *drift) expect(container engine.Container, what string, wanted func(metav1.Condition) bool) *expectation {
+	ctx, cancel := context.WithCancel(d.t.Context())
+	e := &expectation{t: d.t, cancel: cancel, found: make(chan sight, 1), seen: map[string]bool{}}
 	about := infrav1.ContainerReadyCondition
 	if isLoadBalancer(container) {
 		about = infrav1.LoadBalancerReadyCondition
 	}
-	last, seen := "", map[string]bool{}
-	deadline := time.After(noticed)
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if err := d.api.Get(d.t.Context(), key, object); err != nil {
-			last = err.Error()
-		} else if part, ready := conditions.Get(object, about), conditions.Get(object, infrav1.MachineReadyCondition); part != nil && ready != nil {
-			last = fmt.Sprintf("%s %s: %s, and Ready %s: %s", part.Status, part.Reason, part.Message, ready.Status, ready.Message)
-			if wanted(*part) && ready.Status == part.Status && strings.Contains(ready.Message, part.Message) {
-				return part.Message
+	e.what = fmt.Sprintf("%s of %s %s", about, container.Name, what)
+	object, key := objectOf(container)
+	go func() {
+		defer close(e.found)
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for ; ctx.Err() == nil; next(ctx, ticker.C) {
+			if err := d.api.Get(ctx, key, object); err != nil {
+				e.seen[err.Error()] = true
+				continue
 			}
-			seen[last] = true
+			part, ready := conditions.Get(object, about), conditions.Get(object, infrav1.MachineReadyCondition)
+			if part == nil || ready == nil {
+				continue
+			}
+			e.seen[fmt.Sprintf("%s %s: %s, and Ready %s: %s", part.Status, part.Reason, part.Message, ready.Status, ready.Message)] = true
+			if wanted(*part) && ready.Status == part.Status && strings.Contains(ready.Message, part.Message) {
+				e.found <- sight{message: part.Message, at: time.Now()}
+				return
+			}
 		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			d.t.Fatalf("%s of %s is not %s after %s, but %s; seen were %q", about, container.Name, want, noticed, last, slices.Sorted(maps.Keys(seen)))
+	}()
+	return e
+}
+
+// await what is expected, and fail the test where it does not come.
+func (e *expectation) await() sight {
+	e.t.Helper()
+	defer e.cancel()
+	select {
+	case found, ok := <-e.found:
+		if ok {
+			return found
 		}
+	case <-time.After(noticed):
+	}
+	e.forget()
+	e.t.Fatalf("%s was not seen within %s, but %q", e.what, noticed, slices.Sorted(maps.Keys(e.seen)))
+	return sight{}
+}
+
+// forget that it was expected.
+func (e *expectation) forget() {
+	e.cancel()
+	for range e.found { //nolint:revive // Until it is closed.
 	}
 }

@@ -121,7 +121,7 @@ func watchStatus(t *testing.T, eng engine.Engine, program *capcon) *statusWatch 
 		defer func() { t.Logf("status meanwhile: %v", told) }()
 		ticker := time.NewTicker(500 * time.Millisecond)
 		defer ticker.Stop()
-		for ; ctx.Err() == nil; await(ctx, ticker.C) {
+		for ; ctx.Err() == nil; next(ctx, ticker.C) {
 			before, beforeErr := stopped(ctx, eng, program.cluster)
 			report, code, err := program.status(ctx)
 			after, afterErr := stopped(ctx, eng, program.cluster)
@@ -153,8 +153,8 @@ func (w *statusWatch) end() {
 	w.ended.Wait()
 }
 
-// await the next tick, or the end.
-func await(ctx context.Context, tick <-chan time.Time) {
+// next waits for a tick, or the end.
+func next(ctx context.Context, tick <-chan time.Time) {
 	select {
 	case <-tick:
 	case <-ctx.Done():
