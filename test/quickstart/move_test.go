@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,10 +52,12 @@ const (
 	moveCluster = "move-test"
 	// otherPlane is beside capcon's.
 	otherPlane = "capcon-test-move"
+	// machinesOfMove are a control plane, a worker, and an instance of a pool.
+	machinesOfMove = 3
 )
 
-// TestMove moves a cluster from capcon's management plane to another one beside
-// it and back, by clusterctl and below clients that never pause. Nothing is made
+// TestMove moves a cluster, with a machine pool beside its worker, from capcon's
+// management plane to another one beside it and back, by clusterctl and below clients that never pause. Nothing is made
 // anew, nothing is asked of the engine that changes something, and nothing is
 // left behind; in between the other plane scales the cluster.
 func TestMove(t *testing.T) {
@@ -83,8 +86,9 @@ func TestMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.addPool(t)
 	m.deploy(t)
-	m.healthy(t, m.home, 2)
+	m.healthy(t, m.home, machinesOfMove)
 	asking := startTraffic(t, config)
 	steps := []struct {
 		name string
@@ -94,6 +98,8 @@ func TestMove(t *testing.T) {
 		{"nothing to collect", m.nothingToCollect},
 		{"1 to 2 there", func(t *testing.T) { m.scale(t, m.away, 2) }},
 		{"2 to 1 there", func(t *testing.T) { m.scale(t, m.away, 1) }},
+		{"pool 1 to 2 there", func(t *testing.T) { m.scalePool(t, m.away, 2) }},
+		{"pool 2 to 1 there", func(t *testing.T) { m.scalePool(t, m.away, 1) }},
 		{"back", func(t *testing.T) { m.moves(t, m.away, m.home) }},
 		{"other plane goes", func(t *testing.T) { m.planeGoes(t, other) }},
 		{"nobody was disturbed", func(t *testing.T) {
@@ -125,6 +131,14 @@ type move struct {
 	clusterctl *clusterctl.Clusterctl
 	cluster    kubernetes.Interface
 	home, away *side
+}
+
+// addPool of one machine to the cluster.
+func (m *move) addPool(t *testing.T) {
+	t.Helper()
+	m.change(t, m.home, func(topology *clusterv1.Topology) {
+		topology.Workers.MachinePools = []clusterv1.MachinePoolTopology{{Class: "worker", Name: "pool", Replicas: ptr.To[int32](1)}}
+	}, machinesOfMove)
 }
 
 // deploy a workload whose Pods are to stay the same.
@@ -239,17 +253,43 @@ func (m *move) nothingToCollect(t *testing.T) {
 
 // scale the workers, which takes all that a management cluster does.
 func (m *move) scale(t *testing.T, at *side, workers int) {
-	cluster := &clusterv1.Cluster{}
-	if err := at.api.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}, cluster); err != nil {
-		t.Fatal(err)
-	}
-	before := client.MergeFrom(cluster.DeepCopy())
-	cluster.Spec.Topology.Workers.MachineDeployments[0].Replicas = ptr.To(int32(workers)) //nolint:gosec // two
-	if err := at.api.Patch(t.Context(), cluster, before); err != nil {
-		t.Fatal(err)
-	}
-	nodesReady(t, m.cluster, 1+workers)
-	m.healthy(t, at, 1+workers)
+	m.change(t, at, func(topology *clusterv1.Topology) {
+		topology.Workers.MachineDeployments[0].Replicas = ptr.To(int32(workers)) //nolint:gosec // two
+	}, machinesOfMove-1+workers)
+}
+
+func (m *move) scalePool(t *testing.T, at *side, instances int) {
+	m.change(t, at, func(topology *clusterv1.Topology) {
+		topology.Workers.MachinePools[0].Replicas = ptr.To(int32(instances)) //nolint:gosec // two
+	}, machinesOfMove-1+instances)
+}
+
+// change the topology and wait for what it asks for.
+func (m *move) change(t *testing.T, at *side, change func(*clusterv1.Topology), machines int) {
+	t.Helper()
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}
+	edit(t, at.api, key, &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) { change(&cluster.Spec.Topology) })
+	nodesReady(t, m.cluster, machines)
+	m.healthy(t, at, machines)
+	// Kubernetes removes Pods of a Node that is gone some time later, and what it
+	// did meanwhile would look as if the next move had done it.
+	eventually(t, "no Pods of Nodes that are gone", func(ctx context.Context) (string, error) {
+		pods, err := m.cluster.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", fmt.Errorf("list Pods: %w", err)
+		}
+		nodes, err := m.cluster.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return "", fmt.Errorf("list Nodes: %w", err)
+		}
+		for _, pod := range pods.Items {
+			has := func(node corev1.Node) bool { return node.Name == pod.Spec.NodeName }
+			if pod.Spec.NodeName != "" && !slices.ContainsFunc(nodes.Items, has) {
+				return fmt.Sprintf("%s is on %s", pod.Name, pod.Spec.NodeName), nil
+			}
+		}
+		return "", nil
+	})
 }
 
 // planeGoes with all that it had, and leaves what others use.
@@ -264,5 +304,5 @@ func (m *move) planeGoes(t *testing.T, p *plane.Plane) {
 			t.Errorf("the %s of the other plane is left: %v", what, err)
 		}
 	}
-	m.healthy(t, m.home, 2)
+	m.healthy(t, m.home, machinesOfMove)
 }

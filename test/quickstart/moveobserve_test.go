@@ -147,10 +147,16 @@ func (m *move) healthy(t *testing.T, at *side, machines int) {
 		if missing := notReady(containerCluster.Status.Conditions); missing != "" {
 			return "ContainerCluster is " + missing, nil
 		}
-		containerMachines := &infrav1.ContainerMachineList{}
+		containerMachines, pools := &infrav1.ContainerMachineList{}, &infrav1.ContainerMachinePoolList{}
 		found := &clusterv1.MachineList{}
-		if err := errors.Join(at.api.List(ctx, containerMachines), at.api.List(ctx, found)); err != nil {
+		if err := errors.Join(at.api.List(ctx, containerMachines), at.api.List(ctx, pools), at.api.List(ctx, found)); err != nil {
 			return "", err
+		}
+		if len(pools.Items) != 1 {
+			return fmt.Sprintf("%d ContainerMachinePools", len(pools.Items)), nil
+		}
+		if missing := notReady(pools.Items[0].Status.Conditions); missing != "" {
+			return "ContainerMachinePool is " + missing, nil
 		}
 		for _, machine := range containerMachines.Items {
 			if missing := notReady(machine.Status.Conditions); missing != "" {
