@@ -26,10 +26,16 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// settling is how long a container that the engine started again is reported
-// as restarted: long enough to be noticed by who looks once a second, and
-// about what systemd and kubelet need to come back.
-const settling = 3 * time.Second
+const (
+	// settling is how long a container that the engine started again is
+	// reported as restarted: long enough to be noticed by who looks once a
+	// second, and about what systemd and kubelet need to come back.
+	settling = 3 * time.Second
+	// forgotten is when a death is not worth a report any more that nobody has
+	// made. On a host that is overloaded a controller comes to it many seconds
+	// later, and would otherwise report nothing.
+	forgotten = 30 * time.Second
+)
 
 // Deaths holds how containers ended of late. An engine that starts a container
 // again forgets how it ended; the event was the only one to tell. It serves
@@ -51,8 +57,8 @@ type Death struct {
 	OutOfMemory bool
 	// died tells it from a container of which one process ended.
 	died bool
-	// at is when it was told.
-	at time.Time
+	// at is when the engine told it; reported, when it was first asked for.
+	at, reported time.Time
 }
 
 // String tells how it ended, to follow the container's name.
@@ -75,7 +81,7 @@ func (d *Deaths) Observe(event engine.Event) {
 	defer d.mutex.Unlock()
 	now := d.clock.Now()
 	for id, death := range d.recent {
-		if now.Sub(death.at) > settling {
+		if now.Sub(death.at) > forgotten+settling {
 			delete(d.recent, id)
 		}
 	}
@@ -94,12 +100,19 @@ func (d *Deaths) Observe(event engine.Event) {
 }
 
 // Recent returns how the container ended of late, and for how long that is to
-// be reported of it although it runs.
+// be reported of it although it runs: some seconds from when it is first asked.
 func (d *Deaths) Recent(containerID string) (Death, time.Duration) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	death, known := d.recent[containerID]
-	if remaining := settling - d.clock.Since(death.at); known && remaining > 0 && death.died {
+	death, now := d.recent[containerID], d.clock.Now()
+	if !death.died {
+		return Death{}, 0
+	}
+	if death.reported.IsZero() && now.Sub(death.at) < forgotten {
+		death.reported = now
+		d.recent[containerID] = death
+	}
+	if remaining := settling - now.Sub(death.reported); remaining > 0 {
 		return death, remaining
 	}
 	return Death{}, 0

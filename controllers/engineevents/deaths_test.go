@@ -64,9 +64,14 @@ func TestDeaths(t *testing.T) {
 			reason: "A process within a container that runs on is no death of the container.",
 			events: []engine.Event{event(engine.EventOOM, 0)},
 		},
+		"Late": {
+			reason: "A controller with much to do reports it when it comes to it.",
+			events: []engine.Event{event(engine.EventDie, 137)}, later: 29 * time.Second,
+			want: "ended with exit code 137",
+		},
 		"LongAgo": {
 			reason: "What has run for a while is well again.",
-			events: []engine.Event{event(engine.EventDie, 137)}, later: 3 * time.Second,
+			events: []engine.Event{event(engine.EventDie, 137)}, later: 30 * time.Second,
 		},
 	}
 	for name, c := range cases {
@@ -84,6 +89,10 @@ func TestDeaths(t *testing.T) {
 			}
 			if _, remaining := deaths.Recent("another"); remaining != 0 {
 				t.Error("a container that did not end is reported")
+			}
+			clock.SetTime(clock.Now().Add(3 * time.Second))
+			if _, remaining := deaths.Recent(id); remaining != 0 {
+				t.Error("it is reported for longer than three seconds")
 			}
 		})
 	}
