@@ -301,7 +301,7 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 		e.connected.Add(now - connected)
 		connected = now
 	}
-	defer func() { became(0) }()
+	defer became(0)
 	e.inner.Events(ctx, func(event engine.Event) {
 		switch event.Kind {
 		case engine.EventRelist:
