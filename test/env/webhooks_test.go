@@ -90,7 +90,12 @@ func try(t *testing.T, api client.Client, change inputs.Change) error {
 	before := inputs.Decode(t, change.Kind, "changed", change.Before)
 	wanted := before.DeepCopyObject()
 	must(t, api.Create(t.Context(), before))
-	defer func() { must(t, api.Delete(t.Context(), before)) }()
+	defer func() {
+		must(t, api.Delete(t.Context(), before))
+		if len(before.GetFinalizers()) > 0 {
+			must(t, api.Patch(t.Context(), before, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+		}
+	}()
 	if cluster, ok := wanted.(*infrav1.ContainerCluster); ok && cluster.Status.Initialization.Provisioned != nil {
 		cluster.ResourceVersion = before.GetResourceVersion()
 		must(t, api.Status().Update(t.Context(), cluster))
