@@ -92,8 +92,8 @@ type countReport struct {
 func (a *app) statusCommand() *cobra.Command {
 	var options statusOptions
 	command := &cobra.Command{
-		Use:     "status [NAME]",
-		Short:   "Tell how engine, management plane and clusters are",
+		Use:   "status [NAME]",
+		Short: "Tell how engine, management plane and clusters are",
 		Long: `Tell how engine, management plane and clusters are; of one cluster the tree of its conditions.
 The exit code is 1 where engine or management plane cannot tell, or the cluster is not there,
 and 0 for a cluster that is there and not available.`,
