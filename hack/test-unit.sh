@@ -34,7 +34,7 @@ main() {
   else
     say "Without the race detector, because there is no C compiler. To have it: sudo apt-get install gcc libc6-dev"
   fi
-  hack/test-go.sh unit -short "${race[@]}" -timeout=10m "${@:-./...}"
+  hack/test-go.sh unit -short "${race[@]}" -timeout=30m "${@:-./...}"
 }
 
 main "$@"

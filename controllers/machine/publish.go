@@ -28,8 +28,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// publish tells Cluster API what the machine is. Everything is in one patch:
-// Cluster API waits for seconds where provisioned comes before the rest.
+// publish tells Cluster API what the machine is, all at the same time: Cluster
+// API waits for seconds where provisioned comes before the rest.
 func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	if s.containerMachine.Spec.ProviderID == "" {
 		s.containerMachine.Spec.ProviderID = identity.ProviderID(s.container.Name)

@@ -139,6 +139,11 @@ func (i instance) ready() bool {
 	return i.machine != nil && conditions.IsTrue(i.machine, clusterv1.MachineAvailableCondition)
 }
 
+// unknown: nothing is known of its container, as while the engine is down.
+func (i instance) unknown() bool {
+	return conditions.IsUnknown(i.containerMachine, infrav1.MachineReadyCondition) && conditions.Has(i.containerMachine, infrav1.MachineReadyCondition)
+}
+
 // broken: its container is gone and the Node with it, a MachineHealthCheck
 // wants it replaced, or somebody deleted the ContainerMachine alone.
 func (i instance) broken() bool {

@@ -58,12 +58,17 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	return nil
 }
 
+// reportReady says what Cluster API says of the instances. Those of whom nothing
+// is known, as while the engine is down, are neither ready nor not.
 func (s *scope) reportReady() {
-	ready := 0
+	ready, unknown := 0, 0
 	var not []string
 	for _, i := range s.instances {
 		switch {
 		case i.leaving():
+		case i.unknown():
+			unknown++
+			not = append(not, fmt.Sprintf("%s (%s)", i.containerMachine.Name, i.state()))
 		case i.ready():
 			ready++
 		default:
@@ -78,7 +83,11 @@ func (s *scope) reportReady() {
 	if len(not) > 0 {
 		message += "; not ready: " + enumerate(not)
 	}
-	s.setReplicasReady(metav1.ConditionFalse, infrav1.ReplicasNotReadyReason, message)
+	status := metav1.ConditionFalse
+	if ready+unknown >= s.wanted() {
+		status = metav1.ConditionUnknown
+	}
+	s.setReplicasReady(status, infrav1.ReplicasNotReadyReason, message)
 }
 
 func (s *scope) reportUpToDate() {

@@ -33,6 +33,8 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -524,6 +526,13 @@ func mended() map[string]situation {
 					t.Errorf("finalizers (-want +got):\n%s", diff)
 				}
 			},
+		},
+		"EngineDown": {
+			reason: "Of instances that nobody can look at it is not known whether they are ready.", replicas: 2,
+			happens: func(_ *testing.T, w *world.World) {
+				w.Calls.Hook(func(simulated.Call) error { return engine.ErrUnavailable }, nil)
+			},
+			ready: "Unknown/NotReady", upToDate: upToDate, message: "EngineUnavailable", instances: 2, kept: 2, provisioned: true,
 		},
 		"ProviderIDs": {
 			reason: "A list that got lost is written again.", replicas: 2,

@@ -38,8 +38,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
-// TestRestore loses the management cluster with all that it knew of a cluster,
-// and has a new one take the cluster over from a backup that clusterctl made,
+// TestRestore loses the management cluster with all that it knew of a cluster
+// with a machine pool, and has a new one take the cluster over from a backup that clusterctl made,
 // which has no status; then it loses the ContainerMachines alone, and makes them
 // again with nothing but spec.providerID. Clients never pause, and the engine is
 // asked for nothing that changes something.
@@ -60,8 +60,9 @@ func TestRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.addPool(t)
 	m.deploy(t)
-	m.healthy(t, m.home, 2)
+	m.healthy(t, m.home, machinesOfMove)
 	asking := startTraffic(t, config)
 	before := m.observe(t, m.home)
 	image := m.planeImage(t)
@@ -74,14 +75,14 @@ func TestRestore(t *testing.T) {
 	m.home = m.connectImage(t, plane.DefaultName, home, image)
 	began := time.Now()
 	m.runClusterctl(t, "--to-kubeconfig", m.home.kubeconfig, "--from-directory", backup)
-	m.healthy(t, m.home, 2)
+	m.healthy(t, m.home, machinesOfMove)
 	t.Logf("restored and ready after %s", time.Since(began).Round(time.Millisecond))
 	if diff := cmp.Diff(before, m.observe(t, m.home)); diff != "" {
 		t.Errorf("the cluster is not what it was (-before, +after):\n%s", diff)
 	}
 
 	m.loseContainerMachines(t)
-	m.healthy(t, m.home, 2)
+	m.healthy(t, m.home, machinesOfMove)
 	if diff := cmp.Diff(before, m.observe(t, m.home)); diff != "" {
 		t.Errorf("the cluster is not what it was before its ContainerMachines were lost (-before, +after):\n%s", diff)
 	}
@@ -103,7 +104,8 @@ func (m *move) runClusterctl(t *testing.T, flags ...string) {
 }
 
 // loseContainerMachines of a cluster that is paused, and make them again with
-// nothing but spec.providerID, as Cluster API's own test of adoption does.
+// nothing but spec.providerID, as Cluster API's own test of adoption does. A
+// pool would make those anew of whom it does not know of what they are made.
 func (m *move) loseContainerMachines(t *testing.T) {
 	t.Helper()
 	m.pause(t, true)
@@ -125,6 +127,9 @@ func (m *move) loseContainerMachines(t *testing.T) {
 	}
 	for i := range list.Items {
 		lost := &list.Items[i]
+		if _, pooled := lost.Labels[clusterv1.MachinePoolNameLabel]; pooled {
+			continue
+		}
 		without, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": nil}})
 		if err != nil {
 			t.Fatal(err)
@@ -146,13 +151,6 @@ func (m *move) loseContainerMachines(t *testing.T) {
 
 func (m *move) pause(t *testing.T, paused bool) {
 	t.Helper()
-	cluster := &clusterv1.Cluster{}
-	if err := m.home.api.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}, cluster); err != nil {
-		t.Fatal(err)
-	}
-	before := client.MergeFrom(cluster.DeepCopy())
-	cluster.Spec.Paused = ptr.To(paused)
-	if err := m.home.api.Patch(t.Context(), cluster, before); err != nil {
-		t.Fatal(err)
-	}
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}
+	edit(t, m.home.api, key, &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) { cluster.Spec.Paused = ptr.To(paused) })
 }
