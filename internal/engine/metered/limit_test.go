@@ -54,14 +54,13 @@ func (hung) Download(ctx context.Context, _, path string) (io.ReadCloser, error)
 	if path == "/never" {
 		return nil, wait(ctx)
 	}
-	return silent{ctx}, nil
+	return io.NopCloser(silent(func() error { return wait(ctx) })), nil
 }
 
-type silent struct{ ctx context.Context }
+// silent is a stream whose reads end with an error some time.
+type silent func() error
 
-func (s silent) Read([]byte) (int, error) { return 0, wait(s.ctx) }
-
-func (silent) Close() error { return nil }
+func (s silent) Read([]byte) (int, error) { return 0, s() }
 
 func TestLimit(t *testing.T) {
 	t.Parallel()
