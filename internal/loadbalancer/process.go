@@ -55,6 +55,9 @@ func execute(ctx context.Context, containers engine.Executor, name string, comma
 type answer struct {
 	generation string
 	servers    []haproxy.Server
+	// odd is why the rest is empty where the process answered otherwise than ours
+	// does: it has loaded what somebody else wrote.
+	odd error
 }
 
 // ask reads generation and statistics back. A process that does not listen
@@ -80,11 +83,11 @@ func ask(ctx context.Context, containers engine.Executor, name string) (answer, 
 		return answer{}, nil
 	}
 	if err != nil {
-		return answer{}, fmt.Errorf("read answer: %w", err)
+		return answer{odd: fmt.Errorf("read answer: %w", err)}, nil
 	}
 	servers, err := haproxy.ParseStatistics(statistics)
 	if err != nil {
-		return answer{}, fmt.Errorf("parse statistics: %w", err)
+		return answer{odd: fmt.Errorf("parse statistics: %w", err)}, nil
 	}
 	return answer{generation: strings.TrimSpace(string(generation)), servers: servers}, nil
 }

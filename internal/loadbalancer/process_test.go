@@ -127,6 +127,11 @@ func (p *process) answer() (engine.Output, error) {
 		status := cmp.Or(p.status, haproxy.StatusUp)
 		csv += fmt.Sprintf("control-plane,%s,2,%s,%d,L7OK,200,0,%s,\n", name, status, weight, address)
 	}
+	if haproxy.Generation(p.text) == "" {
+		// Who edits the file may leave the listener and take away what it answers.
+		const missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+		return engine.Output{Stdout: []byte(missing + missing)}, nil
+	}
 	respond := func(body string) string {
 		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	}

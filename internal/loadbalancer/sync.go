@@ -138,8 +138,12 @@ func await(ctx context.Context, containers engine.Containers, state State, wante
 	defer signal.Stop()
 	again := time.NewTicker(askInterval)
 	defer again.Stop()
+	var last answer
 	for {
 		answered, err := ask(limited, containers, state.Name)
+		if err == nil {
+			last = answered
+		}
 		switch {
 		case err == nil && wanted.isOf(answered.generation, answered.servers):
 			state.Generation, state.Backends = answered.generation, answered.servers
@@ -150,7 +154,7 @@ func await(ctx context.Context, containers engine.Containers, state State, wante
 		select {
 		case <-limited.Done():
 			return state, fmt.Errorf("wait for load balancer %q to use generation %s, it uses %q: %w",
-				state.Name, wanted.generation, answered.generation, errors.Join(ErrNotApplied, ctx.Err()))
+				state.Name, wanted.generation, last.generation, errors.Join(ErrNotApplied, last.odd, ctx.Err()))
 		case <-signal.C:
 			if err := reload(limited, containers, state.Name); err != nil && limited.Err() == nil {
 				return state, fmt.Errorf("synchronize %q: %w", state.Name, err)

@@ -276,26 +276,33 @@ func TestObserveTellsOddAnswers(t *testing.T) {
 		reason string
 		output string
 		err    error
+		// synced is what synchronizing it ends with.
+		synced string
 		fails  bool
 	}{
-		"NoBash":    {"An image without bash is named.", "", &engine.ExitError{Code: 127}, true},
-		"Silent":    {"A connection that ends at once is no answer yet.", "", nil, false},
-		"CutOff":    {"Nor is one that ends in the middle.", "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nabc", nil, false},
-		"Denied":    {"An answer that is not ours is told.", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", nil, true},
-		"NoHTTP":    {"Neither is what is not HTTP.", "SSH-2.0\r\n\r\nSSH-2.0\r\n\r\n", nil, true},
-		"NoColumns": {"Nor other statistics.", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny", nil, true},
+		"NoBash":    {"An image without bash is named.", "", &engine.ExitError{Code: 127}, "bash", true},
+		"Silent":    {"A connection that ends at once is no answer yet.", "", nil, "did not apply", false},
+		"CutOff":    {"Nor is one that ends in the middle.", "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nabc", nil, "did not apply", false},
+		"Denied":    {"An answer that is not ours is of what somebody else wrote, and told where it stays.", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", nil, "404", false},
+		"NoHTTP":    {"So is what is not HTTP.", "SSH-2.0\r\n\r\nSSH-2.0\r\n\r\n", nil, "malformed HTTP", false},
+		"NoColumns": {"And other statistics.", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny", nil, "parse statistics", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng, _, state := ensured(t)
-			eng.HandleExec(func(string, engine.Command) (engine.Output, error) {
-				return engine.Output{Stdout: []byte(tc.output)}, tc.err
+			synctest.Test(t, func(t *testing.T) {
+				eng, _, state := ensured(t)
+				eng.HandleExec(func(string, engine.Command) (engine.Output, error) {
+					return engine.Output{Stdout: []byte(tc.output)}, tc.err
+				})
+				got, err := loadbalancer.Observe(t.Context(), eng, state.Name)
+				if tc.fails != (err != nil) || got.Generation != "" {
+					t.Errorf("%s\nObserve = %+v, %v", tc.reason, got, err)
+				}
+				if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); err == nil || !strings.Contains(err.Error(), tc.synced) {
+					t.Errorf("%s\nSync ends with %v, want %q", tc.reason, err, tc.synced)
+				}
 			})
-			got, err := loadbalancer.Observe(t.Context(), eng, state.Name)
-			if tc.fails != (err != nil) || got.Generation != "" {
-				t.Errorf("%s\nObserve = %+v, %v", tc.reason, got, err)
-			}
 		})
 	}
 }
