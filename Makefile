@@ -133,7 +133,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-stable e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-stable e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-contract
 e2e-contract: ## Break ten rules of the contract at random, and see their tests fail (PICK=10)
@@ -182,6 +182,10 @@ e2e-restore: ## Lose the management plane and restore the cluster into a new one
 .PHONY: e2e-topology
 e2e-topology: images-load-previous ## Change a cluster by its topology: metadata, variables, another Kubernetes
 	@hack/test-quickstart.sh Topology
+
+.PHONY: e2e-cluster-class
+e2e-cluster-class: ## A cluster from the ClusterClass alone, its Pod network too
+	@hack/test-quickstart.sh ClusterClass
 
 .PHONY: e2e-stable
 e2e-stable: ## Take finalizers and owners away, and see that nothing is written while nothing happens (QUIET=5m)
