@@ -42,12 +42,6 @@ const (
 
 func TestSource(t *testing.T) {
 	t.Parallel()
-	must := func(t *testing.T, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	cases := map[string]struct {
 		reason string
 		// begins is before the source is there, nil = nothing.
@@ -171,18 +165,10 @@ func TestSource(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				eng := newEngine(t)
-				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-				ctx, cancel := context.WithCancel(t.Context())
-				defer func() {
-					cancel()
-					queue.ShutDown()
-					synctest.Wait()
-				}()
 				if tc.begins != nil {
 					tc.begins(t, eng)
 				}
-				must(t, engineevents.Source(eng, mapping()).Start(ctx, queue))
-				synctest.Wait()
+				queue := watch(t, eng)
 				if diff := cmp.Diff([]string{"all"}, drain(queue)); diff != "" {
 					t.Errorf("At first everything is looked at (-want +got):\n%s", diff)
 				}
@@ -196,29 +182,30 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// watch the engine until the test's bubble ends, and wait for the first events.
+func watch(t *testing.T, eng engineevents.Engine) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	t.Helper()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(func() {
+		cancel()
+		queue.ShutDown()
+		synctest.Wait()
+	})
+	must(t, engineevents.Source(eng, mapping()).Start(ctx, queue))
+	synctest.Wait()
+	return queue
+}
+
 // An inspect that hangs keeps no other event waiting, and ends.
 func TestSourceGoesOnWhileAnInspectHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng := newEngine(t)
-		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-		ctx, cancel := context.WithCancel(t.Context())
-		defer func() {
-			cancel()
-			queue.ShutDown()
-			synctest.Wait()
-		}()
-		if err := engineevents.Source(hanging{eng}, mapping()).Start(ctx, queue); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		queue := watch(t, hanging{eng})
 		drain(queue)
-		if err := eng.DisconnectNetwork(ctx, "n1", foreign); err != nil {
-			t.Fatal(err)
-		}
-		if err := eng.KillContainer(ours, 137, false); err != nil {
-			t.Fatal(err)
-		}
+		must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
+		must(t, eng.KillContainer(ours, 137, false))
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"m1"}, drain(queue)); diff != "" {
 			t.Errorf("while the inspect hangs (-want +got):\n%s", diff)
@@ -286,4 +273,11 @@ func drain(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) []stri
 		names = append(names, request.Name)
 	}
 	return names
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
