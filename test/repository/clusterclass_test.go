@@ -19,31 +19,23 @@ package repository
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"text/template"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
-	"sigs.k8s.io/cluster-api/core/reconcilers/topology/cluster/patches/inline"
 	coreadmission "sigs.k8s.io/cluster-api/core/webhooks/admission"
 	"sigs.k8s.io/cluster-api/feature"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
 const classFile = "clusterclass-container.yaml"
@@ -252,195 +244,4 @@ func (v values) parsed(t *testing.T) map[string]any {
 		parsed[name] = value
 	}
 	return parsed
-}
-
-// Each variable reaches the templates it is meant for, and no others.
-func TestClusterClassPatches(t *testing.T) {
-	t.Parallel()
-	const (
-		clusterKind  = "ContainerClusterTemplate container"
-		controlPlane = "KubeadmControlPlaneTemplate container-control-plane"
-		first        = "ContainerMachineTemplate container-control-plane"
-		workers      = "ContainerMachineTemplate container-worker"
-		pool         = "ContainerMachinePoolTemplate container-worker"
-	)
-	mount := `[{"containerPath":"/a","hostPath":"/b","readOnly":false}]`
-	cases := map[string]struct {
-		reason string
-		given  values
-		// want is what is added, by template and path in its spec.template.spec.
-		want map[string]values
-	}{
-		"nothing":       {"The templates are used as they are.", values{}, nil},
-		"load balancer": {"It is the cluster's.", values{"loadBalancer": `{"type":"None"}`}, map[string]values{clusterKind: {"loadBalancer": `{"type":"None"}`}}},
-		"network":       {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
-		"failure domains": {
-			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},
-			map[string]values{clusterKind: {"failureDomains": `[{"name":"a","controlPlane":true}]`}},
-		},
-		"image in an upgrade": {
-			"Each machine has the image of its own version: the control plane goes first.",
-			values{"nodeImages": `{"v1.35.4":"old","v1.36.3":"new"}`},
-			map[string]values{first: {"image": `"new"`}, workers: {"image": `"old"`}, pool: {"template.spec.image": `"old"`}},
-		},
-		"image of one version": {
-			"Where none is named the provider knows one.", values{"nodeImages": `{"v1.36.3":"new"}`},
-			map[string]values{first: {"image": `"new"`}},
-		},
-		"empty image": {"It is as if there were none.", values{"nodeImages": `{"v1.35.4":"","v1.36.3":""}`}, nil},
-		"no cni":      {"It is as if nothing were said.", values{"cni": `"none"`}, nil},
-		"cni": {
-			"Its manifest names the ranges of the cluster.", values{"cni": `"default"`},
-			map[string]values{controlPlane: {
-				"kubeadmConfigSpec.postKubeadmCommands": `["sed 's|[{][{] *[.]PodSubnet *[}][}]|192.168.0.0/16,fd00:40::/48|' /kind/manifests/default-cni.yaml | ` +
-					`kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -"]`,
-			}},
-		},
-		"mounts": {
-			"All nodes have them.", values{"extraMounts": mount},
-			map[string]values{first: {"extraMounts": mount}, workers: {"extraMounts": mount}, pool: {"template.spec.extraMounts": mount}},
-		},
-		"pod security": {
-			"The API server reads it from a file.", values{"podSecurity": `{"enforce":"baseline","audit":"restricted","warn":"privileged"}`},
-			map[string]values{controlPlane: {
-				"kubeadmConfigSpec.files": `[{"path":"/etc/kubernetes/pod-security.yaml","owner":"root:root","permissions":"0600","content":` +
-					`"apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n  - name: PodSecurity\n    configuration:\n` +
-					`      apiVersion: pod-security.admission.config.k8s.io/v1\n      kind: PodSecurityConfiguration\n      defaults:\n` +
-					`        enforce: baseline\n        enforce-version: latest\n        audit: restricted\n        audit-version: latest\n` +
-					`        warn: privileged\n        warn-version: latest\n      exemptions:\n        namespaces: [kube-system]\n"}]`,
-				"kubeadmConfigSpec.clusterConfiguration": `{"apiServer":{"extraArgs":[{"name":"admission-control-config-file",` +
-					`"value":"/etc/kubernetes/pod-security.yaml"}],"extraVolumes":[{"name":"pod-security","hostPath":"/etc/kubernetes/pod-security.yaml",` +
-					`"mountPath":"/etc/kubernetes/pod-security.yaml","readOnly":true,"pathType":"File"}]}}`,
-			}},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			class, parts := clusterClass(t)
-			got := patched(t, class, parts, tc.given)
-			for name, changes := range tc.want {
-				for path, value := range changes {
-					var wanted any
-					if err := json.Unmarshal([]byte(value), &wanted); err != nil {
-						t.Fatal(err)
-					}
-					fields := append([]string{"spec", "template", "spec"}, strings.Split(path, ".")...)
-					if err := unstructured.SetNestedField(parts[name].Object, wanted, fields...); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			for name, part := range parts {
-				if diff := cmp.Diff(part.Object, got[name]); diff != "" {
-					t.Errorf("%s %s (-want +got):\n%s", tc.reason, name, diff)
-				}
-			}
-		})
-	}
-}
-
-// What the variable cni makes of the manifest in the node image is what the
-// manifest is meant to become, also after the bootstrap data was rendered.
-func TestClusterClassRendersCNI(t *testing.T) {
-	t.Parallel()
-	class, parts := clusterClass(t)
-	got := patched(t, class, parts, values{"cni": `"default"`})["KubeadmControlPlaneTemplate container-control-plane"]
-	commands, _, err := unstructured.NestedStringSlice(got, "spec", "template", "spec", "kubeadmConfigSpec", "postKubeadmCommands")
-	if err != nil || len(commands) != 1 {
-		t.Fatalf("The commands are %q, %v", commands, err)
-	}
-	if strings.Contains(commands[0], "{{") {
-		t.Errorf("Jinja would read the command: %s", commands[0])
-	}
-	manifest := filepath.Join(t.TempDir(), "cni.yaml")
-	if err := os.WriteFile(manifest, []byte(templates.Flannel), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	script := strings.NewReplacer("/kind/manifests/default-cni.yaml", manifest, "kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -", "cat").Replace(commands[0])
-	rendered, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
-	if err != nil {
-		t.Fatalf("run %s: %v", script, err)
-	}
-	var want strings.Builder
-	if err := template.Must(template.New("").Parse(templates.Flannel)).Execute(&want, map[string]string{"PodSubnet": "192.168.0.0/16,fd00:40::/48"}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(rendered)); diff != "" {
-		t.Errorf("What is applied (-want +got):\n%s", diff)
-	}
-}
-
-// holders say where the templates are used, in a cluster whose control plane
-// has been upgraded and whose workers have not.
-func holders() map[string]runtimehooksv1.GeneratePatchesRequestItem {
-	item := func(kind, field, builtin string) runtimehooksv1.GeneratePatchesRequestItem {
-		return runtimehooksv1.GeneratePatchesRequestItem{
-			HolderReference: runtimehooksv1.HolderReference{Kind: kind, FieldPath: field},
-			Variables: []runtimehooksv1.Variable{{
-				Name: "builtin", Value: apiextensionsv1.JSON{Raw: []byte(builtin)},
-			}},
-		}
-	}
-	const (
-		controlPlane = `{"controlPlane":{"version":"v1.36.3"},"cluster":{"network":{"pods":["192.168.0.0/16","fd00:40::/48"]}}}`
-		deployment   = `{"machineDeployment":{"version":"v1.35.4","class":"worker"}}`
-		pool         = `{"machinePool":{"version":"v1.35.4","class":"worker"}}`
-	)
-	return map[string]runtimehooksv1.GeneratePatchesRequestItem{
-		"ContainerClusterTemplate container":                  item("Cluster", "spec.infrastructureRef", `{}`),
-		"KubeadmControlPlaneTemplate container-control-plane": item("Cluster", "spec.controlPlaneRef", controlPlane),
-		"ContainerMachineTemplate container-control-plane":    item("KubeadmControlPlane", "spec.machineTemplate.spec.infrastructureRef", controlPlane),
-		"ContainerMachineTemplate container-worker":           item("MachineDeployment", "spec.template.spec.infrastructureRef", deployment),
-		"KubeadmConfigTemplate container-worker":              item("MachineDeployment", "spec.template.spec.bootstrap.configRef", deployment),
-		"ContainerMachinePoolTemplate container-worker":       item("MachinePool", "spec.template.spec.infrastructureRef", pool),
-	}
-}
-
-// patched applies all patches to the templates, as Cluster API does.
-func patched(
-	t *testing.T, class *clusterv1.ClusterClass, parts map[string]*unstructured.Unstructured, given values,
-) map[string]map[string]any {
-	t.Helper()
-	texts := map[string][]byte{}
-	for name, part := range parts {
-		text, err := part.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts[name] = text
-	}
-	for i := range class.Spec.Patches {
-		request := &runtimehooksv1.GeneratePatchesRequest{}
-		for name, value := range given {
-			request.Variables = append(request.Variables, runtimehooksv1.Variable{Name: name, Value: apiextensionsv1.JSON{Raw: []byte(value)}})
-		}
-		for name, item := range holders() {
-			part := parts[name]
-			item.UID, item.Object = types.UID(name), runtime.RawExtension{Object: part}
-			request.Items = append(request.Items, item)
-		}
-		response, err := inline.NewGenerator(&class.Spec.Patches[i]).Generate(t.Context(), nil, request)
-		if err != nil {
-			t.Fatalf("patch %s: %v", class.Spec.Patches[i].Name, err)
-		}
-		for _, item := range response.Items {
-			patch, err := jsonpatch.DecodePatch(item.Patch)
-			if err == nil {
-				texts[string(item.UID)], err = patch.Apply(texts[string(item.UID)])
-			}
-			if err != nil {
-				t.Fatalf("patch %s of %s: %v", class.Spec.Patches[i].Name, item.UID, err)
-			}
-		}
-	}
-	after := map[string]map[string]any{}
-	for name, text := range texts {
-		object := map[string]any{}
-		if err := json.Unmarshal(text, &object); err != nil {
-			t.Fatal(err)
-		}
-		after[name] = object
-	}
-	return after
 }

@@ -17,7 +17,6 @@ limitations under the License.
 package management
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -307,61 +306,6 @@ func TestTroubles(t *testing.T) {
 				if trouble.Remedy == "" || trouble.Message != "why" || trouble.Object != "machine demo-worker-b" {
 					t.Errorf("A trouble names object, cause and remedy, got: %+v", trouble)
 				}
-			}
-		})
-	}
-}
-
-func TestReplaceable(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		change func(*Observed)
-		// failed is the reason of the container's condition.
-		failed string
-		want   string
-	}{
-		"worker": {
-			reason: "A worker's state is gone with its container.",
-			failed: infrav1.ContainerMissingReason, want: "demo-worker-b",
-		},
-		"still there": {
-			reason: "What failed for another reason would fail again, and has something to look at.",
-			failed: infrav1.BootstrapFailedReason,
-		},
-		"only control plane": {
-			reason: "The cluster went with it: another has nothing to join.",
-			change: func(o *Observed) {
-				o.Machines = o.Machines[slices.IndexFunc(o.Machines, func(m clusterv1.Machine) bool { return m.Name == "demo-worker-b" }):][:1]
-				o.Machines[0].Labels[clusterv1.MachineControlPlaneLabel] = ""
-			},
-			failed: infrav1.ContainerMissingReason,
-		},
-		"further control plane": {
-			reason: "The new one joins those that are ready.",
-			change: func(o *Observed) {
-				for i := range o.Machines {
-					o.Machines[i].Labels[clusterv1.MachineControlPlaneLabel] = ""
-				}
-			},
-			failed: infrav1.BootstrapInterruptedReason, want: "demo-worker-b",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			observed := ready()
-			if tc.change != nil {
-				tc.change(&observed)
-			}
-			conditionType := infrav1.BootstrapCompletedCondition
-			if tc.failed == infrav1.ContainerMissingReason {
-				conditionType = infrav1.ContainerReadyCondition
-			}
-			observed.Containers[0].Status.Conditions = []metav1.Condition{{Type: conditionType, Reason: tc.failed, Status: metav1.ConditionFalse}}
-			troubles := Summarize(observed).Troubles
-			if len(troubles) != 1 || troubles[0].Replace != tc.want {
-				t.Errorf("%s Want one trouble that replaces %q, got %+v", tc.reason, tc.want, troubles)
 			}
 		})
 	}

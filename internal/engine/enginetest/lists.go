@@ -1,0 +1,236 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package enginetest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+func listsByLabels(t *testing.T, c *fixture) {
+	for suffix, extra := range map[string]map[string]string{
+		"c": {"color": "red"}, "a": {"color": "red", "size": "small"}, "b": {"color": "blue"}, "d": nil,
+	} {
+		spec := c.spec(suffix)
+		maps.Copy(spec.Labels, extra)
+		c.create(t, spec)
+	}
+	c.start(t, c.named("c"))
+	cases := map[string]struct {
+		selector map[string]string
+		want     []string
+	}{
+		"one label":         {nil, []string{"a", "b", "c", "d"}},
+		"a key alone":       {map[string]string{"color": ""}, []string{"a", "b", "c"}},
+		"key and value":     {map[string]string{"color": "red"}, []string{"a", "c"}},
+		"two labels":        {map[string]string{"color": "red", "size": ""}, []string{"a"}},
+		"none of the value": {map[string]string{"color": "green"}, nil},
+	}
+	for title, test := range cases {
+		selector := map[string]string{"enginetest": c.name}
+		maps.Copy(selector, test.selector)
+		found, err := c.ListContainers(t.Context(), selector)
+		if err != nil {
+			t.Fatalf("%s: %v", title, err)
+		}
+		if found == nil {
+			t.Errorf("%s: nil, want a list", title)
+		}
+		var got, want []string
+		for _, one := range found {
+			got = append(got, one.Name)
+		}
+		for _, suffix := range test.want {
+			want = append(want, c.named(suffix))
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", title, diff)
+		}
+	}
+}
+
+func listsFields(t *testing.T, c *fixture) {
+	network := c.network(t, "net")
+	spec := c.spec("a")
+	spec.Attachment.Network = network.Name
+	spec.Ports = []engine.PortBinding{{ContainerPort: 80, HostAddress: localhost, HostPort: c.FreePort(t)}}
+	c.run(t, spec)
+	full := c.inspect(t, spec.Name)
+	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("list: %d containers, %v, want one", len(found), err)
+	}
+	got := found[0]
+	want := engine.Container{
+		ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
+		Status: full.Status, Networks: full.Networks, Ports: full.Ports,
+		CreatedAt: got.CreatedAt, StartedAt: got.StartedAt, Restart: got.Restart,
+	}
+	if diff := gocmp.Diff(want, got, addressComparer()); diff != "" {
+		t.Errorf("listed against inspected (-want +got):\n%s", diff)
+	}
+	if got.CreatedAt.Sub(full.CreatedAt).Abs() > time.Second {
+		t.Errorf("created at %s, want %s to the second", got.CreatedAt, full.CreatedAt)
+	}
+	if len(got.Networks[network.Name].Addresses) == 0 {
+		t.Errorf("no address on network %q: %v", network.Name, got.Networks)
+	}
+}
+
+// listSize is how many containers the longest list has: LIST_SIZE in the
+// environment, or what a host with a few dozen clusters has.
+func listSize(t *testing.T) int {
+	t.Helper()
+	text := cmp.Or(os.Getenv("LIST_SIZE"), "200")
+	size, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("LIST_SIZE: %v", err)
+	}
+	return size
+}
+
+// hands is how many containers are created and removed at once.
+const hands = 8
+
+// runningEvery so many of the longest list runs: an engine may have to look at
+// those one by one.
+const runningEvery = 10
+
+func listsMany(t *testing.T, c *fixture) {
+	count := listSize(t)
+	names := make([]string, count)
+	for i := range count {
+		names[i] = c.named(fmt.Sprintf("%04d", i))
+	}
+	t.Cleanup(func() {
+		inParallel(names, func(name string) {
+			if err := c.RemoveContainer(background(t), name); err != nil {
+				t.Errorf("tidy up: %v", err)
+			}
+		})
+	})
+	inParallel(names, func(name string) {
+		spec := c.spec("")
+		spec.Name = name
+		if _, err := c.CreateContainer(t.Context(), spec); err != nil {
+			t.Errorf("create: %v", err)
+		}
+	})
+	var running, stay []string
+	for i, name := range names {
+		if i%runningEvery == 0 {
+			running = append(running, name)
+		} else {
+			stay = append(stay, name)
+		}
+	}
+	inParallel(running, func(name string) { wantNoError(t, "start", c.StartContainer(t.Context(), name)) })
+	began := time.Now()
+	got := c.listedNames(t)
+	t.Logf("listing %d containers, %d of which run, took %s", len(got), len(running), time.Since(began))
+	if diff := gocmp.Diff(names, got); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+
+	// Half of those that run go; one that goes may be listed or not.
+	leaving := running[:len(running)/2]
+	stay = append(stay, running[len(leaving):]...)
+	slices.Sort(stay)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		inParallel(leaving, func(name string) { wantNoError(t, "remove", c.RemoveContainer(t.Context(), name)) })
+	}()
+	defer func() { <-gone }()
+	for going := true; going; {
+		select {
+		case <-gone:
+			going = false
+		default:
+		}
+		got := c.listedNames(t)
+		if going {
+			got = slices.DeleteFunc(got, func(name string) bool { return slices.Contains(leaving, name) })
+		}
+		if diff := gocmp.Diff(stay, got); diff != "" {
+			t.Fatalf("listed while others go (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// listedNames of the containers of this case.
+func (c *fixture) listedNames(t *testing.T) []string {
+	t.Helper()
+	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, one := range found {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+func inParallel(names []string, do func(name string)) {
+	queue := make(chan string)
+	var group sync.WaitGroup
+	for range hands {
+		group.Go(func() {
+			for name := range queue {
+				do(name)
+			}
+		})
+	}
+	for _, name := range names {
+		queue <- name
+	}
+	close(queue)
+	group.Wait()
+}
+
+// listsByAwkwardLabels has values that an engine's filter could take for more
+// than they are.
+func listsByAwkwardLabels(t *testing.T, c *fixture) {
+	values := []string{"a=b", "a,b", "*", "a*", "a.*", "a b", `"quoted"`, "ünïcode", "plain"}
+	for i, value := range values {
+		spec := c.spec(fmt.Sprint(i))
+		spec.Labels["example.com/key"] = value
+		c.create(t, spec)
+	}
+	for i, value := range values {
+		found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name, "example.com/key": value})
+		if err != nil {
+			t.Errorf("%q: %v", value, err)
+			continue
+		}
+		if len(found) != 1 || found[0].Name != c.named(fmt.Sprint(i)) || found[0].Labels["example.com/key"] != value {
+			t.Errorf("%q: %d containers %v, want the one with that value", value, len(found), found)
+		}
+	}
+}
