@@ -24,6 +24,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -110,11 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	}
 	s := newScope(cluster, containerCluster)
 	pausing.MarkActive(containerCluster)
-	defer func() {
-		if err := s.patch(ctx, r.Client, patchHelper); err != nil {
-			rerr = joinPatchError(rerr, err)
-		}
-	}()
+	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
 	switch {
 	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)

@@ -18,14 +18,10 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kerrors "k8s.io/apimachinery/pkg/util/errors"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -193,10 +189,4 @@ func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper
 		return fmt.Errorf("report ContainerCluster as provisioned: %w", err)
 	}
 	return nil
-}
-
-// joinPatchError adds the error of the last patch, unless the object went
-// away with its finalizer.
-func joinPatchError(err, patchError error) error {
-	return errors.Join(err, kerrors.FilterOut(patchError, apierrors.IsNotFound))
 }

@@ -104,11 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	pausing.MarkActive(containerMachine)
-	defer func() {
-		if err := s.patch(ctx, patchHelper); err != nil && !apierrors.IsNotFound(err) {
-			rerr = errors.Join(rerr, err)
-		}
-	}()
+	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, patchHelper))) }()
 	if !containerMachine.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, s)
 	}

@@ -95,11 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	pausing.MarkActive(pool)
-	defer func() {
-		if err := s.patch(ctx, patchHelper); err != nil && !apierrors.IsNotFound(err) {
-			rerr = errors.Join(rerr, err)
-		}
-	}()
+	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, patchHelper))) }()
 	if !pool.DeletionTimestamp.IsZero() {
 		return phase.Run(ctx, s, r.observeLive, r.removeMachines, r.removeUnclaimed, r.release)
 	}
