@@ -353,6 +353,10 @@ type Info struct {
 	// Name is "docker", "podman" or "simulated": who really answers, also
 	// when Podman serves a Docker socket.
 	Name string
+	// ID of the engine: the same through every endpoint that leads to it, after
+	// restarts and upgrades, and another for every other engine. For machines:
+	// any characters may be in it.
+	ID string
 	// Version of the engine, APIVersion as negotiated.
 	Version, APIVersion string
 	// Endpoint that was connected to, without credentials.

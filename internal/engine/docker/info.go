@@ -58,7 +58,7 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 
 func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 	out := engine.Info{
-		Name: "docker", Version: version.Version, APIVersion: e.client.ClientVersion(), Endpoint: e.safeEndpoint(),
+		Name: "docker", ID: info.ID, Version: version.Version, APIVersion: e.client.ClientVersion(), Endpoint: e.safeEndpoint(),
 		CgroupVersion: info.CgroupVersion, CgroupDriver: info.CgroupDriver,
 		StorageDriver: info.Driver,
 		Architecture:  version.Arch, Kernel: info.KernelVersion, OperatingSystem: info.OperatingSystem,
@@ -67,6 +67,10 @@ func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 	}
 	if slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return c.Name == podmanComponent }) {
 		out.Name = "podman"
+		out.ID = "" // it is another random one in every answer
+	}
+	if out.ID == "" {
+		out.ID = engine.StoreID(info.Name, info.DockerRootDir, e.safeEndpoint())
 	}
 	for _, option := range info.SecurityOptions {
 		switch strings.TrimPrefix(strings.SplitN(option, ",", 2)[0], "name=") {

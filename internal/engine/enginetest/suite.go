@@ -116,6 +116,9 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 	if err != nil {
 		t.Fatalf("the engine under test: %v", err)
 	}
+	if again, err := harness.Connect(t).Info(t.Context()); err != nil || info.ID == "" || again.ID != info.ID {
+		t.Fatalf("every connection to the engine under test has to see one ID, got %q and %q: %v", info.ID, again.ID, err)
+	}
 	t.Logf("engine %s %s, API %s, at %s", info.Name, info.Version, info.APIVersion, info.Endpoint)
 	img := buildImage(t, info.Architecture)
 	load(t, connection, harness, img)

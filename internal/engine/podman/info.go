@@ -47,8 +47,9 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	if at, err := http.ParseTime(header.Get("Date")); err == nil {
 		out.Time = at
 	}
-	if raw.Store != nil {
+	if raw.Host != nil && raw.Store != nil {
 		out.StorageDriver = raw.Store.GraphDriverName
+		out.ID = engine.StoreID(raw.Host.Hostname, raw.Store.GraphRoot, out.Endpoint)
 	}
 	return out, nil
 }

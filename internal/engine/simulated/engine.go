@@ -63,7 +63,7 @@ func WithClock(now func() time.Time) Option {
 	return func(e *Engine) { e.now = now }
 }
 
-// WithInfo sets what Info answers. An empty Name stays "simulated".
+// WithInfo sets what Info answers. An empty Name or ID stays "simulated".
 func WithInfo(info engine.Info) Option {
 	return func(e *Engine) { e.info = info }
 }
@@ -106,6 +106,9 @@ func New(options ...Option) *Engine {
 	}
 	if e.info.Name == "" {
 		e.info.Name = "simulated"
+	}
+	if e.info.ID == "" {
+		e.info.ID = "simulated"
 	}
 	return e
 }

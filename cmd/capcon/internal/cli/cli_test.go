@@ -33,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -48,7 +49,7 @@ func TestUpAndDown(t *testing.T) {
 	}
 	mustContain(t, out, "engine: simulated", "management plane: answers", "images: localhost/capcon/node:v1.36.3",
 		"nodes: 1 of 1 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
-		"KUBECONFIG="+filepath.Join(w.state, "capcon", "simulated", "clusters", "demo", "kubeconfig"), "capcon down demo")
+		"KUBECONFIG="+state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").KubeconfigPath("demo"), "capcon down demo")
 
 	if code, out, _ := w.run("kubeconfig", "demo"); code != 0 || out != "of the cluster" {
 		t.Errorf("kubeconfig ended with %d and printed %q", code, out)

@@ -60,7 +60,7 @@ func leftoverWorld(t *testing.T) *world {
 	cluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "demo", Annotations: map[string]string{infrav1.OwnerIDAnnotation: "demo-id"},
 	}}
-	directory := state.For(filepath.Join(w.state, "capcon"), "simulated")
+	directory := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated")
 	err := errors.Join(w.client.Create(ctx, cluster),
 		directory.Remember("demo", state.Cluster{OwnerID: "demo-id"}), directory.Remember("lost", state.Cluster{OwnerID: "lost-id"}))
 	if err != nil {
@@ -174,7 +174,7 @@ func TestGC(t *testing.T) {
 			if left := containerNames(t, w); !slices.Equal(left, tc.left) {
 				t.Errorf("%s\nLeft are %v, want %v", tc.reason, left, tc.left)
 			}
-			_, known, err := state.For(filepath.Join(w.state, "capcon"), "simulated").Recall("lost")
+			_, known, err := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").Recall("lost")
 			if err != nil || known != slices.Contains(tc.left, "lost-a") {
 				t.Errorf("%s\nWhat is gone is forgotten: %t, %v", tc.reason, known, err)
 			}

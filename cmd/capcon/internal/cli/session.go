@@ -64,7 +64,7 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return &session{
-		app: a, engine: e, info: info, plane: a.Plane(e, plane.DefaultName), state: state.For(root, info.Name),
+		app: a, engine: e, info: info, plane: a.Plane(e, plane.DefaultName), state: state.For(root, info.Name, info.ID),
 		nodeImages: map[string]images.NodeImage{},
 	}, nil
 }

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 
@@ -142,13 +141,13 @@ func (a *app) rememberedNames() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	engines, err := filepath.Glob(filepath.Join(root, "*"))
+	engines, err := state.All(root)
 	if err != nil {
-		return nil, fmt.Errorf("list state: %w", err)
+		return nil, err
 	}
 	var names []string
 	for _, directory := range engines {
-		found, err := state.For(root, filepath.Base(directory)).Clusters()
+		found, err := directory.Clusters()
 		if err != nil {
 			return nil, err
 		}

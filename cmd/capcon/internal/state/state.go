@@ -18,14 +18,19 @@ limitations under the License.
 // kubeconfigs, and which clusters it made. Everything else lives in the
 // management plane and on the engine.
 //
-//	<root>/<engine>/management.kubeconfig
-//	<root>/<engine>/clusters/<name>/kubeconfig
-//	<root>/<engine>/clusters/<name>/cluster.json
+//	<root>/<engine>-<id>/management.kubeconfig
+//	<root>/<engine>-<id>/clusters/<name>/kubeconfig
+//	<root>/<engine>-<id>/clusters/<name>/cluster.json
+//
+// The ID is the beginning of a hash of the engine's own: another Docker context
+// may lead to another engine of the same name.
 //
 // Directories have mode 0700 and files 0600, because kubeconfigs hold keys.
 package state
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,9 +62,26 @@ type Directory struct {
 	root, path string
 }
 
-// For returns the state of the named engine. Nothing is created.
-func For(root, engine string) Directory {
-	return Directory{root: root, path: filepath.Join(root, engine)}
+// idDigits of the hash are more than enough for the engines of one user.
+const idDigits = 12
+
+// For returns the state of the engine of that name and ID. Nothing is created.
+func For(root, engine, id string) Directory {
+	sum := sha256.Sum256([]byte(id))
+	return Directory{root: root, path: filepath.Join(root, engine+"-"+hex.EncodeToString(sum[:])[:idDigits])}
+}
+
+// All returns the state of every engine.
+func All(root string) ([]Directory, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list state: %w", err)
+	}
+	all := make([]Directory, 0, len(entries))
+	for _, entry := range entries {
+		all = append(all, Directory{root: root, path: filepath.Join(root, entry.Name())})
+	}
+	return all, nil
 }
 
 // Cluster is what is remembered of a cluster.

@@ -55,7 +55,7 @@ func TestDirectoryProtectsWhatItHolds(t *testing.T) {
 	if err := os.MkdirAll(root, 0o755); err != nil { // as a careless user would
 		t.Fatal(err)
 	}
-	directory := For(root, "docker")
+	directory := For(root, "docker", "ID:1")
 	fill(t, directory)
 
 	got := map[string]fs.FileMode{}
@@ -75,13 +75,13 @@ func TestDirectoryProtectsWhatItHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]fs.FileMode{
-		".":                                 0o700,
-		"docker":                            0o700,
-		"docker/management.kubeconfig":      0o600,
-		"docker/clusters":                   0o700,
-		"docker/clusters/demo":              0o700,
-		"docker/clusters/demo/kubeconfig":   0o600,
-		"docker/clusters/demo/cluster.json": 0o600,
+		".":                   0o700,
+		"docker-395e5e2ec7ba": 0o700,
+		"docker-395e5e2ec7ba/management.kubeconfig":      0o600,
+		"docker-395e5e2ec7ba/clusters":                   0o700,
+		"docker-395e5e2ec7ba/clusters/demo":              0o700,
+		"docker-395e5e2ec7ba/clusters/demo/kubeconfig":   0o600,
+		"docker-395e5e2ec7ba/clusters/demo/cluster.json": 0o600,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("modes differ (-want +got):\n%s", diff)
@@ -91,7 +91,7 @@ func TestDirectoryProtectsWhatItHolds(t *testing.T) {
 func TestForgetLeavesNothing(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "capcon")
-	directory := For(root, "docker")
+	directory := For(root, "docker", "ID:1")
 	fill(t, directory)
 	for range 2 { // forgetting twice is no error
 		if err := errors.Join(directory.Forget("demo"), directory.ForgetManagement()); err != nil {
@@ -106,13 +106,13 @@ func TestForgetLeavesNothing(t *testing.T) {
 func TestForgetLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "capcon")
-	docker, podman := For(root, "docker"), For(root, "podman")
-	fill(t, docker)
-	fill(t, podman)
-	if err := errors.Join(docker.Forget("demo"), docker.ForgetManagement()); err != nil {
+	one, other := For(root, "docker", "a"), For(root, "docker", "b")
+	fill(t, one)
+	fill(t, other)
+	if err := errors.Join(one.Forget("demo"), one.ForgetManagement()); err != nil {
 		t.Fatal(err)
 	}
-	names, err := podman.Clusters()
+	names, err := other.Clusters()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestForgetLeavesOthersAlone(t *testing.T) {
 
 func TestRecall(t *testing.T) {
 	t.Parallel()
-	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker")
+	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker", "ID:1")
 	if _, found, err := directory.Recall("demo"); found || err != nil {
 		t.Fatalf("Nothing is remembered yet, got: %v, %v", found, err)
 	}
