@@ -19,6 +19,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -26,6 +27,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -34,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -47,7 +50,7 @@ func main() {
 	code := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr}, cli.Deps{
 		Program: os.Args[0],
 		Connect: func(ctx context.Context, name string) (engine.Engine, error) {
-			return connect.Connect(ctx, connect.Options{Engine: name})
+			return bounded(ctx, connect.Options{Engine: name}, metered.Options{})
 		},
 		Plane:    func(e engine.Engine, name string) cli.Plane { return plane.New(e, plane.Options{Name: name}) },
 		Client:   management.Connect,
@@ -59,6 +62,21 @@ func main() {
 	})
 	stop()
 	os.Exit(code)
+}
+
+// bounded connects to an engine whose calls have the limits that those of the
+// manager have: one that stopped answering must not hang a command. What is
+// measured of the calls is not read.
+func bounded(ctx context.Context, where connect.Options, limits metered.Options) (engine.Engine, error) {
+	found, err := connect.Connect(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	limited, err := metered.New(found, prometheus.NewRegistry(), limits)
+	if err != nil {
+		return nil, errors.Join(err, found.Close())
+	}
+	return limited, nil
 }
 
 // size of the terminal that the output is; zero where it is none.

@@ -30,12 +30,29 @@ import (
 // that container's lock: whoever asks for it would wait for ever, and say of the
 // rest what was true before. Both are far beyond what was seen of an engine that
 // does answer, on a machine with a load of fifty on each processor.
+//
+// Reads are answered in milliseconds; changes end processes and remove files.
 const (
-	// readLimit of what is answered in milliseconds.
-	readLimit = 30 * time.Second
-	// changeLimit of what ends processes and removes their files.
-	changeLimit = 5 * time.Minute
+	defaultReadLimit   = 30 * time.Second
+	defaultChangeLimit = 5 * time.Minute
 )
+
+// LateError says that the engine did not answer a call within its limit. To
+// the caller it is not available.
+type LateError struct {
+	// Call is the name of the method.
+	Call string
+	// Limit is how long was waited.
+	Limit time.Duration
+}
+
+// Error implements error.
+func (e *LateError) Error() string {
+	return fmt.Sprintf("%v: no answer to %s within %s", engine.ErrUnavailable, e.Call, e.Limit)
+}
+
+// Unwrap makes it an engine.ErrUnavailable.
+func (e *LateError) Unwrap() error { return engine.ErrUnavailable }
 
 // within makes a call that has to end before its limit. One that does not is of
 // an engine that is not available, to the caller.
@@ -56,7 +73,7 @@ type limited struct {
 }
 
 func limit(ctx context.Context, c call) (context.Context, limited) {
-	late := fmt.Errorf("%w: no answer to %s within %s", engine.ErrUnavailable, c.method, c.limit)
+	late := &LateError{Call: c.method, Limit: c.limit}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
 	return ctx, limited{ctx: ctx, cancel: cancel, late: late}
 }

@@ -29,6 +29,7 @@ limitations under the License.
 package metered
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,15 +45,16 @@ import (
 
 // Engine is a metered engine.
 type Engine struct {
-	inner     engine.Engine
-	limiter   *rate.Limiter // nil = no limit
-	audit     bool
-	fallback  logr.Logger
-	duration  *prometheus.HistogramVec
-	errors    *prometheus.CounterVec
-	events    *prometheus.CounterVec
-	connected prometheus.Gauge
-	delay     prometheus.Counter
+	inner                  engine.Engine
+	limiter                *rate.Limiter // nil = no limit
+	audit                  bool
+	fallback               logr.Logger
+	readLimit, changeLimit time.Duration
+	duration               *prometheus.HistogramVec
+	errors                 *prometheus.CounterVec
+	events                 *prometheus.CounterVec
+	connected              prometheus.Gauge
+	delay                  prometheus.Counter
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -67,6 +69,7 @@ func buckets() []float64 {
 func New(inner engine.Engine, registerer prometheus.Registerer, options Options) (*Engine, error) {
 	e := &Engine{
 		inner: inner, limiter: options.limiter(), audit: options.Audit, fallback: options.Logger,
+		readLimit: cmp.Or(options.ReadLimit, defaultReadLimit), changeLimit: cmp.Or(options.ChangeLimit, defaultChangeLimit),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "container_engine_call_duration_seconds", Help: "Time a call of the container engine took.", Buckets: buckets(),
 		}, []string{"method"}),
@@ -139,10 +142,10 @@ type call struct {
 	details []any
 }
 
-func reading(method string) call { return call{method: method, limit: readLimit} }
+func (e *Engine) reading(method string) call { return call{method: method, limit: e.readLimit} }
 
-func changing(kind, object, method string, details ...any) call {
-	return call{method: method, limit: changeLimit, changes: kind, object: object, details: details}
+func (e *Engine) changing(kind, object, method string, details ...any) call {
+	return call{method: method, limit: e.changeLimit, changes: kind, object: object, details: details}
 }
 
 // long is of a call that takes as long as there is something to transfer.
@@ -174,43 +177,43 @@ func get[T any](ctx context.Context, e *Engine, c call, f func(context.Context) 
 
 // InspectContainer implements engine.ContainerReader.
 func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
-	return get(ctx, e, reading("InspectContainer"), func(ctx context.Context) (engine.Container, error) { return e.inner.InspectContainer(ctx, name) })
+	return get(ctx, e, e.reading("InspectContainer"), func(ctx context.Context) (engine.Container, error) { return e.inner.InspectContainer(ctx, name) })
 }
 
 // ListContainers implements engine.ContainerReader.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	return get(ctx, e, reading("ListContainers"), func(ctx context.Context) ([]engine.Container, error) { return e.inner.ListContainers(ctx, selector) })
+	return get(ctx, e, e.reading("ListContainers"), func(ctx context.Context) ([]engine.Container, error) { return e.inner.ListContainers(ctx, selector) })
 }
 
 // CreateContainer implements engine.ContainerWriter.
 func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
-	return get(ctx, e, changing("container", spec.Name, "CreateContainer", "image", spec.Image), func(ctx context.Context) (string, error) { return e.inner.CreateContainer(ctx, spec) })
+	return get(ctx, e, e.changing("container", spec.Name, "CreateContainer", "image", spec.Image), func(ctx context.Context) (string, error) { return e.inner.CreateContainer(ctx, spec) })
 }
 
 // StartContainer implements engine.ContainerWriter.
 func (e *Engine) StartContainer(ctx context.Context, name string) error {
-	return e.do(ctx, changing("container", name, "StartContainer"), func(ctx context.Context) error { return e.inner.StartContainer(ctx, name) })
+	return e.do(ctx, e.changing("container", name, "StartContainer"), func(ctx context.Context) error { return e.inner.StartContainer(ctx, name) })
 }
 
 // StopContainer implements engine.ContainerWriter.
 func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Duration) error {
-	return e.do(ctx, changing("container", name, "StopContainer"), func(ctx context.Context) error { return e.inner.StopContainer(ctx, name, grace) })
+	return e.do(ctx, e.changing("container", name, "StopContainer"), func(ctx context.Context) error { return e.inner.StopContainer(ctx, name, grace) })
 }
 
 // RemoveContainer implements engine.ContainerWriter.
 func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
-	return e.do(ctx, changing("container", name, "RemoveContainer"), func(ctx context.Context) error { return e.inner.RemoveContainer(ctx, name) })
+	return e.do(ctx, e.changing("container", name, "RemoveContainer"), func(ctx context.Context) error { return e.inner.RemoveContainer(ctx, name) })
 }
 
 // Upload implements engine.Archiver.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	return e.do(ctx, changing("container", name, "Upload"), func(ctx context.Context) error { return e.inner.Upload(ctx, name, archive) })
+	return e.do(ctx, e.changing("container", name, "Upload"), func(ctx context.Context) error { return e.inner.Upload(ctx, name, archive) })
 }
 
 // Download implements engine.Archiver. The time is until the stream begins; its
 // limit is that of the whole.
 func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
-	c := reading("Download")
+	c := e.reading("Download")
 	ctx, limited := limit(ctx, c)
 	out, err := get(ctx, e, c.long(), func(ctx context.Context) (io.ReadCloser, error) { return e.inner.Download(ctx, name, path) })
 	if err != nil {
@@ -221,77 +224,81 @@ func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser
 
 // Exec implements engine.Executor.
 func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
-	return get(ctx, e, changing("container", name, "Exec", "program", program(command)), func(ctx context.Context) (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
+	return get(ctx, e, e.changing("container", name, "Exec", "program", program(command)), func(ctx context.Context) (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
 }
 
 // ContainerLog implements engine.Logs.
 func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
-	return e.do(ctx, reading("ContainerLog").long(), func(ctx context.Context) error { return e.inner.ContainerLog(ctx, name, request, out) })
+	c := e.reading("ContainerLog").long()
+	if !request.Follow {
+		c.limit = e.changeLimit // there may be much to transfer
+	}
+	return e.do(ctx, c, func(ctx context.Context) error { return e.inner.ContainerLog(ctx, name, request, out) })
 }
 
 // InspectImage implements engine.Images.
 func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
-	return get(ctx, e, reading("InspectImage"), func(ctx context.Context) (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })
+	return get(ctx, e, e.reading("InspectImage"), func(ctx context.Context) (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })
 }
 
 // PullImage implements engine.Images.
 func (e *Engine) PullImage(ctx context.Context, reference string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
-	return e.do(ctx, changing("image", reference, "PullImage").long(), func(ctx context.Context) error { return e.inner.PullImage(ctx, reference, credentials, progress) })
+	return e.do(ctx, e.changing("image", reference, "PullImage").long(), func(ctx context.Context) error { return e.inner.PullImage(ctx, reference, credentials, progress) })
 }
 
 // LoadImage implements engine.Images.
 func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
-	return e.do(ctx, changing("image", "", "LoadImage").long(), func(ctx context.Context) error { return e.inner.LoadImage(ctx, archive) })
+	return e.do(ctx, e.changing("image", "", "LoadImage").long(), func(ctx context.Context) error { return e.inner.LoadImage(ctx, archive) })
 }
 
 // CreateNetwork implements engine.Networks.
 func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
-	return get(ctx, e, changing("network", spec.Name, "CreateNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.CreateNetwork(ctx, spec) })
+	return get(ctx, e, e.changing("network", spec.Name, "CreateNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.CreateNetwork(ctx, spec) })
 }
 
 // InspectNetwork implements engine.Networks.
 func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
-	return get(ctx, e, reading("InspectNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.InspectNetwork(ctx, name) })
+	return get(ctx, e, e.reading("InspectNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.InspectNetwork(ctx, name) })
 }
 
 // RemoveNetwork implements engine.Networks.
 func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
-	return e.do(ctx, changing("network", name, "RemoveNetwork"), func(ctx context.Context) error { return e.inner.RemoveNetwork(ctx, name) })
+	return e.do(ctx, e.changing("network", name, "RemoveNetwork"), func(ctx context.Context) error { return e.inner.RemoveNetwork(ctx, name) })
 }
 
 // ConnectNetwork implements engine.Networks.
 func (e *Engine) ConnectNetwork(ctx context.Context, network, container string, attachment engine.Attachment) error {
-	return e.do(ctx, changing("network", network, "ConnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
+	return e.do(ctx, e.changing("network", network, "ConnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
 }
 
 // DisconnectNetwork implements engine.Networks.
 func (e *Engine) DisconnectNetwork(ctx context.Context, network, container string) error {
-	return e.do(ctx, changing("network", network, "DisconnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.DisconnectNetwork(ctx, network, container) })
+	return e.do(ctx, e.changing("network", network, "DisconnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.DisconnectNetwork(ctx, network, container) })
 }
 
 // InspectVolume implements engine.Volumes.
 func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
-	return get(ctx, e, reading("InspectVolume"), func(ctx context.Context) (engine.Volume, error) { return e.inner.InspectVolume(ctx, name) })
+	return get(ctx, e, e.reading("InspectVolume"), func(ctx context.Context) (engine.Volume, error) { return e.inner.InspectVolume(ctx, name) })
 }
 
 // CreateVolume implements engine.Volumes.
 func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
-	return e.do(ctx, changing("volume", name, "CreateVolume"), func(ctx context.Context) error { return e.inner.CreateVolume(ctx, name, labels) })
+	return e.do(ctx, e.changing("volume", name, "CreateVolume"), func(ctx context.Context) error { return e.inner.CreateVolume(ctx, name, labels) })
 }
 
 // RemoveVolume implements engine.Volumes.
 func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
-	return e.do(ctx, changing("volume", name, "RemoveVolume"), func(ctx context.Context) error { return e.inner.RemoveVolume(ctx, name) })
+	return e.do(ctx, e.changing("volume", name, "RemoveVolume"), func(ctx context.Context) error { return e.inner.RemoveVolume(ctx, name) })
 }
 
 // ListNetworks implements engine.Inventory.
 func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	return get(ctx, e, reading("ListNetworks"), func(ctx context.Context) ([]engine.Network, error) { return e.inner.ListNetworks(ctx, selector) })
+	return get(ctx, e, e.reading("ListNetworks"), func(ctx context.Context) ([]engine.Network, error) { return e.inner.ListNetworks(ctx, selector) })
 }
 
 // ListVolumes implements engine.Inventory.
 func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	return get(ctx, e, reading("ListVolumes"), func(ctx context.Context) ([]engine.Volume, error) { return e.inner.ListVolumes(ctx, selector) })
+	return get(ctx, e, e.reading("ListVolumes"), func(ctx context.Context) ([]engine.Volume, error) { return e.inner.ListVolumes(ctx, selector) })
 }
 
 // Events implements engine.EventSource.
@@ -316,7 +323,7 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
-	return get(ctx, e, reading("Info"), func(ctx context.Context) (engine.Info, error) { return e.inner.Info(ctx) })
+	return get(ctx, e, e.reading("Info"), func(ctx context.Context) (engine.Info, error) { return e.inner.Info(ctx) })
 }
 
 // Close implements engine.Host.

@@ -39,6 +39,10 @@ type Options struct {
 	Burst int
 	// Audit writes a line for each call that may change something.
 	Audit bool
+	// ReadLimit is the most time that a call may take which changes nothing;
+	// 0 = 30 s. ChangeLimit is that of one which may change something; 0 = 5 min.
+	// A pull, the load of an image and a log that is followed have none.
+	ReadLimit, ChangeLimit time.Duration
 	// Logger of calls whose context has none, as outside of a controller.
 	Logger logr.Logger
 }

@@ -20,6 +20,7 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -85,6 +87,8 @@ type app struct {
 	Deps
 	// engineName is the value of --engine.
 	engineName string
+	// connected is the engine that answered, for messages; empty until then.
+	connected string
 }
 
 // Run executes one command line and returns its exit code.
@@ -105,8 +109,18 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 		return exitInterrupted
 	case !errors.Is(err, errReported):
 		a.complain("Error: %v", err)
+		a.explainLate(err)
 	}
 	return exitError
+}
+
+// explainLate names the engine that stopped answering, and the remedy.
+func (a *app) explainLate(err error) {
+	if late := new(metered.LateError); errors.As(err, &late) {
+		a.complain("%s was reached, and did not answer %s within %s.\n"+
+			"Restart it if other commands hang too (such as docker ps or podman ps), or name another engine: --engine, DOCKER_HOST, CONTAINER_HOST.",
+			cmp.Or(a.connected, "The container engine"), late.Call, late.Limit)
+	}
 }
 
 func (a *app) rootCommand() *cobra.Command {

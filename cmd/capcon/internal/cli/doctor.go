@@ -141,6 +141,7 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 	if facts.EngineError != nil {
 		return found.judge(facts), ctx.Err()
 	}
+	a.connected = fmt.Sprintf("%s %s at %s", facts.Engine.Name, facts.Engine.Version, facts.Engine.Endpoint)
 	if found.Images, err = imageReports(ctx, e); err != nil {
 		return found, err
 	}

@@ -59,6 +59,7 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("ask the container engine about itself: %w", err), e.Close())
 	}
+	a.connected = fmt.Sprintf("%s %s at %s", info.Name, info.Version, info.Endpoint)
 	root, err := state.Root(a.Getenv)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())

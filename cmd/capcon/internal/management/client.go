@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,6 +61,10 @@ func Scheme() (*runtime.Scheme, error) {
 	return s, nil
 }
 
+// requestTimeout bounds each request: a plane that is frozen accepts
+// connections and never answers. Nothing here is a watch.
+const requestTimeout = 30 * time.Second
+
 // Connect makes a client of a kubeconfig. It reads without a cache: capcon
 // lives shortly and asks for little.
 func Connect(kubeconfig []byte) (client.Client, error) {
@@ -74,6 +79,7 @@ func Connect(kubeconfig []byte) (client.Client, error) {
 	config.UserAgent = FieldOwner
 	// One user on one machine: client-side throttling would only delay.
 	config.QPS = -1
+	config.Timeout = requestTimeout
 	c, err := client.New(config, client.Options{Scheme: s})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the management plane: %w", err)

@@ -1,0 +1,136 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+// mute is Docker's socket, which answers the paths that end so and accepts all
+// other requests without ever answering them.
+func mute(t *testing.T, answers map[string]string) (socket string) {
+	t.Helper()
+	// Not t.TempDir, whose path may be longer than that of a socket can be.
+	directory, err := os.MkdirTemp("", "capcon") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(directory) })
+	socket = filepath.Join(directory, "docker.sock")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for path, body := range answers {
+				if strings.HasSuffix(r.URL.Path, path) {
+					w.Header().Set("Api-Version", "1.47")
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = w.Write([]byte(body))
+					return
+				}
+			}
+			<-r.Context().Done()
+		}),
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return socket
+}
+
+func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
+	t.Parallel()
+	const (
+		limit = 100 * time.Millisecond
+		// patience is what ends the test where a command would hang.
+		patience = 2 * time.Minute
+	)
+	engines := map[string]struct {
+		reason  string
+		answers map[string]string
+		// words that the error has to have beside the socket.
+		words []string
+	}{
+		"Never": {"It is not even known what it is.", nil, []string{"no answer within", "see that it runs"}},
+		"NoMore": {"It hangs on a container, or on its store.", map[string]string{
+			"/_ping": "OK", "/version": `{"Version":"28.5.2","ApiVersion":"1.47"}`, "/info": `{"ID":"hung","Name":"host"}`,
+		}, []string{"did not answer", limit.String(), "Restart it", "docker 28.5.2 at"}},
+	}
+	commands := [][]string{
+		{"doctor"}, {"list"}, {"list", "demo"}, {"logs", "demo"}, {"gc"}, {"gc", "--yes"}, {"status"}, {"status", "demo"},
+		{"up", "demo"}, {"down", "demo"}, {"down", "--all"}, {"kubeconfig", "demo"}, {"kubeconfig", "--management"},
+		{"forget", "demo"}, {"images", "list"},
+	}
+	for name, tc := range engines {
+		for _, command := range commands {
+			t.Run(name+"/"+strings.Join(command, " "), func(t *testing.T) {
+				t.Parallel()
+				socket, home := mute(t, tc.answers), t.TempDir()
+				environment := map[string]string{"DOCKER_HOST": "unix://" + socket, "XDG_STATE_HOME": home}
+				getenv := func(key string) string { return environment[key] }
+				err := state.For(filepath.Join(home, "capcon"), "docker", "hung").Remember("demo", state.Cluster{OwnerID: "x"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var out, errs strings.Builder
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				code := cli.Run(ctx, command, cli.Streams{Out: &out, Err: &errs}, cli.Deps{
+					Program: "capcon",
+					Connect: func(ctx context.Context, name string) (engine.Engine, error) {
+						return bounded(ctx, connect.Options{Engine: name, Getenv: getenv, Timeout: limit}, metered.Options{ReadLimit: limit, ChangeLimit: limit})
+					},
+					Plane:    func(e engine.Engine, name string) cli.Plane { return plane.New(e, plane.Options{Name: name}) },
+					Client:   func([]byte) (client.Client, error) { return nil, errors.New("nothing answers") },
+					Getenv:   getenv,
+					LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
+					Size:     size,
+					Now:      time.Now,
+					After:    time.After,
+				})
+				if code != 1 {
+					t.Errorf("%s Want an error, got %d:\n%s%s", tc.reason, code, &out, &errs)
+				}
+				for _, word := range append(tc.words, socket) {
+					if !strings.Contains(out.String()+errs.String(), word) {
+						t.Errorf("%s Want %q in:\n%s%s", tc.reason, word, &out, &errs)
+					}
+				}
+			})
+		}
+	}
+}
