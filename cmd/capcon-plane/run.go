@@ -55,6 +55,7 @@ func runDaemon(args []string) error {
 	flags.IntVar(&ports.Webhook, "webhook-port", ports.Webhook, "port of the webhooks, on 127.0.0.1")
 	flags.IntVar(&ports.Health, "health-port", ports.Health, "port of the manager's health, on 127.0.0.1")
 	flags.StringVar(&opts.PublicURL, "public-url", "", "server in the kubeconfig for the host (default https://127.0.0.1:<api-port>)")
+	flags.DurationVar(&opts.LivenessPeriod, "liveness-period", 0, "time between two liveness probes of a process, and the timeout of each (default 15s)")
 	flags.DurationVar(&opts.Lifetime, "certificate-lifetime", daemon.DefaultLifetime, "lifetime of certificates, which are renewed in its last third")
 	if err := parse(flags, args); err != nil {
 		return err

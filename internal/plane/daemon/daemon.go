@@ -75,7 +75,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	defer cancel()
 	renewal.Go(func() { id.keepRenewing(ctx) })
 
-	supervisor := supervise.New(supervise.Options{Output: opts.Output, Log: opts.Log})
+	supervisor := supervise.New(supervise.Options{Output: opts.Output, Log: opts.Log, LivenessPeriod: opts.LivenessPeriod})
 	defer supervisor.Stop()
 	if err := id.start(ctx, supervisor); err != nil {
 		if ctx.Err() != nil {

@@ -50,6 +50,9 @@ const (
 	// lifetime of certificates in this test: short, and long enough for a
 	// busy machine to renew in its last third.
 	lifetime = 18 * time.Second
+	// livenessPeriod is as short as a busy machine allows: eight of them
+	// without an answer mean that a process hangs.
+	livenessPeriod = 2 * time.Second
 	patience = 2 * time.Minute
 )
 
@@ -89,7 +92,7 @@ func newTestPlane(t *testing.T) *testPlane {
 		dir:     filepath.Join(dir, "state"),
 		args: []string{
 			"run", "--state-dir=" + filepath.Join(dir, "state"), "--binaries=" + binaries,
-			"--api-address=127.0.0.1", "--certificate-lifetime=" + lifetime.String(),
+			"--api-address=127.0.0.1", "--certificate-lifetime=" + lifetime.String(), "--liveness-period=" + livenessPeriod.String(),
 			fmt.Sprintf("--api-port=%d", port()),
 			fmt.Sprintf("--etcd-client-port=%d", port()),
 			fmt.Sprintf("--etcd-peer-port=%d", port()),

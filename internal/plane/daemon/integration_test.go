@@ -67,6 +67,7 @@ func TestIntegrationPlane(t *testing.T) {
 		t.Errorf("the API broke off while certificates were renewed: %v", got)
 	}
 	p.testKilledChildren(t)
+	p.testHungChildren(t)
 	p.testKilledDaemon(t)
 	p.testStop(t)
 }
@@ -280,6 +281,31 @@ func (p *testPlane) testKilledChildren(t *testing.T) {
 		p.mustKeepState(t)
 		t.Logf("ready %s after %s was killed", time.Since(killed).Round(time.Millisecond), name)
 	}
+}
+
+// testHungChildren proves that processes that do not answer are killed and come
+// back. All hang at once, since each takes the whole failure threshold.
+func (p *testPlane) testHungChildren(t *testing.T) {
+	t.Helper()
+	before := p.children(t)
+	hung := time.Now()
+	for name, pid := range before {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatalf("stop %s: %v", name, err)
+		}
+	}
+	eventually(t, "all processes are others", func() error {
+		now := p.children(t)
+		for name, pid := range before {
+			if now[name] == 0 || now[name] == pid {
+				return fmt.Errorf("%s is not", name)
+			}
+		}
+		return nil
+	})
+	p.awaitReady(t)
+	p.mustKeepState(t)
+	t.Logf("ready %s after all processes hung", time.Since(hung).Round(time.Millisecond))
 }
 
 // runs reports whether there is a process of that ID that has not ended.

@@ -79,6 +79,9 @@ type Options struct {
 	// Lifetime of certificates. Default DefaultLifetime.
 	Lifetime time.Duration
 
+	// LivenessPeriod of the processes; see supervise.Options.
+	LivenessPeriod time.Duration
+
 	// Manifests are CRDs and webhook configurations to install beside
 	// Cluster API's; nil elements are left out.
 	Manifests []fs.FS

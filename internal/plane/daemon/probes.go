@@ -39,7 +39,9 @@ func (id *identity) etcdReady(ctx context.Context) error {
 	}
 	config := trusting(id.etcd)
 	config.Certificates = []tls.Certificate{pair}
-	return get(ctx, "https://"+loopback(id.opts.Ports.EtcdClient)+"/health", config, "")
+	// A member without free space still serves reads and deletes, and a
+	// restart frees none.
+	return get(ctx, "https://"+loopback(id.opts.Ports.EtcdClient)+"/health?exclude=NOSPACE", config, "")
 }
 
 // apiServing reports whether the API server takes CRDs.

@@ -17,6 +17,7 @@ limitations under the License.
 package supervise
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -83,7 +84,7 @@ func (c *child) run() {
 		if time.Since(began) > c.opts.LongestDelay {
 			delay = c.opts.FirstDelay
 		}
-		c.opts.Log.Error(err, "Process ended, starting it again",
+		c.opts.Log.Error(err, "Process exited, restarting it",
 			"process", c.process.Name, "ran", time.Since(began).Round(time.Millisecond).String(), "delay", delay.String())
 		select {
 		case <-c.stopping:
@@ -113,7 +114,12 @@ func (c *child) live() error {
 	if err := c.begin(cmd); err != nil {
 		return err
 	}
+	ctx, exited := context.WithCancel(context.Background())
+	var liveness sync.WaitGroup
+	liveness.Go(func() { c.killIfHung(ctx) })
 	err := cmd.Wait()
+	exited()
+	liveness.Wait()
 	c.mu.Lock()
 	c.running = nil
 	c.mu.Unlock()
@@ -122,6 +128,38 @@ func (c *child) live() error {
 		return errEnded
 	}
 	return fmt.Errorf("run %s: %w", c.process.Name, err)
+}
+
+// killIfHung probes the process until it exits (ctx) or is stopped, as a
+// kubelet does with a livenessProbe, and kills it when too many probes in a row
+// failed. run then restarts it.
+func (c *child) killIfHung(ctx context.Context) {
+	if c.process.Ready == nil {
+		return
+	}
+	ticker := time.NewTicker(c.opts.LivenessPeriod)
+	defer ticker.Stop()
+	for failures := 0; failures < livenessFailures; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.stopping:
+			return
+		case <-ticker.C:
+		}
+		err := probe(ctx, c.process.Ready, c.opts.LivenessPeriod)
+		if err == nil {
+			failures = 0
+			continue
+		}
+		failures++
+		c.opts.Log.Info("Liveness probe failed", "process", c.process.Name, "failures", failures, "threshold", livenessFailures, "error", err.Error())
+	}
+	if !c.isStopping() && ctx.Err() == nil {
+		c.opts.Log.Info("Killing process that failed its liveness probes", "process", c.process.Name)
+		// A process that hangs does not handle SIGTERM.
+		c.signal(syscall.SIGKILL)
+	}
 }
 
 // begin starts the process, unless stop came first.

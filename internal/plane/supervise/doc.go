@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package supervise runs a few processes that make one service: it starts them
-// one after the other, each when the one before is ready, starts one that died
-// again, and stops them in reverse order.
+// one after the other, each when the one before is ready, restarts those that
+// exit or hang, and stops them in reverse order.
 //
 // It imports neither Kubernetes nor Cluster API:
 //

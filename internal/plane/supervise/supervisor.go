@@ -42,9 +42,10 @@ type Process struct {
 	// Environment is the whole environment, "KEY=value"; nothing is
 	// inherited.
 	Environment []string
-	// Ready returns nil once the process does its work. It is asked again
-	// and again, each time for no longer than a second. nil means that the
-	// process is ready as soon as it runs.
+	// Ready returns nil while the process does its work. Start calls it until
+	// it succeeds, each time with a timeout of a second; from then on it is
+	// the liveness probe, see Options.LivenessPeriod. nil means that the
+	// process is ready as soon as it runs, and is never probed.
 	Ready func(ctx context.Context) error
 	// StopGrace is the time between SIGTERM and SIGKILL. Default 10 s.
 	StopGrace time.Duration
@@ -59,9 +60,13 @@ type Options struct {
 	Log logr.Logger
 	// ReadyTimeout bounds how long Start waits. Default 2 min.
 	ReadyTimeout time.Duration
-	// FirstDelay and LongestDelay bound the wait before a process that died
-	// is started again. The wait doubles each time and begins anew after a
-	// process ran for longer than LongestDelay. Defaults 100 ms and 10 s.
+	// LivenessPeriod is the time between two liveness probes of a process and
+	// the timeout of each. A process that fails livenessFailures of them in
+	// a row is killed and started again. Default 15 s.
+	LivenessPeriod time.Duration
+	// FirstDelay and LongestDelay bound the backoff before a process that
+	// exited is restarted. It doubles each time and is reset once a process
+	// ran for longer than LongestDelay. Defaults 100 ms and 10 s.
 	FirstDelay, LongestDelay time.Duration
 }
 
@@ -70,6 +75,12 @@ const (
 	probeInterval = 50 * time.Millisecond
 	probeTimeout  = time.Second
 	defaultGrace  = 10 * time.Second
+	// defaultLiveness and livenessFailures are the timeout and the failure
+	// threshold of the liveness probes that kubeadm gives to the same
+	// components: a busy disk must not look like a deadlock. A process that
+	// hangs is killed within two minutes, as long as Start waits for one.
+	defaultLiveness  = 15 * time.Second
+	livenessFailures = 8
 )
 
 // Supervisor runs processes until Stop.
@@ -88,6 +99,9 @@ func New(opts Options) *Supervisor {
 	}
 	if opts.ReadyTimeout == 0 {
 		opts.ReadyTimeout = 2 * time.Minute
+	}
+	if opts.LivenessPeriod == 0 {
+		opts.LivenessPeriod = defaultLiveness
 	}
 	if opts.FirstDelay == 0 {
 		opts.FirstDelay = 100 * time.Millisecond
@@ -149,7 +163,7 @@ func (s *Supervisor) await(ctx context.Context, c *child, condition func(context
 	for {
 		last := missing(c.State())
 		if last == nil {
-			if last = probe(ctx, condition); last == nil {
+			if last = probe(ctx, condition, probeTimeout); last == nil {
 				return nil
 			}
 		}
@@ -162,19 +176,19 @@ func (s *Supervisor) await(ctx context.Context, c *child, condition func(context
 	}
 }
 
-// missing tells of a process that does not run; nil where it does.
+// missing is an error unless the process runs.
 func missing(state State) error {
 	if state.PID != 0 {
 		return nil
 	}
-	return fmt.Errorf("it does not run, and was started again %d times", state.Restarts)
+	return fmt.Errorf("it does not run, and was restarted %d times", state.Restarts)
 }
 
-func probe(ctx context.Context, condition func(context.Context) error) error {
+func probe(ctx context.Context, condition func(context.Context) error, timeout time.Duration) error {
 	if condition == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return condition(ctx)
 }
@@ -184,7 +198,7 @@ type State struct {
 	Name string
 	// PID is 0 while the process does not run.
 	PID int
-	// Restarts counts how often it was started again.
+	// Restarts counts how often it was restarted.
 	Restarts int
 }
 

@@ -21,12 +21,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -152,6 +154,121 @@ func TestAKilledProcessComesBack(t *testing.T) {
 			return now.PID != 0 && now.PID != before.PID && now.Restarts == before.Restarts+1
 		})
 	}
+}
+
+// serveVariable makes this test's program a server on the Unix socket it names.
+const serveVariable = "SUPERVISE_TEST_SERVE"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(serveVariable)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	// Of the process before this one.
+	_ = os.Remove(path)
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path) //nolint:forbidigo // there is no test in this process
+	if err != nil {
+		panic(err)
+	}
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.WriteString(connection, "ok")
+		_ = connection.Close()
+	}
+}
+
+// server is a process that answers on a Unix socket.
+func server(t *testing.T) Process {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "socket")
+	return Process{
+		Name: "server", Path: program, Environment: []string{serveVariable + "=" + path}, StopGrace: 50 * time.Millisecond,
+		Ready: func(ctx context.Context) error {
+			connection, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+			if err != nil {
+				return err
+			}
+			defer connection.Close()
+			if deadline, ok := ctx.Deadline(); ok {
+				if err := connection.SetDeadline(deadline); err != nil {
+					return err
+				}
+			}
+			_, err = io.ReadFull(connection, make([]byte, 2))
+			return err
+		},
+	}
+}
+
+// A stopped process keeps its sockets: clients connect and wait, as they do
+// with one that is deadlocked.
+func TestHungProcessIsRestarted(t *testing.T) {
+	t.Parallel()
+	s := New(Options{
+		Log: logr.Discard(), ReadyTimeout: 20 * time.Second, LivenessPeriod: 50 * time.Millisecond,
+		FirstDelay: time.Millisecond, LongestDelay: 50 * time.Millisecond,
+	})
+	t.Cleanup(s.Stop)
+	p := server(t)
+	if err := s.Start(t.Context(), p); err != nil {
+		t.Fatalf("Start(...): %v", err)
+	}
+	for range 2 {
+		before := s.States()[0]
+		if err := syscall.Kill(before.PID, syscall.SIGSTOP); err != nil {
+			t.Fatalf("stop: %v", err)
+		}
+		eventually(t, "the process is restarted", func() bool {
+			now := s.States()[0]
+			return now.PID != 0 && now.PID != before.PID && now.Restarts > before.Restarts
+		})
+		if err := s.Await(t.Context(), p.Name, p.Ready); err != nil {
+			t.Errorf("Await(...): %v", err)
+		}
+	}
+}
+
+// A process is killed only for failures in a row, and only while it is not
+// being stopped.
+func TestLivenessFailureThreshold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cases := map[string]struct {
+			reason string
+			// answers in turn; the last is given from then on.
+			answers []bool
+			want    int
+		}{
+			"Healthy":   {"A process that answers is never killed.", []bool{true}, 100},
+			"Recovers":  {"One success resets the count.", []bool{false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, true}, 100},
+			"Hangs":     {"As many failures as the threshold are enough.", []bool{false}, livenessFailures},
+			"Deadlocks": {"The failures count from the last success on.", []bool{true, false}, 1 + livenessFailures},
+		}
+		for name, tc := range cases {
+			probes := 0
+			ctx, cancel := context.WithTimeout(t.Context(), 100*defaultLiveness+time.Second)
+			c := newChild(Process{Name: "a", Ready: func(context.Context) error {
+				answer := tc.answers[min(probes, len(tc.answers)-1)]
+				probes++
+				if !answer {
+					return errors.New("no answer")
+				}
+				return nil
+			}}, New(Options{Log: logr.Discard()}).opts)
+			c.killIfHung(ctx)
+			cancel()
+			if diff := cmp.Diff(tc.want, probes); diff != "" {
+				t.Errorf("%s: %s\nprobes in 100 periods: -want, +got:\n%s", name, tc.reason, diff)
+			}
+		}
+	})
 }
 
 func TestStopIsInReverseOrder(t *testing.T) {
