@@ -28,7 +28,9 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -38,6 +40,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -84,9 +87,9 @@ func run(ctx context.Context, opts *options) error {
 		goruntime.SetBlockProfileRate(1)
 	}
 
-	eng, err := connect.Connect(ctx, opts.engine)
+	eng, err := connect.Lazy(opts.engine)
 	if err != nil {
-		return fmt.Errorf("connect to the container engine: %w", err)
+		return fmt.Errorf("find the container engine: %w", err)
 	}
 	opts.metered.Logger = ctrl.Log
 	metrics, err := metered.New(eng, metrics.Registry, opts.metered)
@@ -180,14 +183,21 @@ func cacheOptions(opts *options) cache.Options {
 	return options
 }
 
+// clusterLabelSelector selects what belongs to a cluster.
+func clusterLabelSelector() labels.Selector {
+	requirement, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
+	if err != nil {
+		// The key is a constant that is a valid label key.
+		panic(err)
+	}
+	return labels.NewSelector().Add(*requirement)
+}
+
 // setup adds health checks, the webhooks, the cache of workload clusters and the
 // controllers.
 func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *options) error {
-	if err := mgr.AddReadyzCheck("engine", engineChecker(eng)); err != nil {
-		return fmt.Errorf("add readiness check: %w", err)
-	}
-	if err := mgr.AddHealthzCheck("ping", ping); err != nil {
-		return fmt.Errorf("add health check: %w", err)
+	if err := setupProbes(mgr); err != nil {
+		return err
 	}
 	if err := setupWebhooks(mgr, opts.webhookPort); err != nil {
 		return err
@@ -218,6 +228,19 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 	})
 }
 
+// setupProbes lets the manager be ready without its engine: the webhooks, which
+// the API server calls for every write to this provider's objects, do not need
+// one. The engine's state is in the objects' conditions and in the metrics.
+func setupProbes(mgr ctrl.Manager) error {
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	return nil
+}
+
 // setupWebhooks leaves them out where there is no port: the server would wait
 // for its certificate.
 func setupWebhooks(mgr ctrl.Manager, port int) error {
@@ -227,7 +250,7 @@ func setupWebhooks(mgr ctrl.Manager, port int) error {
 	if err := webhooks.Setup(mgr); err != nil {
 		return err
 	}
-	// Who is ready is asked by the API server.
+	// The API server calls only the Pods that are ready.
 	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
 		return fmt.Errorf("add readiness check: %w", err)
 	}

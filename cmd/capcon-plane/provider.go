@@ -47,9 +47,9 @@ func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
 }
 
-// setup adds the webhooks, connects the engine and adds the controllers. The
-// connection lives as long as the process. The API server asks the webhooks,
-// whether there is an engine or not.
+// setup adds webhooks and controllers. The API server calls the webhooks whether
+// the engine answers or not; the controllers connect to it when it does, and
+// the connection lives as long as the process.
 func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error {
 	if err := webhooks.Setup(mgr); err != nil {
 		return err
@@ -57,9 +57,9 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 	if p.engine.Engine == "none" {
 		return nil
 	}
-	eng, err := connect.Connect(ctx, p.engine)
+	eng, err := connect.Lazy(p.engine)
 	if err != nil {
-		return fmt.Errorf("connect to the container engine: %w", err)
+		return fmt.Errorf("find the container engine: %w", err)
 	}
 	p.metered.Logger = ctrl.Log
 	counted, err := metered.New(eng, metrics.Registry, p.metered)

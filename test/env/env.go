@@ -63,7 +63,7 @@ func Start(tb testing.TB) *rest.Config {
 	tb.Helper()
 	config := StartEmpty(tb)
 	server := serve(tb, config)
-	if err := install(tb.Context(), config, server); err != nil {
+	if err := Install(tb.Context(), config, server); err != nil {
 		tb.Fatal(err)
 	}
 	return config
@@ -144,9 +144,10 @@ func serve(tb testing.TB, config *rest.Config) manifests.Server {
 	}
 }
 
-// install leaves Cluster API's webhooks out: nobody serves them here.
-// Conversion is not asked for either: all is read as it is stored.
-func install(ctx context.Context, config *rest.Config, server manifests.Server) error {
+// Install applies the CRDs of Cluster API and of this provider, and this
+// provider's webhook configurations. Cluster API's webhooks have no server here;
+// conversion has none either: all is read in the version it is stored in.
+func Install(ctx context.Context, config *rest.Config, server manifests.Server) error {
 	all, err := manifests.Objects(server, crd.FS, configurations.FS)
 	if err != nil {
 		return fmt.Errorf("read manifests: %w", err)

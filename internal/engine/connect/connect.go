@@ -126,15 +126,7 @@ type candidate interface {
 // engine, or a configuration that cannot be read: engine.ErrInvalid. No engine
 // reached: an *Error.
 func Connect(ctx context.Context, options Options) (engine.Engine, error) {
-	if options.Getenv == nil {
-		options.Getenv = os.Getenv
-	}
-	if options.Timeout == 0 {
-		options.Timeout = defaultTimeout
-	}
-	if options.Connections == nil {
-		options.Connections = systemConnections
-	}
+	options = options.withDefaults()
 	groups, err := options.groups()
 	if err != nil {
 		return nil, err
@@ -157,6 +149,19 @@ func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 		}
 	}
 	return nil, &failed
+}
+
+func (o Options) withDefaults() Options {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Connections == nil {
+		o.Connections = systemConnections
+	}
+	return o
 }
 
 // groups are where to look, in order. The second is not looked for when the

@@ -107,7 +107,7 @@ func (f fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	case strings.HasSuffix(request.URL.Path, "/info"):
 		answer = map[string]any{
-			"Driver": "overlay2", "CgroupVersion": "2", "CgroupDriver": "systemd", "NCPU": 4, "MemTotal": 1024,
+			"SystemTime": "2026-01-01T00:00:00Z", "Driver": "overlay2", "CgroupVersion": "2", "CgroupDriver": "systemd", "NCPU": 4, "MemTotal": 1024,
 			"SecurityOptions": []string{"name=seccomp,profile=default", "name=rootless", "name=userns"},
 		}
 	default:

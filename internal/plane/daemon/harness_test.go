@@ -53,13 +53,15 @@ const (
 	// livenessPeriod is as short as a busy machine allows: eight of them
 	// without an answer mean that a process hangs.
 	livenessPeriod = 2 * time.Second
-	patience = 2 * time.Minute
+	patience       = 2 * time.Minute
 )
 
 // testPlane is a plane of processes.
 type testPlane struct {
 	program, dir string
 	args         []string
+	// environment that the program has beside the test's.
+	environment []string
 
 	cmd    *exec.Cmd
 	output *bytes.Buffer
@@ -108,6 +110,7 @@ func (p *testPlane) start(t *testing.T) {
 	t.Helper()
 	p.output = &bytes.Buffer{}
 	p.cmd = exec.Command(p.program, p.args...)
+	p.cmd.Env = append(os.Environ(), p.environment...)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start plane: %v", err)

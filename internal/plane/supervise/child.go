@@ -114,7 +114,7 @@ func (c *child) live() error {
 	if err := c.begin(cmd); err != nil {
 		return err
 	}
-	ctx, exited := context.WithCancel(context.Background())
+	ctx, exited := context.WithCancel(context.Background()) //nolint:forbidigo // it ends when the process exits
 	var liveness sync.WaitGroup
 	liveness.Go(func() { c.killIfHung(ctx) })
 	err := cmd.Wait()

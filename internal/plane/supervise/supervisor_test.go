@@ -166,7 +166,7 @@ func TestMain(m *testing.M) {
 	}
 	// Of the process before this one.
 	_ = os.Remove(path)
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path) //nolint:forbidigo // there is no test in this process
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "unix", path)
 	if err != nil {
 		panic(err)
 	}
