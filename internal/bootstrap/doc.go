@@ -21,8 +21,10 @@ limitations under the License.
 // here). It is pure: data in, values out. It talks to no engine and to no API server, starts nothing and keeps nothing,
 // so that every decision is covered by a table or a golden file.
 //
-// It must not import the API types, Cluster API, Kubernetes, an engine or an engine's SDK: the standard library, a YAML
-// library that edits nodes, and a Jinja library are all it needs.
+// It must not import the API types, Cluster API, Kubernetes, an engine or an engine's SDK: the standard library and a
+// YAML library that edits nodes are all it needs.
+//
+// What one Secret may cost in memory and time has limits; see limits.go.
 //
 // Bootstrap data carries the private keys of a cluster's certificate authorities. No error of this package quotes the
 // data, and what a node printed leaves this package only through [Redact].

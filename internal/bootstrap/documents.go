@@ -49,7 +49,7 @@ func holdsKubeadm(content []byte) bool {
 // kubeadmDocuments splits content into documents. It returns none for what is not about kubeadm or kube-proxy, be it
 // YAML or not.
 func kubeadmDocuments(content []byte) (documents, error) {
-	if !bytes.Contains(content, []byte(kubeadmGroup)) && !bytes.Contains(content, []byte(kubeProxyGroup)) {
+	if !mentionsKubeadm(content) {
 		return nil, nil
 	}
 	var split documents
@@ -68,6 +68,11 @@ func kubeadmDocuments(content []byte) (documents, error) {
 		split = append(split, part)
 	}
 	return split, nil
+}
+
+// mentionsKubeadm says that content has to be parsed to know whether it holds documents of kubeadm or kube-proxy.
+func mentionsKubeadm(content []byte) bool {
+	return bytes.Contains(content, []byte(kubeadmGroup)) || bytes.Contains(content, []byte(kubeProxyGroup))
 }
 
 // splitDocuments splits at separators that are lines of their own. Put together, the parts are the text again.

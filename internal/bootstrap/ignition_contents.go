@@ -59,7 +59,7 @@ func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
 	content, err := dataURL(source)
 	switch {
 	case err == nil && compression == "gzip":
-		content, err = gunzip(content)
+		content, err = p.gunzip(content)
 	case compression != "" && compression != "gzip":
 		p.refuseFor(path+".compression", strconv.Quote(cut(compression)), "use gzip or none")
 	}

@@ -17,177 +17,158 @@ limitations under the License.
 package bootstrap
 
 import (
-	"errors"
-	"fmt"
+	"regexp"
 	"strings"
-
-	minijinja "github.com/mitsuhiko/minijinja/minijinja-go/v2"
-	"github.com/mitsuhiko/minijinja/minijinja-go/v2/syntax"
-	"github.com/mitsuhiko/minijinja/minijinja-go/v2/value"
 )
 
-const (
-	// cloudName is what templates see as the name of cloud and platform.
-	cloudName = "container"
+// cloudName is what templates see as the name of cloud and platform.
+const cloudName = "container"
 
-	// templateFuel bounds the steps of a template and templateRange the elements of one range: enough for anything that
-	// describes a node, and the manager never spins.
-	templateFuel  = 100_000
-	templateRange = 1_000
-	// templateDepth bounds nested blocks and calls.
-	templateDepth = 50
+// The parts of Jinja that bootstrap data for Cluster API uses: a lookup in the instance data, part of its value, a
+// literal, text that is no template, and comments. There are no variables, loops and filters: each of them lets a
+// template of some bytes grow beyond all memory.
+var (
+	jinjaTag = regexp.MustCompile(`\{[{%#]`)
+	// jinjaExpression has the groups literal in ' and ", path, separator of split in ' and ", its index, end.
+	jinjaExpression = regexp.MustCompile(`^\{\{[-+]?\s*(?:'([^'\\]*)'|"([^"\\]*)"|` +
+		`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\['[\w-]+'\]|\["[\w-]+"\])*?)(?:\.split\((?:'([^'\\]+)'|"([^"\\]+)")\)\[(\d)\])?)\s*(-?\}\})`)
+	jinjaRawBegin = regexp.MustCompile(`^\{%[-+]?\s*raw\s*(-?%\})`)
+	jinjaRawEnd   = regexp.MustCompile(`\{%[-+]?\s*endraw\s*([-+]?%\})`)
+	jinjaComment  = regexp.MustCompile(`^\{#(?s:.*?)([-+]?#\})`)
+	// jinjaKey is a key in brackets.
+	jinjaKey = regexp.MustCompile(`\[['"]([\w-]+)['"]\]`)
 )
 
-// render renders a Jinja template as cloud-init does: blocks swallow the line break after them, a last line break is
-// kept. Where cloud-init puts a placeholder for a variable that does not exist and goes on, this is an error: a node
-// with a placeholder for a name helps nobody.
-func render(text string, firstLine int, instance Instance) (rendered string, err error) {
-	if !strings.Contains(text, "{{") && !strings.Contains(text, "{%") && !strings.Contains(text, "{#") {
-		return text, nil
-	}
-	// The data's author must not be able to end the manager by a template the library did not expect.
-	defer func() {
-		if recover() != nil {
-			rendered, err = "", &InvalidError{Problem: "the template cannot be rendered"}
+// render renders a Jinja template as cloud-init does: blocks and comments swallow the line break after them, a last
+// line break is kept. Where cloud-init puts a placeholder for a variable that does not exist, this is an error: a node
+// whose name is a placeholder is of no use.
+func render(text string, firstLine int, instance Instance) (string, error) {
+	t := &jinja{rest: text, data: instanceData(instance)}
+	for {
+		at := jinjaTag.FindStringIndex(t.rest)
+		if at == nil {
+			t.out.WriteString(t.rest)
+			return t.out.String(), nil
 		}
-	}()
-	data := instanceData(instance)
-	rendered, err = renderOnce(text, data)
-	if err != nil {
-		return "", templateError(err, text, firstLine, data)
+		t.skip(at[0])
+		problem := t.tag()
+		if t.out.Len() > maxDecodedBytes {
+			problem = errTooLarge.Error()
+		}
+		if problem != "" {
+			done := len(text) - len(t.rest)
+			return "", &InvalidError{Line: firstLine + strings.Count(text[:done], "\n"), Problem: problem}
+		}
 	}
-	return rendered, nil
 }
 
-func renderOnce(text string, data map[string]any) (string, error) {
-	env := minijinja.NewEnvironment()
-	env.SetUndefinedBehavior(minijinja.UndefinedSemiStrict)
-	whitespace := syntax.DefaultWhitespace()
-	whitespace.TrimBlocks = true
-	whitespace.KeepTrailingNewline = true
-	env.SetWhitespace(whitespace)
-	fuel := uint64(templateFuel)
-	env.SetFuel(&fuel)
-	env.SetRecursionLimit(templateDepth)
-	env.AddFunction("range", boundedRange)
-	template, err := env.TemplateFromString(text)
-	if err != nil {
-		return "", err
-	}
-	return template.Render(data)
+// jinja is a template that is being rendered.
+type jinja struct {
+	data map[string]string
+	rest string
+	out  strings.Builder
 }
 
-// boundedRange is Jinja's range with a bound: fuel counts a range as one step, however long it is.
-func boundedRange(_ *minijinja.State, args []value.Value, _ map[string]value.Value) (value.Value, error) {
-	bounds := make([]int64, 0, len(args))
-	for _, arg := range args {
-		n, ok := arg.AsInt()
-		if !ok {
-			return value.Undefined(), errors.New("range takes numbers")
-		}
-		bounds = append(bounds, n)
+// skip writes the next n bytes, which come before a tag.
+func (t *jinja) skip(n int) {
+	text, tag := t.rest[:n], t.rest[n:]
+	if len(tag) > 2 && tag[2] == '-' {
+		text = strings.TrimRight(text, whitespace)
 	}
-	start, step := int64(0), int64(1)
-	var stop int64
-	switch len(bounds) {
-	case 1:
-		stop = bounds[0]
-	case 2:
-		start, stop = bounds[0], bounds[1]
-	case 3:
-		start, stop, step = bounds[0], bounds[1], bounds[2]
+	t.out.WriteString(text)
+	t.rest = tag
+}
+
+const whitespace = " \t\r\n\f\v"
+
+// tag renders the tag that the rest begins with. What is wrong with it is in words that do not quote it.
+func (t *jinja) tag() (problem string) {
+	switch t.rest[1] {
+	case '{':
+		match := jinjaExpression.FindStringSubmatch(t.rest)
+		if match == nil {
+			return "the template has an expression that is not supported; " +
+				`supported are {{ v1.name }}, {{ ds.meta_data.name }}, {{ ds.meta_data['name'] }}, {{ v1.name.split(".")[0] }} and {{ 'text' }}`
+		}
+		value, found := t.evaluate(match)
+		if !found {
+			return "the template uses a variable that instance data does not have; it has v1.* and ds.meta_data.* of " +
+				"local_hostname, instance_id, region and availability_zone"
+		}
+		t.out.WriteString(value)
+		t.next(match[0], match[7], false)
+	case '#':
+		match := jinjaComment.FindStringSubmatch(t.rest)
+		if match == nil {
+			return "the template has a comment that does not end"
+		}
+		t.next(match[0], match[1], true)
 	default:
-		return value.Undefined(), errors.New("range takes one to three numbers")
+		return t.raw()
 	}
-	var out []value.Value
-	for i := start; step > 0 && i < stop || step < 0 && i > stop; i += step {
-		if len(out) == templateRange {
-			return value.Undefined(), fmt.Errorf("range has more than %d elements", templateRange)
-		}
-		out = append(out, value.FromInt(i))
-	}
-	return value.FromSlice(out), nil
+	return ""
 }
 
-// templateError says where a template is wrong and never repeats the library's text, which quotes the template.
-func templateError(err error, text string, firstLine int, data map[string]any) error {
-	invalid := &InvalidError{Problem: "the template cannot be rendered"}
-	var failure *minijinja.Error
-	if !errors.As(err, &failure) {
-		invalid.Problem = "the template is not valid Jinja"
-		invalid.Line = lineOf(text, firstLine, func(err error) bool { return !errors.As(err, &failure) }, nil)
-		return invalid
+// raw writes text that is not a template.
+func (t *jinja) raw() (problem string) {
+	begin := jinjaRawBegin.FindStringSubmatch(t.rest)
+	if begin == nil {
+		return "the template has a block other than {% raw %}, which is the only one that is supported"
 	}
-	if failure.Span != nil && failure.Span.StartLine > 0 {
-		invalid.Line = int(failure.Span.StartLine) + firstLine - 1
+	rest := t.rest[len(begin[0]):]
+	end := jinjaRawEnd.FindStringSubmatchIndex(rest)
+	if end == nil {
+		return "the template has a {% raw %} without {% endraw %}"
 	}
-	if failure.Kind == minijinja.ErrUndefinedVar {
-		invalid.Problem = "the template uses a variable that instance data does not have " +
-			"(known are v1.* and ds.meta_data.* of local_hostname, instance_id, region, availability_zone and others)"
-		if invalid.Line == 0 {
-			invalid.Line = lineOf(text, firstLine, isUndefined, data)
-		}
-	}
-	return invalid
+	t.next(begin[0], begin[1], false)
+	t.skip(len(t.rest) - len(rest) + end[0])
+	t.next(rest[end[0]:end[1]], rest[end[2]:end[3]], true)
+	return ""
 }
 
-func isUndefined(err error) bool {
-	var failure *minijinja.Error
-	return errors.As(err, &failure) && failure.Kind == minijinja.ErrUndefinedVar
-}
-
-// lineOf returns the number of the first line that, rendered alone, fails the same way; 0 when there is none. The
-// library does not say where it met an undefined variable, and expressions are nearly always on one line.
-func lineOf(text string, firstLine int, same func(error) bool, data map[string]any) int {
-	for i, line := range strings.Split(text, "\n") {
-		if !strings.Contains(line, "{{") {
-			continue
-		}
-		if _, err := renderOnce(line, data); err != nil && same(err) {
-			return i + firstLine
-		}
+// next goes behind a tag. A minus in its end takes all whitespace along, and otherwise the end of a block one line break.
+func (t *jinja) next(tag, end string, isBlock bool) {
+	t.rest = t.rest[len(tag):]
+	switch {
+	case strings.HasPrefix(end, "-"):
+		t.rest = strings.TrimLeft(t.rest, whitespace)
+	case isBlock && !strings.HasPrefix(end, "+"):
+		t.rest = strings.TrimPrefix(t.rest, "\n")
 	}
-	return 0
 }
 
-// instanceData is cloud-init's standard instance data as far as a container has it. As in cloud-init, keys with a
-// hyphen have an alias with an underscore, and those of v1 are at the top level too. What a machine may lack is there
-// and empty, so that a template can ask for it.
-func instanceData(instance Instance) map[string]any {
-	metaData := withAliases(map[string]any{
-		"instance-id":       instance.ID,
-		"local-hostname":    instance.Hostname,
-		"hostname":          instance.Hostname,
+// evaluate returns the value of an expression, whose parts are those of jinjaExpression.
+func (t *jinja) evaluate(match []string) (value string, found bool) {
+	path, separator := match[3], match[4]+match[5]
+	if path == "" {
+		return match[1] + match[2], true
+	}
+	// As in cloud-init, keys with a hyphen have an alias with an underscore.
+	path = strings.ReplaceAll(jinjaKey.ReplaceAllString(path, ".$1"), "-", "_")
+	if value, found = t.data[path]; !found || separator == "" {
+		return value, found
+	}
+	parts, index := strings.Split(value, separator), int(match[6][0]-'0')
+	if index >= len(parts) {
+		return "", false
+	}
+	return parts[index], true
+}
+
+// instanceData is cloud-init's standard instance data as far as a container has it. As in cloud-init, the keys of v1
+// are at the top level too. What a machine may lack is there and empty.
+func instanceData(instance Instance) map[string]string {
+	data := map[string]string{"ds.meta_data.hostname": instance.Hostname}
+	for key, value := range map[string]string{
+		"instance_id":       instance.ID,
+		"local_hostname":    instance.Hostname,
 		"region":            instance.Region,
-		"availability-zone": instance.Zone,
-		"public-keys":       []string{},
-	})
-	v1 := withAliases(map[string]any{
-		"instance-id":       instance.ID,
-		"local-hostname":    instance.Hostname,
-		"region":            instance.Region,
-		"availability-zone": instance.Zone,
-		"cloud-name":        cloudName,
-		"cloud-id":          cloudName,
-		"platform":          cloudName,
-		"subplatform":       cloudName,
-		"public-ssh-keys":   []string{},
-	})
-	data := map[string]any{
-		"v1": v1,
-		"ds": map[string]any{"meta_data": metaData, "meta-data": metaData},
+		"availability_zone": instance.Zone,
+	} {
+		data[key], data["v1."+key], data["ds.meta_data."+key] = value, value, value
 	}
-	for key, value := range v1 {
-		data[key] = value
+	for _, key := range []string{"cloud_name", "cloud_id", "platform", "subplatform"} {
+		data[key], data["v1."+key] = cloudName, cloudName
 	}
 	return data
-}
-
-func withAliases(values map[string]any) map[string]any {
-	out := make(map[string]any, 2*len(values))
-	for key, value := range values {
-		out[key] = value
-		out[strings.ReplaceAll(key, "-", "_")] = value
-	}
-	return out
 }

@@ -26,9 +26,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxJSONDepth bounds nested values; a configuration has eight.
-const maxJSONDepth = 32
-
 // jsonNodes reads one JSON value into the nodes that the parser walks, so that errors name lines and fields, a key that
 // is there twice is noticed, and numbers stay as they were written.
 func jsonNodes(data []byte) (*yaml.Node, error) {
@@ -40,6 +37,9 @@ func jsonNodes(data []byte) (*yaml.Node, error) {
 			err = errors.New("text after the value")
 		}
 	}
+	if tooMany := (*InvalidError)(nil); errors.As(err, &tooMany) {
+		return nil, err
+	}
 	if err != nil {
 		// The library's text may quote the data.
 		return nil, &InvalidError{Line: reader.here(), Problem: "it is not valid JSON"}
@@ -50,6 +50,8 @@ func jsonNodes(data []byte) (*yaml.Node, error) {
 type jsonReader struct {
 	data    []byte
 	decoder *json.Decoder
+	// nodes that were read.
+	nodes int
 	// line is that of offset.
 	line, offset int
 }
@@ -66,6 +68,9 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 	token, err := r.decoder.Token()
 	if err != nil {
 		return nil, err
+	}
+	if r.nodes++; r.nodes > maxNodes {
+		return nil, errTooManyNodes()
 	}
 	node := &yaml.Node{Kind: yaml.ScalarNode, Line: r.here()}
 	switch token := token.(type) {

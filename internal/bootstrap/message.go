@@ -23,12 +23,8 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	// maxMessage bounds a message: conditions are read by people and kept in etcd.
-	maxMessage = 1024
-	// messageLines is how many lines of a log a message repeats.
-	messageLines = 10
-)
+// messageLines is how many lines of a log a message repeats.
+const messageLines = 10
 
 var escapeSequence = regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`)
 
@@ -97,7 +93,7 @@ func withLog(head, log string, secrets []string) string {
 		return head
 	}
 	head += "; its last lines: "
-	if room := maxMessage - len(head); len(tail) > room {
+	if room := maxMessageBytes - len(head); len(tail) > room {
 		const mark = "…"
 		cut := len(tail) - room + len(mark)
 		for cut < len(tail) && !utf8.RuneStart(tail[cut]) {

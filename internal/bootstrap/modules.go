@@ -59,6 +59,9 @@ func (p *parser) command(item *yaml.Node, name string) (Command, error) {
 	}
 	var args []string
 	for _, node := range item.Content {
+		if err := p.visit(node); err != nil {
+			return Command{}, err
+		}
 		arg, err := p.text(node, name)
 		if err != nil {
 			return Command{}, err
@@ -116,7 +119,7 @@ func (p *parser) file(item *yaml.Node, name string) (File, error) {
 			return File{}, err
 		}
 	}
-	if file.Content, err = decode(content, encoding); err != nil {
+	if file.Content, err = p.decode(content, encoding); err != nil {
 		return File{}, p.invalid(item, "%s.content: %s", name, err)
 	}
 	if file.Path == "" || strings.HasSuffix(file.Path, "/") {
@@ -156,7 +159,7 @@ func (p *parser) owner(node *yaml.Node, field string) (string, error) {
 }
 
 // decode undoes a write_files encoding. Its errors do not quote the content.
-func decode(content, encoding string) ([]byte, error) {
+func (p *parser) decode(content, encoding string) ([]byte, error) {
 	var encoded, compressed bool
 	switch strings.ToLower(strings.TrimSpace(encoding)) {
 	case "", "text/plain", "none":
@@ -181,7 +184,7 @@ func decode(content, encoding string) ([]byte, error) {
 	if !compressed {
 		return data, nil
 	}
-	return gunzip(data)
+	return p.gunzip(data)
 }
 
 func decodeBase64(content string) ([]byte, error) {

@@ -33,48 +33,58 @@ import (
 // FormatCloudConfig is the format of a data secret without a format.
 const FormatCloudConfig = "cloud-config"
 
-const (
-	cloudConfigHeader = "#cloud-config"
-
-	// maxDecompressed bounds what one compressed value may grow to. A Secret holds 1 MiB, so that anything beyond this
-	// is a mistake or an attack on the manager's memory.
-	maxDecompressed = 32 << 20
-)
+const cloudConfigHeader = "#cloud-config"
 
 var (
 	templateHeader = regexp.MustCompile(`(?i)^##\s*template:\s*(\S*)\s*$`)
 	yamlErrorLine  = regexp.MustCompile(`line (\d+)`)
 )
 
+// parser walks the YAML nodes by hand: the library's own decoding puts values into its errors, and loses the lines and
+// the way numbers such as 0644 were written.
+type parser struct {
+	// lineOffset is added to the YAML's lines to give those of the data.
+	lineOffset int
+	// unsupported collects the names of everything that cannot be carried out.
+	unsupported []string
+	// decoded and entries are what has been spent of maxDecodedBytes and maxEntries.
+	decoded, entries int
+}
+
 // Parse reads bootstrap data. An empty format means cloud-config. Cloud-config whose first line is "## template: jinja"
 // is rendered with the instance's values first; compressed data is decompressed.
 //
 // The errors are *FormatError, *UnsupportedError and *InvalidError. None of them quotes the data, and none goes away
 // by trying again with the same data.
-func Parse(data []byte, format string, instance Instance) (Config, error) {
-	data, err := decompress(data)
-	if err != nil {
+func Parse(data []byte, format string, instance Instance) (config Config, err error) {
+	p := new(parser)
+	if data, err = p.decompress(data); err != nil {
 		return Config{}, err
 	}
 	switch format {
 	case "", FormatCloudConfig:
-		text, firstLine, err := cloudConfigText(data, instance)
-		if err != nil {
-			return Config{}, err
+		var text string
+		if text, err = p.cloudConfigText(data, instance); err == nil {
+			config, err = p.parse(text)
 		}
-		p := &parser{lineOffset: firstLine - 1}
-		return p.parse(text)
 	case FormatIgnition:
-		return new(parser).parseIgnition(data)
+		config, err = p.parseIgnition(data)
 	default:
-		return Config{}, &FormatError{Format: format}
+		err = &FormatError{Format: format}
 	}
+	if err == nil {
+		err = p.boundDocuments(config)
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	return config, nil
 }
 
-// decompress returns data as it was before somebody compressed it, and refuses data that is empty.
-func decompress(data []byte) (_ []byte, err error) {
+// decompress returns data as it was before it was compressed, and refuses data that is empty.
+func (p *parser) decompress(data []byte) (_ []byte, err error) {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		if data, err = gunzip(data); err != nil {
+		if data, err = p.gunzip(data); err != nil {
 			return nil, &InvalidError{Problem: "it is compressed, and " + err.Error()}
 		}
 	}
@@ -85,50 +95,41 @@ func decompress(data []byte) (_ []byte, err error) {
 	return data, nil
 }
 
-// cloudConfigText returns the YAML of data and the line of the data it begins at: without the template header and
-// rendered.
-func cloudConfigText(data []byte, instance Instance) (text string, firstLine int, err error) {
-	text, firstLine = string(data), 1
+// cloudConfigText returns the YAML of data: without the template header and rendered.
+func (p *parser) cloudConfigText(data []byte, instance Instance) (text string, err error) {
+	text, firstLine := string(data), 1
 	first, rest, _ := strings.Cut(text, "\n")
 	if header := templateHeader.FindStringSubmatch(first); header != nil {
 		if !strings.EqualFold(header[1], "jinja") {
-			return "", 0, &InvalidError{Line: 1, Problem: "the template type is not jinja"}
+			return "", &InvalidError{Line: 1, Problem: "the template type is not jinja"}
 		}
 		firstLine++
 		if text, err = render(rest, firstLine, instance); err != nil {
-			return "", 0, err
+			return "", err
+		}
+		if err := p.spend(len(text)); err != nil {
+			return "", &InvalidError{Problem: err.Error()}
 		}
 	}
+	p.lineOffset = firstLine - 1
 	header, _, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(header, " \t\r") != cloudConfigHeader {
-		return "", 0, &InvalidError{Line: firstLine, Problem: "cloud-config must begin with the line " + cloudConfigHeader}
+		return "", &InvalidError{Line: firstLine, Problem: "cloud-config must begin with the line " + cloudConfigHeader}
 	}
-	return text, firstLine, nil
+	return text, nil
 }
 
 // gunzip returns the decompressed data. Its errors do not quote the data.
-func gunzip(data []byte) ([]byte, error) {
+func (p *parser) gunzip(data []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, errors.New("the gzip header is broken")
 	}
-	out, err := io.ReadAll(io.LimitReader(r, maxDecompressed+1))
-	if err != nil {
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(io.LimitReader(r, int64(maxDecodedBytes-p.decoded+1))); err != nil {
 		return nil, errors.New("the gzip data is broken")
 	}
-	if len(out) > maxDecompressed {
-		return nil, fmt.Errorf("it decompresses to more than %d MiB", maxDecompressed>>20)
-	}
-	return out, nil
-}
-
-// parser walks the YAML nodes by hand: the library's own decoding puts values into its errors, and loses the lines and
-// the way numbers such as 0644 were written.
-type parser struct {
-	// lineOffset is added to the YAML's lines to give those of the data.
-	lineOffset int
-	// unsupported collects the names of everything that cannot be carried out.
-	unsupported []string
+	return out.Bytes(), p.spend(out.Len())
 }
 
 func (p *parser) parse(text string) (Config, error) {
@@ -216,6 +217,9 @@ func (p *parser) invalid(node *yaml.Node, format string, args ...any) error {
 
 // yamlError keeps only the line of the YAML library's error, whose text may quote the data.
 func (p *parser) yamlError(err error) error {
+	if tooLarge := (*InvalidError)(nil); errors.As(err, &tooLarge) {
+		return err
+	}
 	invalid := &InvalidError{Problem: "it is not valid YAML"}
 	if match := yamlErrorLine.FindStringSubmatch(err.Error()); match != nil {
 		if line, err := strconv.Atoi(match[1]); err == nil {

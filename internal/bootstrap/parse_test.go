@@ -276,7 +276,7 @@ func TestParseFormat(t *testing.T) {
 
 func TestParseBomb(t *testing.T) {
 	t.Parallel()
-	zipped := base64.StdEncoding.EncodeToString([]byte(compress(t, strings.Repeat("\x00", maxDecompressed+1))))
+	zipped := base64.StdEncoding.EncodeToString([]byte(compress(t, strings.Repeat("\x00", maxDecodedBytes+1))))
 	_, err := Parse([]byte("#cloud-config\nwrite_files: [{path: /a, encoding: gz+b64, content: "+zipped+"}]\n"), "", Instance{})
 	var invalid *InvalidError
 	if !errors.As(err, &invalid) {

@@ -69,12 +69,6 @@ type Result struct {
 	Changed time.Time
 }
 
-const (
-	// maxRecordEntries and maxRecordFile bound what is read of a record: the node's root user may put anything there.
-	maxRecordEntries = 64
-	maxRecordFile    = 64 << 10
-)
-
 var stepName = regexp.MustCompile(`^[a-z_.]{1,32}\[\d{1,6}\]$`)
 
 // ReadRecord reads the tar of [RecordPath] as an engine's archive download gives it. A nil reader, an empty tar and a
@@ -86,7 +80,7 @@ func ReadRecord(r io.Reader) (Result, error) {
 	if r == nil {
 		return result, nil
 	}
-	reader := tar.NewReader(r)
+	reader := tar.NewReader(io.LimitReader(r, maxRecordBytes))
 	for range maxRecordEntries {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -98,7 +92,7 @@ func ReadRecord(r io.Reader) (Result, error) {
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
-		content, err := io.ReadAll(io.LimitReader(reader, maxRecordFile))
+		content, err := io.ReadAll(io.LimitReader(reader, maxRecordFileBytes))
 		if err != nil {
 			return result.cutOff(err)
 		}

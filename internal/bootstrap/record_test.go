@@ -101,8 +101,8 @@ func TestReadRecord(t *testing.T) {
 			reason: "reading ends", files: slices.Repeat([]recordFile{{"x", ""}}, maxRecordEntries+1), want: Result{ExitCode: -1}, err: ErrRecord,
 		},
 		"long log": {
-			reason: "reading is bounded", files: []recordFile{{"state", "failed"}, {"state.log-tail", strings.Repeat("x", 2*maxRecordFile)}},
-			want: Result{State: Failed, ExitCode: -1, LogTail: strings.Repeat("x", maxRecordFile), Changed: at},
+			reason: "reading is bounded", files: []recordFile{{"state", "failed"}, {"state.log-tail", strings.Repeat("x", 2*maxRecordFileBytes)}},
+			want: Result{State: Failed, ExitCode: -1, LogTail: strings.Repeat("x", maxRecordFileBytes), Changed: at},
 		},
 	}
 	for name, tc := range cases {
@@ -191,11 +191,37 @@ func TestMessage(t *testing.T) {
 	}
 	long := Result{State: Failed, Step: "runcmd[2]", ExitCode: 1, LogTail: strings.Repeat("ü漢 ", 4000) + "\nthe end"}
 	message := long.Message()
-	if len(message) > maxMessage || !strings.HasSuffix(message, "the end") || strings.ToValidUTF8(message, "") != message {
-		t.Errorf("a message is at most %d bytes of UTF-8 and keeps the end, got %d: %q", maxMessage, len(message), message)
+	if len(message) > maxMessageBytes || !strings.HasSuffix(message, "the end") || strings.ToValidUTF8(message, "") != message {
+		t.Errorf("a message is at most %d bytes of UTF-8 and keeps the end, got %d: %q", maxMessageBytes, len(message), message)
 	}
 	many := Result{State: Failed, LogTail: strings.Repeat("line\n", 100)}
 	if got := strings.Count(many.Message(), "line"); got > messageLines+1 {
 		t.Errorf("a message has %d lines, want at most %d", got, messageLines)
 	}
+}
+
+// TestReadRecordEnds proves that a file without an end, such as a sparse one of a terabyte, is not read to its end.
+func TestReadRecordEnds(t *testing.T) {
+	t.Parallel()
+	var head bytes.Buffer
+	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "record/.sparse", Size: 1 << 40}); err != nil {
+		t.Fatal(err)
+	}
+	endless := &zeros{}
+	_, err := ReadRecord(io.MultiReader(&head, endless))
+	if err == nil || endless.read > maxRecordBytes {
+		t.Errorf("error %v after %d bytes", err, endless.read)
+	}
+}
+
+// zeros has more of them than anything may read.
+type zeros struct{ read int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.read > 64*maxRecordBytes {
+		return 0, errors.New("it is read to its end")
+	}
+	clear(p)
+	z.read += len(p)
+	return len(p), nil
 }

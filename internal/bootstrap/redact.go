@@ -18,6 +18,7 @@ package bootstrap
 
 import (
 	"cmp"
+	"index/suffixarray"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ var (
 	// userInfo is the password in a URL.
 	userInfo = regexp.MustCompile(`(://)[^/\s:@]*:[^/\s@]+@`)
 	// named is a value that follows a name that says secret: password=…, "client-secret": ….
-	named = regexp.MustCompile(`(?i)([a-z0-9_.-]*` + secretNames + `["']?[ \t]*[:=][ \t]*(?:(?:bearer|basic)[ \t]+)?)` + secretValue)
+	named = regexp.MustCompile(`(?i)(` + secretNames + `["']?[ \t]*[:=][ \t]*(?:(?:bearer|basic)[ \t]+)?)` + secretValue)
 	// flagged is the value of a flag whose name says secret: --token ….
 	flagged = regexp.MustCompile(`(?i)(--[a-z0-9-]*` + secretNames + `[ \t]+)` + secretValue)
 	// bearer is a token of HTTP.
@@ -89,14 +90,16 @@ func looksEncoded(s string) bool {
 		strings.ContainsFunc(s, func(r rune) bool { return r >= '0' && r <= '9' })
 }
 
-// redactKnown takes out the given secrets, longest first, so that none is found in what is left of another.
+// redactKnown takes out the given secrets, longest first, so that none is found in what is left of another. There may be
+// hundreds of thousands, few of which are in the log: the index finds those.
 func redactKnown(log string, secrets []string) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
+	index := suffixarray.New([]byte(log))
 	for _, secret := range slices.Compact(secrets) {
-		if strings.TrimSpace(secret) != "" {
+		if strings.TrimSpace(secret) != "" && index.Lookup([]byte(secret), 1) != nil {
 			log = strings.ReplaceAll(log, secret, redacted)
 		}
 	}

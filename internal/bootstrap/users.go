@@ -209,6 +209,9 @@ func (p *parser) lines(node *yaml.Node, field string) ([]string, error) {
 	}
 	var lines []string
 	for _, item := range items {
+		if err := p.visit(item); err != nil {
+			return nil, err
+		}
 		line, err := p.line(item, field)
 		if err != nil {
 			return nil, err

@@ -24,9 +24,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxMergeDepth bounds merge keys (<<) that refer to mappings with merge keys, which may form a circle.
-const maxMergeDepth = 8
-
 // entry is a key of a mapping with its value.
 type entry struct {
 	key   string
@@ -35,8 +32,12 @@ type entry struct {
 	path string
 }
 
-// unmarshal parses YAML without letting a panic of the library out.
+// unmarshal parses YAML without letting a panic of the library out. What has too many values is refused before it is
+// parsed, with an *InvalidError.
 func unmarshal(data []byte, into *yaml.Node) (err error) {
+	if yamlNodes(data) > maxNodes {
+		return errTooManyNodes()
+	}
 	defer func() {
 		if recover() != nil {
 			err = errors.New("parse YAML")
@@ -89,6 +90,9 @@ func (p *parser) mergedMapping(node *yaml.Node, path string, depth int) ([]entry
 	seen := make(map[string]bool, len(node.Content)/2)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
+		if err := p.visit(key); err != nil {
+			return nil, err
+		}
 		if key.Kind != yaml.ScalarNode {
 			return nil, p.invalid(key, "%s has a key that is not a string", path)
 		}
@@ -149,6 +153,9 @@ func (p *parser) list(node *yaml.Node, path string) ([]*yaml.Node, error) {
 	}
 	items := make([]*yaml.Node, 0, len(node.Content))
 	for _, item := range node.Content {
+		if err := p.visit(item); err != nil {
+			return nil, err
+		}
 		items = append(items, deref(item))
 	}
 	return items, nil
@@ -164,7 +171,7 @@ func (p *parser) text(node *yaml.Node, path string) (string, error) {
 	return value, err
 }
 
-// content returns a scalar as it was written, !!binary ones decoded.
+// content returns a scalar as it was written, !!binary ones decoded. An alias is paid for each time it is used.
 func (p *parser) content(node *yaml.Node, path string) (string, error) {
 	node = deref(node)
 	if isNull(node) {
@@ -172,6 +179,9 @@ func (p *parser) content(node *yaml.Node, path string) (string, error) {
 	}
 	if node.Kind != yaml.ScalarNode {
 		return "", p.invalid(node, "%s is not a string", path)
+	}
+	if err := p.spend(len(node.Value)); err != nil {
+		return "", p.invalid(node, "%s: %v", path, err)
 	}
 	if node.ShortTag() != "!!binary" {
 		return node.Value, nil
