@@ -28,9 +28,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -147,9 +145,8 @@ func managerOptions(opts *options) (ctrl.Options, error) {
 		PprofBindAddress:           opts.profilerAddress,
 		Metrics:                    *metricsOptions,
 		Cache:                      cacheOptions(opts),
-		// Who writes a Secret of bootstrap data need not label it, and a label
-		// that somebody took away is to be put back: the cache has only those
-		// with one.
+		// Secrets are read one at a time and never listed or watched: a cache
+		// would hold those of everything in the management cluster.
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 		WebhookServer: webhook.NewServer(webhook.Options{
 			Port: opts.webhookPort, CertDir: opts.webhookCertDir,
@@ -168,29 +165,12 @@ func newScheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// cacheOptions keeps Secrets out of memory that are not a cluster's. Those that
-// are it watches.
 func cacheOptions(opts *options) cache.Options {
-	options := cache.Options{
-		SyncPeriod: &opts.syncPeriod,
-		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Secret{}: {Label: clusterLabelSelector()},
-		},
-	}
+	options := cache.Options{SyncPeriod: &opts.syncPeriod}
 	if opts.namespace != "" {
 		options.DefaultNamespaces = map[string]cache.Config{opts.namespace: {}}
 	}
 	return options
-}
-
-// clusterLabelSelector selects what belongs to a cluster.
-func clusterLabelSelector() labels.Selector {
-	requirement, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
-	if err != nil {
-		// The key is a constant that is a valid label key.
-		panic(err)
-	}
-	return labels.NewSelector().Add(*requirement)
 }
 
 // setup adds health checks, the webhooks, the cache of workload clusters and the

@@ -105,8 +105,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// A Secret without the label that the cache selects is found all the same.
-func TestSecretsWithoutLabelAreFound(t *testing.T) {
+// Secrets are read from the API server and from no cache.
+func TestSecretsAreReadLive(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -66,6 +66,23 @@ func TestIdentityComesFirst(t *testing.T) {
 	}
 }
 
+// Secrets of a cluster are its control plane provider's. Cluster API's
+// controllers, its tests and clusterctl take every one with the cluster's label
+// for one of those.
+func TestNoSecretIsWritten(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	kubeconfig := builders.DataSecret("x", "apiVersion: v1\nkind: Config\n")
+	kubeconfig.Name = builders.Cluster + "-kubeconfig"
+	must(t, w.Client.Create(t.Context(), kubeconfig))
+	w.SettleCluster()
+	for _, deed := range w.Deeds() {
+		if strings.Contains(deed, "Secret") {
+			t.Errorf("the controller did: %s", deed)
+		}
+	}
+}
+
 // Objects that are not ours to reconcile yet, or at all.
 func TestHandsOff(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,6 @@ package cluster
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -52,7 +51,6 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), watching.ClusterSpec()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.kubeconfigToCluster)).
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
 			Container: r.containerToCluster,
 			All:       r.allClusters,
@@ -77,13 +75,6 @@ func (r *Reconciler) containerMachineToCluster(ctx context.Context, object clien
 		return nil
 	}
 	return r.named(ctx, object.GetNamespace(), object.GetLabels()[clusterv1.ClusterNameLabel])
-}
-
-func (r *Reconciler) kubeconfigToCluster(ctx context.Context, object client.Object) []reconcile.Request {
-	if name := kubeconfigCluster(object); name != "" {
-		return r.named(ctx, object.GetNamespace(), name)
-	}
-	return nil
 }
 
 // containerToCluster: a load balancer that died must come back, a control

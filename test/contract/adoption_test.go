@@ -126,7 +126,7 @@ func takeBackup(t *testing.T, w *world.World) []client.Object {
 		{builders.Cluster, &clusterv1.Cluster{}}, {builders.Cluster, &infrav1.ContainerCluster{}},
 		{controlPlane, &clusterv1.Machine{}}, {controlPlane, &infrav1.ContainerMachine{}}, {controlPlane + "-data", &corev1.Secret{}},
 		{worker, &clusterv1.Machine{}}, {worker, &infrav1.ContainerMachine{}}, {worker + "-data", &corev1.Secret{}},
-		{builders.Cluster + "-kubeconfig", &corev1.Secret{}}, {hostKubeconfig, &corev1.Secret{}},
+		{builders.Cluster + "-kubeconfig", &corev1.Secret{}},
 	}
 	uids := map[types.UID]types.UID{}
 	var backup []client.Object

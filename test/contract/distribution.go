@@ -62,7 +62,7 @@ func distribution() []Rule {
 			clusterctlTests, clusterctl, release, "cp metadata.yaml templates/*.yaml", "cp metadata.yaml templates/cluster-template*.yaml",
 		}},
 		{ID: "K16", Says: "Every object of the provider leads to a Cluster by its owners.", Proof: Proof{
-			clusterTests, "TestKubeconfigForTheHost", "controllers/cluster/kubeconfig.go", "return controllerutil.SetOwnerReference(s.containerCluster, target, r.Client.Scheme())", "return nil",
+			poolTests, "TestSituations/Created", "controllers/machinepool/replicas.go", "containerMachine.OwnerReferences = util.EnsureOwnerRef(", "_ = util.EnsureOwnerRef(",
 		}},
 		{ID: "K17", Says: "clusterctl changes what it installs.", Unproved: "Tells what clusterctl does."},
 		{ID: "K18", Says: "A template has all that it refers to.", Proof: Proof{

@@ -39,8 +39,6 @@ import (
 const (
 	controlPlane = builders.Machine
 	worker       = "w1"
-	// hostKubeconfig is the Secret that the provider makes.
-	hostKubeconfig = builders.Cluster + "-kubeconfig-host"
 )
 
 // live returns a world with a cluster of one control plane and one worker that
@@ -120,8 +118,6 @@ func observe(w *world.World) state {
 	for _, made := range w.ContainerMachines() {
 		s.add(&made, made.Spec, withoutTimes(made.Status.Conditions), made.Status.Initialization, made.Status.Addresses, made.Status.FailureDomain)
 	}
-	secret, _ := world.Get(w, hostKubeconfig, &corev1.Secret{})
-	s.add(secret, secret.Data)
 	return s
 }
 

@@ -21,7 +21,7 @@ func move() []Rule {
 	return []Rule{
 		{ID: "M1", Says: "clusterctl finds objects by the labels of their definitions.", Unproved: "clusterctl labels what it installs; rule K9 proves the provider's own label."},
 		{ID: "M2", Says: "What is to be moved along leads to a Cluster by its owners, also when these were taken away.", Proof: Proof{
-			contractTests, "TestResilience/OwnerOfKubeconfig", "controllers/cluster/kubeconfig.go", "return controllerutil.SetOwnerReference(s.containerCluster, target, r.Client.Scheme())", "return nil",
+			poolTests, "TestSituations/OwnersAndLabels", "controllers/machinepool/reconciler.go", "r.observeCached, r.propagate, r.publish,", "r.observeCached, r.publish,",
 		}},
 		{ID: "M3", Says: "Objects, or all of a kind, can be labelled to be moved.", Unproved: "None needs it: all have owners."},
 		{ID: "M4", Says: "Status is lost: it is written again as it was, from spec, annotations and the engine.", Proof: Proof{

@@ -46,12 +46,12 @@ func operation() []Rule {
 			poolTests, "TestSituations/OwnersAndLabels", "controllers/machinepool/reconciler.go", "r.observeCached, r.propagate, r.publish,", "r.observeCached, r.publish,",
 		}},
 		{ID: "O6", Says: "That they are gone is an event, which nobody has to wait for.", Proof: Proof{
-			"test/env", "TestIntegrationAPIServer", "controllers/cluster/kubeconfig.go", `strings.CutSuffix(object.GetName(), "-"+hostKubeconfigSuffix)`, `strings.CutSuffix(object.GetName(), "-none"+hostKubeconfigSuffix)`,
+			"controllers/watching", "TestChangesOfInstances/Owner", "controllers/watching/watching.go", "len(before.OwnerReferences) != len(after.OwnerReferences)", "len(before.OwnerReferences) < 0",
 		}},
 		{ID: "O6", Says: "Nothing is written where nothing changes.", Proof: Proof{
-			contractTests, "TestNothingIsWrittenForNothing/Cluster", "controllers/cluster/kubeconfig.go",
-			"target.Labels[clusterv1.ClusterNameLabel] = s.cluster.Name",
-			"target.Labels[clusterv1.ClusterNameLabel] = s.cluster.Name\n		metav1.SetMetaDataAnnotation(&target.ObjectMeta, \"seen\", target.ResourceVersion)",
+			contractTests, "TestNothingIsWrittenForNothing/Cluster", "controllers/cluster/reconciler.go",
+			"	pausing.MarkActive(containerCluster)\n",
+			"	pausing.MarkActive(containerCluster)\n	containerCluster.Annotations[\"seen\"] = containerCluster.ResourceVersion\n",
 		}},
 		{ID: "O7", Says: "Messages say the same of the same.", Proof: Proof{
 			machineTests, "TestSituations/Bootstrapping", "controllers/machine/bootstrap.go",

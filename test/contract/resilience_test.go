@@ -20,7 +20,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
@@ -29,32 +28,23 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// TestResilience takes away what the provider's objects are kept and found by.
-// It comes back, and nothing else changes.
+// TestResilience removes the finalizers of the provider's objects. They come
+// back, and nothing else changes.
 func TestResilience(t *testing.T) {
 	t.Parallel()
-	withoutFinalizers := func(object client.Object) { object.SetFinalizers(nil) }
-	withoutOwners := func(object client.Object) { object.SetOwnerReferences(nil) }
 	for name, c := range map[string]struct {
-		reason  string
-		name    string
-		object  client.Object
-		without func(client.Object)
+		reason string
+		name   string
+		object client.Object
 	}{
-		"FinalizerOfCluster": {"Without it load balancer and network would be left.", builders.Cluster, &infrav1.ContainerCluster{}, withoutFinalizers},
-		"FinalizerOfMachine": {"Without it the container would be left.", worker, &infrav1.ContainerMachine{}, withoutFinalizers},
-		"OwnerOfKubeconfig":  {"Without it the Secret would be left, and not moved along.", hostKubeconfig, &corev1.Secret{}, withoutOwners},
-		"Kubeconfig":         {"It is made of what there is.", hostKubeconfig, &corev1.Secret{}, nil},
+		"FinalizerOfCluster": {"Without it load balancer and network would be left.", builders.Cluster, &infrav1.ContainerCluster{}},
+		"FinalizerOfMachine": {"Without it the container would be left.", worker, &infrav1.ContainerMachine{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := live(t)
 			before, since := observe(w), len(w.Calls.Effects())
-			if c.without == nil {
-				world.Delete(w, c.name, c.object)
-			} else {
-				world.Edit(w, c.name, c.object, c.without)
-			}
+			world.Edit(w, c.name, c.object, func(object client.Object) { object.SetFinalizers(nil) })
 			settle(w)
 			check(t, c.reason+"\nThe cluster", before, observe(w))
 			check(t, "what was done to the engine", []string{}, effects(w, since))

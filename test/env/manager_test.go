@@ -29,8 +29,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,7 +75,6 @@ func TestIntegrationAPIServer(t *testing.T) {
 	s.clusterIsProvisioned()
 	s.machineBootstraps()
 	s.identityIsAwaited()
-	s.kubeconfigFollows()
 	s.engineEventIsSeen()
 	s.nothingHappens()
 	s.pauseIsSeen()
@@ -209,20 +206,6 @@ func (s *story) identityIsAwaited() {
 	s.nothingHappens()
 	s.edit(containerCluster, func() { containerCluster.Annotations[infrav1.OwnerIDAnnotation] = builders.OwnerID })
 	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/WaitingForBootstrapData"))
-}
-
-func (s *story) kubeconfigFollows() {
-	s.t.Helper()
-	data, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{"c1": {Server: "https://172.18.0.9:6443"}}})
-	must(s.t, err)
-	secret := builders.DataSecret("x", "")
-	secret.Name, secret.Data["value"] = builders.Cluster+"-kubeconfig", data
-	s.create(secret)
-	derived := &corev1.Secret{}
-	derived.Namespace, derived.Name = builders.Namespace, builders.Cluster+"-kubeconfig-host"
-	s.eventually("the kubeconfig for the host is there", derived, func() bool { return len(derived.Data["value"]) > 0 })
-	s.edit(derived, func() { derived.OwnerReferences = nil })
-	s.eventually("its owner comes back", derived, func() bool { return len(derived.OwnerReferences) == 1 })
 }
 
 func (s *story) engineEventIsSeen() {

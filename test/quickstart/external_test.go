@@ -26,11 +26,8 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -156,11 +153,6 @@ func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
 	}
 	if want := fmt.Sprintf("https://%s", netip.AddrPortFrom(address, endpointPort)); config.Host != want {
 		t.Errorf("the kubeconfig leads to %s, want %s", config.Host, want)
-	}
-	// There is no port of this host to derive another one from.
-	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: externalCluster + "-kubeconfig-host"}
-	if err := d.api.Get(t.Context(), key, &corev1.Secret{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a kubeconfig for the host's own port: %v", err)
 	}
 }
 

@@ -53,13 +53,12 @@ func (m *move) observe(t *testing.T, at *side) map[string]string {
 	seen := map[string]string{"owner": owner.ID, "endpoint": fmt.Sprint(containerCluster.Spec.ControlPlaneEndpoint)}
 	maps.Copy(seen, m.observeEngine(t, owner))
 	secret := &corev1.Secret{}
-	for _, name := range []string{moveCluster + "-kubeconfig", moveCluster + "-kubeconfig-host"} {
-		if err := at.api.Get(t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: name}, secret); err != nil {
-			t.Fatal(err)
-		}
-		// A hash: what differs is printed.
-		seen["secret "+name] = fmt.Sprintf("%x", sha256.Sum256(secret.Data["value"]))
+	if err := at.api.Get(t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: moveCluster + "-kubeconfig"}, secret); err != nil {
+		t.Fatal(err)
 	}
+	// A hash: what differs is printed.
+	seen["secret "+secret.Name] = fmt.Sprintf("%x", sha256.Sum256(secret.Data["value"]))
+	seen["host port"] = fmt.Sprint(containerCluster.Spec.LoadBalancer.HostPort)
 	nodes, err := m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -95,21 +94,19 @@ type stability struct {
 	api client.Client
 }
 
-// objects of this provider, with the Secret that it makes, by kind and name.
+// objects of this provider by kind and name.
 func (s *stability) objects(t *testing.T) map[string]client.Object {
 	t.Helper()
 	found := map[string]client.Object{}
 	for _, list := range []client.ObjectList{
 		&infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{}, &infrav1.ContainerMachinePoolList{},
-		&infrav1.ContainerMachineTemplateList{}, &corev1.SecretList{},
+		&infrav1.ContainerMachineTemplateList{},
 	} {
 		if err := s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
 			t.Fatal(err)
 		}
 		if err := meta.EachListItem(list, func(item runtime.Object) error {
-			object, ok := item.(client.Object)
-			_, isSecret := item.(*corev1.Secret)
-			if ok && (!isSecret || object.GetName() == poolCluster+"-kubeconfig-host") {
+			if object, ok := item.(client.Object); ok {
 				found[fmt.Sprintf("%T %s", object, object.GetName())] = object
 			}
 			return nil
@@ -117,7 +114,7 @@ func (s *stability) objects(t *testing.T) map[string]client.Object {
 			t.Fatal(err)
 		}
 	}
-	if len(found) < 7 {
+	if len(found) < 6 {
 		t.Fatalf("there are only %v", slices.Sorted(maps.Keys(found)))
 	}
 	return found

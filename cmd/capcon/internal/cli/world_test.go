@@ -220,6 +220,10 @@ func (w *world) become() {
 		return // done already
 	}
 	infrastructure.Annotations = map[string]string{infrav1.OwnerIDAnnotation: "owner"}
+	infrastructure.Spec.LoadBalancer.HostPort = 40123
+	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+		APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: infrastructure.Name,
+	}
 	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
 	controlPlane.Status = controlplanev1.KubeadmControlPlaneStatus{
 		Initialization: controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
@@ -243,8 +247,8 @@ func (w *world) become() {
 		},
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig-host", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
-		Data:       map[string][]byte{"value": []byte("of the cluster")},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Data:       map[string][]byte{"value": []byte("clusters: [{name: demo, cluster: {server: https://172.18.0.9:6443}}]")},
 	}
 	_, created := w.engine.CreateContainer(ctx, engine.Spec{
 		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",

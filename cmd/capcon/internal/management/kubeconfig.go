@@ -20,8 +20,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -33,48 +36,61 @@ import (
 // ErrNoKubeconfig says that the cluster has no kubeconfig yet.
 var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not made")
 
-// Kubeconfig returns the one of a cluster that works on the engine's host: the
-// one that the provider derives for the load balancer's port there. A cluster
-// whose endpoint somebody else serves has no such port: then it is Cluster
-// API's own, which leads to that endpoint. None yet: ErrNoKubeconfig.
+// Kubeconfig returns the one of a cluster that works on the engine's host:
+// Cluster API's own, whose server is the endpoint on the engine's network, with
+// the load balancer's port on the host in its place. Where the endpoint is an
+// external one, it is Cluster API's own, unchanged. None yet: ErrNoKubeconfig.
 func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
-	kubeconfig, err := readKubeconfig(ctx, c, namespace, name+"-kubeconfig-host")
-	if err != nil || len(kubeconfig) > 0 {
-		return kubeconfig, err
-	}
-	external, err := hasExternalEndpoint(ctx, c, namespace, name)
+	infrastructure, err := infrastructureOf(ctx, c, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	if external {
-		kubeconfig, err = readKubeconfig(ctx, c, namespace, secret.Name(name, secret.Kubeconfig))
-	}
-	if err == nil && len(kubeconfig) == 0 {
-		err = fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
-	}
-	return kubeconfig, err
-}
-
-// readKubeconfig returns what a Secret holds, nothing where it is absent.
-func readKubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
 	found := &corev1.Secret{}
-	if _, err := get(ctx, c, namespace, name, found); err != nil {
-		return nil, fmt.Errorf("read Secret %q: %w", name, err)
+	if _, err := get(ctx, c, namespace, secret.Name(name, secret.Kubeconfig), found); err != nil {
+		return nil, fmt.Errorf("read kubeconfig Secret of cluster %q: %w", name, err)
 	}
-	return found.Data[secret.KubeconfigDataName], nil
+	kubeconfig, spec := found.Data[secret.KubeconfigDataName], infrastructure.Spec
+	external := spec.LoadBalancer.Type == infrav1.LoadBalancerNone
+	switch {
+	case len(kubeconfig) == 0, !external && spec.LoadBalancer.HostPort == 0:
+		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
+	case external:
+		return kubeconfig, nil
+	}
+	return throughHostPort(kubeconfig, spec)
 }
 
-func hasExternalEndpoint(ctx context.Context, c client.Client, namespace, name string) (bool, error) {
+// infrastructureOf a cluster, empty while there is none.
+func infrastructureOf(ctx context.Context, c client.Client, namespace, name string) (*infrav1.ContainerCluster, error) {
 	cluster, infrastructure := &clusterv1.Cluster{}, &infrav1.ContainerCluster{}
 	if _, err := get(ctx, c, namespace, name, cluster); err != nil {
-		return false, fmt.Errorf("read Cluster %q: %w", name, err)
+		return nil, fmt.Errorf("read Cluster %q: %w", name, err)
 	}
 	reference := cluster.Spec.InfrastructureRef
 	if reference.Kind != "ContainerCluster" {
-		return false, nil
+		return infrastructure, nil
 	}
 	if _, err := get(ctx, c, namespace, reference.Name, infrastructure); err != nil {
-		return false, fmt.Errorf("read ContainerCluster %q: %w", reference.Name, err)
+		return nil, fmt.Errorf("read ContainerCluster %q: %w", reference.Name, err)
 	}
-	return infrastructure.Spec.LoadBalancer.Type == infrav1.LoadBalancerNone, nil
+	return infrastructure, nil
+}
+
+// throughHostPort points every cluster of a kubeconfig at the published port.
+// The API server's certificate names the endpoint, not 127.0.0.1, so the
+// client is told which name to expect; certificates are never changed for it.
+func throughHostPort(kubeconfig []byte, spec infrav1.ContainerClusterSpec) ([]byte, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("parse kubeconfig: %w", err)
+	}
+	for _, each := range config.Clusters {
+		each.Server = "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(int(spec.LoadBalancer.HostPort)))
+		each.TLSServerName = spec.ControlPlaneEndpoint.Host
+	}
+	kubeconfig, err = clientcmd.Write(*config)
+	if err != nil {
+		return nil, fmt.Errorf("write kubeconfig: %w", err)
+	}
+	return kubeconfig, nil
 }

@@ -18,10 +18,14 @@ package management_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -31,13 +35,15 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 )
 
+// The kubeconfig of Cluster API is the only one there is: what works on the
+// host follows from it, from the endpoint and from the load balancer's port.
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
-	kubeconfig := func(name string) client.Object {
-		return &corev1.Secret{ObjectMeta: meta(name), Data: map[string][]byte{"value": []byte(name)}}
+	// One of each for each case: the fake client writes into what it is given.
+	core := func() client.Object {
+		return &corev1.Secret{ObjectMeta: meta("demo-kubeconfig"), Data: map[string][]byte{"value": kubeconfig(t)}}
 	}
-	// One for each case: the fake client writes into what it is given.
 	cluster := func() client.Object {
 		return &clusterv1.Cluster{ObjectMeta: meta("demo"), Spec: clusterv1.ClusterSpec{
 			// Its name is its own, as with a ClusterClass.
@@ -46,46 +52,102 @@ func TestKubeconfig(t *testing.T) {
 			},
 		}}
 	}
-	infrastructure := func(balancer infrav1.LoadBalancerType) client.Object {
+	infrastructure := func(balancer infrav1.LoadBalancerType, hostPort int32) client.Object {
 		return &infrav1.ContainerCluster{ObjectMeta: meta("demo-x7k2p"), Spec: infrav1.ContainerClusterSpec{
-			LoadBalancer: infrav1.LoadBalancer{Type: balancer},
+			ControlPlaneEndpoint: infrav1.APIEndpoint{Host: "172.18.0.9", Port: 6443},
+			LoadBalancer:         infrav1.LoadBalancer{Type: balancer, HostPort: hostPort},
 		}}
 	}
-	const ours, core = "demo-kubeconfig-host", "demo-kubeconfig"
+	haproxy, none := infrav1.LoadBalancerHAProxy, infrav1.LoadBalancerNone
 	for name, tc := range map[string]struct {
 		reason  string
 		objects []client.Object
-		want    string
+		want    clientcmdapi.Cluster
 	}{
 		"HostPort": {
-			"The host reaches the load balancer at its port there.",
-			[]client.Object{cluster(), infrastructure(infrav1.LoadBalancerHAProxy), kubeconfig(ours), kubeconfig(core)}, ours,
+			"The host reaches the load balancer at its port there, whose certificate names the endpoint.",
+			[]client.Object{cluster(), infrastructure(haproxy, 40123), core()},
+			clientcmdapi.Cluster{Server: "https://127.0.0.1:40123", TLSServerName: "172.18.0.9"},
 		},
 		"HostPortNotYet": {
-			"The other one may not work on the host.",
-			[]client.Object{cluster(), infrastructure(infrav1.LoadBalancerHAProxy), kubeconfig(core)}, "",
+			"The endpoint may not be reached from the host.",
+			[]client.Object{cluster(), infrastructure(haproxy, 0), core()}, clientcmdapi.Cluster{},
+		},
+		"SecretNotYet": {
+			"The control plane has not written it.",
+			[]client.Object{cluster(), infrastructure(haproxy, 40123)}, clientcmdapi.Cluster{},
 		},
 		"External": {
-			"There is no port of the host, and the endpoint is for everybody.",
-			[]client.Object{cluster(), infrastructure(infrav1.LoadBalancerNone), kubeconfig(core)}, core,
+			"No port of the host leads to an endpoint that is served elsewhere.",
+			[]client.Object{cluster(), infrastructure(none, 0), core()}, clientcmdapi.Cluster{Server: "https://172.18.0.9:6443"},
 		},
-		"ExternalNotYet": {"The control plane is not made.", []client.Object{cluster(), infrastructure(infrav1.LoadBalancerNone)}, ""},
-		"NoCluster":      {"There is nothing.", nil, ""},
-		"NoInfrastructure": {
-			"It is not made yet.", []client.Object{cluster(), kubeconfig(core)}, "",
-		},
+		"ExternalNotYet":   {"The control plane has not written it.", []client.Object{cluster(), infrastructure(none, 0)}, clientcmdapi.Cluster{}},
+		"NoCluster":        {"There is nothing.", nil, clientcmdapi.Cluster{}},
+		"NoInfrastructure": {"It does not exist yet.", []client.Object{cluster(), core()}, clientcmdapi.Cluster{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			scheme, err := management.Scheme()
+			got, err := management.Kubeconfig(t.Context(), apiServer(t, tc.objects...), "default", "demo")
+			missing := tc.want.Server == ""
+			if errors.Is(err, management.ErrNoKubeconfig) != missing || (err != nil) != missing || (len(got) == 0) != missing {
+				t.Fatalf("%s\ngot %q and error %v", tc.reason, got, err)
+			}
+			if missing {
+				return
+			}
+			config, err := clientcmd.Load(got)
 			if err != nil {
 				t.Fatal(err)
 			}
-			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.objects...).Build()
-			got, err := management.Kubeconfig(t.Context(), api, "default", "demo")
-			if string(got) != tc.want || errors.Is(err, management.ErrNoKubeconfig) != (tc.want == "") || (err != nil) != (tc.want == "") {
-				t.Errorf("%s\ngot %q and error %v, want %q", tc.reason, got, err, tc.want)
+			want := []string{tc.want.Server, tc.want.TLSServerName, "CA", "token"}
+			reached := config.Clusters["demo"]
+			if diff := cmp.Diff(want, []string{
+				reached.Server, reached.TLSServerName, string(reached.CertificateAuthorityData), config.AuthInfos["demo-admin"].Token,
+			}); diff != "" {
+				t.Errorf("%s\nserver, TLS server name, CA, token (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
+}
+
+// A kubeconfig is a credential, also where it is malformed.
+func TestMalformedKubeconfigIsNotQuoted(t *testing.T) {
+	t.Parallel()
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "demo"}
+	_, err := management.Kubeconfig(t.Context(), apiServer(t,
+		&clusterv1.Cluster{ObjectMeta: meta, Spec: clusterv1.ClusterSpec{
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: "demo"},
+		}},
+		&infrav1.ContainerCluster{ObjectMeta: meta, Spec: infrav1.ContainerClusterSpec{LoadBalancer: infrav1.LoadBalancer{HostPort: 40123}}},
+		&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig"},
+			Data:       map[string][]byte{"value": []byte("apiVersion: v1\nkind: Config\nusers: hunter2\n")},
+		},
+	), "default", "demo")
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a malformed kubeconfig: %v", err)
+	}
+}
+
+func kubeconfig(t *testing.T) []byte {
+	t.Helper()
+	data, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"demo": {Server: "https://172.18.0.9:6443", CertificateAuthorityData: []byte("CA")}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"demo-admin": {Token: "token"}},
+		Contexts:       map[string]*clientcmdapi.Context{"demo": {Cluster: "demo", AuthInfo: "demo-admin"}},
+		CurrentContext: "demo",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func apiServer(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme, err := management.Scheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }
