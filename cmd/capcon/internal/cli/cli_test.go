@@ -336,7 +336,7 @@ func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
 	if code != 1 {
 		t.Errorf("status has to say that something is wrong, got %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, errs, "no management plane", "demo", "capcon down")
+	mustContain(t, errs, "no management cluster", "demo", "capcon down")
 	mustContain(t, out, "demo-a-1234 of cluster demo is running")
 	if code, out, errs := w.run("down", "--all"); code != 0 {
 		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)

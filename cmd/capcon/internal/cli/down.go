@@ -17,7 +17,9 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,7 +219,11 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 		}
 	}
 	if !present.Exists && !known && present.OwnerID == "" {
-		b.finished(step, "there is none of this name")
+		var missing *notFoundError
+		if err := s.notFound(ctx, name); !errors.As(err, &missing) {
+			return err
+		}
+		b.finished(step, fmt.Sprintf("not found in %s, which has %s", missing.where, cmp.Or(strings.Join(missing.others, ", "), "no clusters")))
 		return nil
 	}
 	err = s.persist(ctx, func() error { return management.Delete(ctx, s.client, namespace, name) })
@@ -287,7 +293,7 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 		if err := s.state.Forget(name); err != nil {
 			return err
 		}
-		detail := "there is none of this name"
+		detail := "not found: there is no management cluster, and no container of it on " + s.connected
 		if len(containers) > 0 {
 			detail = plural(len(containers), "container") + " removed"
 		}

@@ -55,7 +55,11 @@ func (a *app) forget(ctx context.Context, name string) error {
 		return err
 	}
 	if !known {
-		a.say("Nothing is remembered of a cluster %s.", name)
+		names, err := s.state.Clusters()
+		if err != nil {
+			return err
+		}
+		a.say("Nothing to forget: capcon has no record of a cluster %s on %s; it has records of %s.", name, s.connected, orNone(names))
 		return nil
 	}
 	plane, err := s.plane.State(ctx)

@@ -118,7 +118,11 @@ func (a *app) list(ctx context.Context, options listOptions) error {
 	if len(told.Clusters) > 0 {
 		return a.printContainers(told.Clusters)
 	}
-	return fmt.Errorf("there is no cluster %q, and nothing of one; \"%s up %s\" makes it", options.name, a.Program, options.name)
+	missing := &notFoundError{name: options.name, where: "any management cluster that answers or on " + s.connected, remedy: a.creates(options.name)}
+	for _, cluster := range listingOf(world, "").Clusters {
+		missing.others = append(missing.others, shown(cluster.Namespace, cluster.Name))
+	}
+	return missing
 }
 
 // listingOf the clusters that managers have, and then of those of which only

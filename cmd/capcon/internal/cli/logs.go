@@ -135,11 +135,11 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 		return identity.Owner{}, err
 	}
 	var notRead error
+	var present management.Present
 	if plane.Answers {
 		if err := s.use(plane.Kubeconfig); err != nil {
 			return identity.Owner{}, err
 		}
-		var present management.Present
 		if present, notRead = management.Read(ctx, s.client, namespace, name); present.OwnerID != "" {
 			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
 		}
@@ -151,8 +151,12 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 		return identity.Owner{}, errors.Join(err, notRead)
 	case !known && notRead != nil:
 		return identity.Owner{}, notRead
+	case !known && present.Exists:
+		return identity.Owner{}, fmt.Errorf("cluster %q has no containers yet; \"%s status %s\" shows what it waits for", name, s.Program, name)
+	case !known && plane.Answers:
+		return identity.Owner{}, s.notFound(ctx, name)
 	case !known:
-		return identity.Owner{}, fmt.Errorf("there is no cluster %q, or it has no containers yet; \"%s list\" tells those there are", name, s.Program)
+		return identity.Owner{}, s.planeSilent(plane, name)
 	}
 	return owner(name, remembered), nil
 }

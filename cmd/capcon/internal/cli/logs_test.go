@@ -165,7 +165,7 @@ func TestLogs(t *testing.T) {
 			args: []string{"demo", "demo-a"}, want: []string{"==> demo-a console <==\nsystemd says"},
 		},
 		"NoMachine": {reason: "Those there are are named.", args: []string{"demo", "demo-z"}, code: 1, want: []string{"it has: demo-a, load-balancer"}},
-		"NoCluster": {reason: "A hint helps.", args: []string{"none"}, code: 1, want: []string{"there is no cluster", "capcon list"}},
+		"NoCluster": {reason: "A hint helps.", args: []string{"none"}, code: 1, want: []string{`cluster "none" not found`, "capcon up none"}},
 		"BadTail":   {reason: "What cannot be is refused.", args: []string{"demo", "--tail", "-1"}, code: 1, want: []string{"--tail"}},
 	}
 	for name, tc := range cases {

@@ -93,6 +93,11 @@ func (a *app) kubeconfig(ctx context.Context, name string) error {
 		return err
 	}
 	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
+	if errors.Is(err, management.ErrNoKubeconfig) {
+		if present, read := management.Read(ctx, s.client, namespace, name); read == nil && !present.Exists {
+			return s.notFound(ctx, name)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("%w; \"%s status %s\" has the details", err, a.Program, name)
 	}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -202,12 +203,16 @@ func (s *session) planeSilent(plane plane.State, name string) error {
 	if err != nil {
 		return err
 	}
+	left := fmt.Sprintf("there is no management cluster on %s", s.connected)
+	if len(remembered) > 0 {
+		left += fmt.Sprintf(", but containers of these clusters may be left: %s; \"%s down NAME\" removes them",
+			strings.Join(remembered, ", "), s.Program)
+	}
 	switch {
+	case name != "" && !slices.Contains(remembered, name):
+		return fmt.Errorf("cluster %q not found: %s; %s", name, left, s.creates(name))
 	case len(remembered) > 0:
-		return fmt.Errorf("there is no management plane, but containers of these clusters may be left: %s; "+
-			"\"%s down NAME\" removes them", strings.Join(remembered, ", "), s.Program)
-	case name != "":
-		return fmt.Errorf("there is no cluster %q; \"%s up %s\" makes it", name, s.Program, name)
+		return errors.New(left)
 	}
 	return nil
 }
@@ -236,7 +241,7 @@ func (s *session) clusterReports(ctx context.Context, name string) ([]clusterRep
 		reports = append(reports, one)
 	}
 	if name != "" && len(reports) == 0 {
-		return reports, fmt.Errorf("there is no cluster %q; \"%s up %s\" makes it", name, s.Program, name)
+		return reports, s.notFound(ctx, name)
 	}
 	return reports, nil
 }

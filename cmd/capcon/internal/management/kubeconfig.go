@@ -34,7 +34,7 @@ import (
 )
 
 // ErrNoKubeconfig says that the cluster has no kubeconfig yet.
-var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not made")
+var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not there")
 
 // Kubeconfig returns the one of a cluster that works on the engine's host:
 // Cluster API's own, whose server is the endpoint on the engine's network, with
