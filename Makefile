@@ -35,7 +35,7 @@ generate: ## Write the generated files: deepcopy, CRDs, roles, manifests of the 
 ##@ Verify
 
 .PHONY: verify
-verify: verify-headers verify-versions verify-modules verify-generated ## Check headers, versions, go.mod and generated files
+verify: verify-headers verify-versions verify-modules verify-generated verify-platforms ## Check headers, versions, go.mod, generated files, and that capcon compiles everywhere
 
 .PHONY: verify-headers
 verify-headers:
@@ -52,6 +52,11 @@ verify-modules:
 .PHONY: verify-generated
 verify-generated:
 	@hack/verify-generated.sh
+
+.PHONY: verify-platforms
+verify-platforms: # the systems people run capcon on, beside this one
+	@GOOS=windows GOARCH=amd64 go vet ./cmd/capcon/...
+	@GOOS=darwin GOARCH=arm64 go vet ./cmd/capcon/...
 
 .PHONY: lint
 lint: ## Check style and architecture with golangci-lint

@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/docker/cli/cli/config"
@@ -47,7 +48,6 @@ const (
 	// defaultContext is the name of what the docker command uses when no
 	// context is chosen.
 	defaultContext = "default"
-	defaultSocket  = "/var/run/docker.sock"
 )
 
 // dockerEndpoint is where a Docker engine may be, and who says so.
@@ -126,20 +126,31 @@ func configDirectory(getenv func(string) string) string {
 	if directory := getenv(envConfig); directory != "" {
 		return directory
 	}
-	return filepath.Join(getenv("HOME"), ".docker")
+	return filepath.Join(home(runtime.GOOS, getenv), ".docker")
+}
+
+// home is the directory of the user, as os.UserHomeDir has it.
+func home(system string, getenv func(string) string) string {
+	if system == "windows" {
+		return getenv("USERPROFILE")
+	}
+	return getenv("HOME")
 }
 
 func defaults(options Options) []candidate {
-	sockets := options.Sockets
-	if sockets == nil {
-		sockets = []string{defaultSocket}
+	hosts := make([]string, 0, len(options.Sockets))
+	for _, socket := range options.Sockets {
+		hosts = append(hosts, "unix://"+socket)
+	}
+	if options.Sockets == nil {
+		hosts = []string{docker.DefaultHost}
 		if runtime := options.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
-			sockets = append(sockets, filepath.Join(runtime, "docker.sock"))
+			hosts = append(hosts, "unix://"+filepath.Join(runtime, "docker.sock"))
 		}
 	}
-	out := make([]candidate, 0, len(sockets))
-	for _, socket := range sockets {
-		out = append(out, &dockerEndpoint{at: "unix://" + socket, namedBy: "default socket of Docker"})
+	out := make([]candidate, 0, len(hosts))
+	for _, host := range hosts {
+		out = append(out, &dockerEndpoint{at: host, namedBy: "default socket of Docker"})
 	}
 	return out
 }

@@ -34,6 +34,10 @@ import (
 // the first with cgroup namespaces.
 const MinimumAPIVersion = "1.41"
 
+// DefaultHost is where Docker listens unless it is told otherwise: a socket, on
+// Windows a named pipe.
+const DefaultHost = client.DefaultDockerHost
+
 // Engine is a connection to a Docker Engine.
 type Engine struct {
 	client   *client.Client

@@ -37,6 +37,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 const (
@@ -45,16 +46,23 @@ const (
 )
 
 // Root returns the directory of capcon's state: below XDG_STATE_HOME, or
-// .local/state of the home directory. Getenv is os.Getenv but for tests.
-func Root(getenv func(string) string) (string, error) {
+// .local/state of the home directory, or on Windows %LocalAppData%. Getenv is
+// os.Getenv but for tests.
+func Root(getenv func(string) string) (string, error) { return rootOn(runtime.GOOS, getenv) }
+
+func rootOn(system string, getenv func(string) string) (string, error) {
 	if base := getenv("XDG_STATE_HOME"); filepath.IsAbs(base) {
 		return filepath.Join(base, "capcon"), nil
 	}
-	home := getenv("HOME")
-	if home == "" {
-		return "", errors.New("find the state directory: neither XDG_STATE_HOME nor HOME is set")
+	variable, below := "HOME", []string{".local", "state", "capcon"}
+	if system == "windows" {
+		variable, below = "LocalAppData", []string{"capcon"}
 	}
-	return filepath.Join(home, ".local", "state", "capcon"), nil
+	base := getenv(variable)
+	if base == "" {
+		return "", fmt.Errorf("find the state directory: neither XDG_STATE_HOME nor %s is set", variable)
+	}
+	return filepath.Join(append([]string{base}, below...)...), nil
 }
 
 // Directory is the state of one engine.

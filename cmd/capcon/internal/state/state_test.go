@@ -30,18 +30,24 @@ func TestRoot(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason      string
+		system      string
 		environment map[string]string
 		want        string
 	}{
-		"XDG":          {"The user's wish counts.", map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, "/s/capcon"},
-		"relative XDG": {"The specification has it ignored.", map[string]string{"XDG_STATE_HOME": "s", "HOME": "/h"}, "/h/.local/state/capcon"},
-		"home":         {"The default.", map[string]string{"HOME": "/h"}, "/h/.local/state/capcon"},
-		"neither":      {"There is no place.", nil, ""},
+		"XDG":             {"The user's wish counts.", "linux", map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, "/s/capcon"},
+		"relative XDG":    {"The specification has it ignored.", "linux", map[string]string{"XDG_STATE_HOME": "s", "HOME": "/h"}, "/h/.local/state/capcon"},
+		"home":            {"The default.", "linux", map[string]string{"HOME": "/h"}, "/h/.local/state/capcon"},
+		"macOS":           {"As other command-line programs have it.", "darwin", map[string]string{"HOME": "/h"}, "/h/.local/state/capcon"},
+		"Windows":         {"It has no HOME.", "windows", map[string]string{"LocalAppData": "/u/AppData/Local"}, "/u/AppData/Local/capcon"},
+		"XDG on Windows":  {"The user's wish counts.", "windows", map[string]string{"XDG_STATE_HOME": "/s", "LocalAppData": "/u"}, "/s/capcon"},
+		"HOME on Windows": {"Git's shell sets it, others do not.", "windows", map[string]string{"HOME": "/h", "LocalAppData": "/u"}, "/u/capcon"},
+		"none":            {"There is no place.", "linux", nil, ""},
+		"none on Windows": {"There is no place.", "windows", nil, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Root(func(key string) string { return tc.environment[key] })
+			got, err := rootOn(tc.system, func(key string) string { return tc.environment[key] })
 			if got != tc.want || (err != nil) != (tc.want == "") {
 				t.Errorf("%s Want %q, got %q, %v", tc.reason, tc.want, got, err)
 			}
