@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,6 +42,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 )
 
 // TestIntegrationPlane takes one plane through its life: its parts build on each other,
@@ -64,6 +66,7 @@ func TestIntegrationPlane(t *testing.T) {
 	breaks := p.watchForBreaks(t)
 	p.testAPI(t)
 	p.testOwnWebhooks(t)
+	p.testClusterctl(t)
 	p.testLock(t)
 	p.testRenewal(t)
 	if got := breaks(); len(got) > 0 {
@@ -134,6 +137,35 @@ func (p *testPlane) testAPI(t *testing.T) {
 		}
 		return client.IgnoreNotFound(err)
 	})
+}
+
+// testClusterctl proves that clusterctl finds the providers and their versions,
+// as in a management cluster that it initialized.
+func (p *testPlane) testClusterctl(t *testing.T) {
+	t.Helper()
+	program := clusterctl.New(t, "../../..")
+	repository := program.NewRepository("../../..", "v0.1.99")
+	kubeconfig := program.Kubeconfig(p.config)
+	generated, err := program.Run(t.Context(), "generate", "cluster", "demo", "--kubeconfig", kubeconfig,
+		"--infrastructure", "container", "--kubernetes-version", "v1.36.3", "--control-plane-machine-count", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects := clusterctl.Decode(t, generated); len(objects) == 0 {
+		t.Error("clusterctl generated nothing")
+	}
+	plan, err := program.Run(t.Context(), "upgrade", "plan", "--kubeconfig", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range [][2]string{
+		{"cluster-api", repository.Core}, {"bootstrap-kubeadm", repository.Core}, {"control-plane-kubeadm", repository.Core},
+		{"infrastructure-container", repository.Version},
+	} {
+		if !regexp.MustCompile(row[0] + ` .*` + regexp.QuoteMeta(row[1]) + ` .*Already up to date`).Match(plan) {
+			t.Errorf("The plan does not say that %s %s is up to date:\n%s", row[0], row[1], plan)
+		}
+	}
 }
 
 // testOwnWebhooks proves that the plane serves this provider's webhooks too,

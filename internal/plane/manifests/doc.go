@@ -16,7 +16,8 @@ limitations under the License.
 
 // Package manifests holds the CRDs and webhook configurations of Cluster API's
 // core, kubeadm bootstrap and kubeadm control plane providers, and installs
-// them, and those of other providers, into the management plane.
+// them, and those of other providers, into the management plane, together with
+// the inventory that clusterctl reads.
 //
 // The files below capi are generated from the Cluster API module that go.mod
 // names, so that they always fit the controllers that are compiled in.

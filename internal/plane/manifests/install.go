@@ -24,6 +24,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,8 @@ var resources = map[string]schema.GroupVersionResource{
 	kindCRD:        {Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
 	kindMutating:   {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
 	kindValidating: {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
+	kindNamespace:  {Version: "v1", Resource: "namespaces"},
+	kindProvider:   {Group: "clusterctl.cluster.x-k8s.io", Version: "v1alpha3", Resource: "providers"},
 }
 
 // Install applies the objects and returns when every CRD is served. Objects
@@ -63,8 +66,19 @@ func Install(ctx context.Context, config *rest.Config, objects []*unstructured.U
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
 	}
+	// A Provider needs its namespace and its CRD.
+	isProvider := func(o *unstructured.Unstructured) bool { return o.GetKind() == kindProvider }
+	first := slices.DeleteFunc(slices.Clone(objects), isProvider)
+	providers := slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return !isProvider(o) })
+	if err := install(ctx, client, first); err != nil {
+		return err
+	}
+	return install(ctx, client, providers)
+}
+
+func install(ctx context.Context, client dynamic.Interface, objects []*unstructured.Unstructured) error {
 	return inParallel(ctx, objects, func(ctx context.Context, o *unstructured.Unstructured) error {
-		resource := client.Resource(resources[o.GetKind()])
+		resource := client.Resource(resources[o.GetKind()]).Namespace(o.GetNamespace())
 		if err := apply(ctx, resource, o); err != nil {
 			return fmt.Errorf("install %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
@@ -89,7 +103,8 @@ func apply(ctx context.Context, resource dynamic.ResourceInterface, o *unstructu
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	if err == nil && installed.GetAnnotations()[hashAnnotation] == hash {
+	// clusterctl changes Providers and keeps their annotations.
+	if err == nil && installed.GetAnnotations()[hashAnnotation] == hash && o.GetKind() != kindProvider {
 		return nil
 	}
 	o = o.DeepCopy()

@@ -44,6 +44,8 @@ const (
 	kindCRD        = "CustomResourceDefinition"
 	kindMutating   = "MutatingWebhookConfiguration"
 	kindValidating = "ValidatingWebhookConfiguration"
+	kindNamespace  = "Namespace"
+	kindProvider   = "Provider"
 )
 
 // errUnexpected: a file holds something that is not installed here.
@@ -57,10 +59,14 @@ type Server struct {
 	CABundle []byte
 }
 
-// Objects returns the CRDs and webhook configurations of Cluster API and of
-// more file systems (files .json, one object each, or .yaml), with every webhook
-// at the server, and labelled as clusterctl does.
+// Objects returns clusterctl's inventory, and the CRDs and webhook configurations
+// of Cluster API and of more file systems (files .json, one object each, or
+// .yaml), with every webhook at the server, and labelled as clusterctl does.
 func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error) {
+	recorded, err := inventory()
+	if err != nil {
+		return nil, err
+	}
 	var objects []*unstructured.Unstructured
 	for _, files := range append([]fs.FS{capi}, more...) {
 		read, err := readAll(files)
@@ -73,6 +79,9 @@ func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error)
 		if err := server.serve(o); err != nil {
 			return nil, fmt.Errorf("prepare %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
+	}
+	objects = append(recorded, objects...)
+	for _, o := range objects {
 		// By it "clusterctl move" finds the kinds whose objects it moves.
 		o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{clusterctlv1.ClusterctlLabel: ""}))
 	}

@@ -18,15 +18,20 @@ package manifests
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/yaml"
 )
 
 // clientConfigs collects every clientConfig in an object.
@@ -67,6 +72,9 @@ func mustObjects(t *testing.T, more ...fs.FS) map[string]*unstructured.Unstructu
 func TestObjectsAreServedHere(t *testing.T) {
 	t.Parallel()
 	for name, o := range mustObjects(t) {
+		if o.GetKind() == kindNamespace || o.GetKind() == kindProvider || name == "providers.clusterctl.cluster.x-k8s.io" {
+			continue // nothing is to be asked about clusterctl's inventory
+		}
 		// The schemas hold fields of the name, which configure nothing.
 		content := o.DeepCopy().Object
 		unstructured.RemoveNestedField(content, "spec", "versions")
@@ -166,5 +174,44 @@ func TestObjectsOfOthers(t *testing.T) {
 				t.Errorf("\n%s\nobjects after Cluster API's: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// clusterctl takes from here which version of a provider a management cluster
+// has. It refuses a version that metadata.yaml has no series for.
+func TestInventory(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../../../metadata.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metadata clusterctlv1.Metadata
+	if err := yaml.Unmarshal(content, &metadata); err != nil {
+		t.Fatal(err)
+	}
+	newest := metadata.ReleaseSeries[len(metadata.ReleaseSeries)-1]
+	objects, got := mustObjects(t), map[string]string{}
+	for name, o := range objects {
+		if o.GetKind() != kindProvider {
+			continue
+		}
+		var provider clusterctlv1.Provider
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &provider, true); err != nil {
+			t.Fatal(err)
+		}
+		if name != provider.ManifestLabel() || provider.Labels["cluster.x-k8s.io/provider"] != name || objects[provider.Namespace] == nil {
+			t.Errorf("Provider %s in namespace %q has the labels %v", name, provider.Namespace, provider.Labels)
+		}
+		got[provider.Type+" "+provider.ProviderName] = provider.Version
+	}
+	want := map[string]string{
+		"CoreProvider cluster-api": capiVersion, "BootstrapProvider kubeadm": capiVersion, "ControlPlaneProvider kubeadm": capiVersion,
+		"InfrastructureProvider container": fmt.Sprintf("v%d.%d.99", newest.Major, newest.Minor),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Providers: -want, +got:\n%s", diff)
+	}
+	if _, err := utilversion.ParseSemantic(capiVersion); err != nil {
+		t.Errorf("the version of Cluster API: %v", err)
 	}
 }

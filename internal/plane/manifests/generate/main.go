@@ -58,22 +58,40 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module)
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}} {{.Dir}}", module)
 	list.Stderr = os.Stderr
-	dir, err := list.Output()
+	listed, err := list.Output()
 	if err != nil {
 		return fmt.Errorf("find module %s: %w", module, err)
 	}
+	version, dir, _ := strings.Cut(strings.TrimSpace(string(listed)), " ")
 	if err := os.RemoveAll(output); err != nil {
 		return err
 	}
 	for name, path := range providers {
-		config := filepath.Join(strings.TrimSpace(string(dir)), path)
-		if err := generate(config, filepath.Join(output, name)); err != nil {
+		if err := generate(filepath.Join(dir, path), filepath.Join(output, name)); err != nil {
 			return fmt.Errorf("generate %s: %w", name, err)
 		}
 	}
-	return nil
+	return writeInventory(dir, version, filepath.Join(output, "inventory"))
+}
+
+// writeInventory: clusterctl's own definition, and the version that it records
+// of Cluster API's providers.
+func writeInventory(dir, version, into string) error {
+	if err := os.MkdirAll(into, 0o755); err != nil {
+		return err
+	}
+	objects, err := readObjects(filepath.Join(dir, "cmd", "clusterctl", "config", "manifest", "clusterctl-api.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := o.write(into, o.name()); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(into, "version"), []byte(version), 0o600)
 }
 
 func generate(config, into string) error {
