@@ -93,7 +93,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 	commands := [][]string{
 		{"doctor"}, {"list"}, {"list", "demo"}, {"logs", "demo"}, {"gc"}, {"gc", "--yes"}, {"status"}, {"status", "demo"},
 		{"up", "demo"}, {"down", "demo"}, {"down", "--all"}, {"kubeconfig", "demo"}, {"kubeconfig", "--management"},
-		{"forget", "demo"}, {"images", "list"},
+		{"forget", "demo"}, {"images", "list"}, {"plane", "up"}, {"plane", "down"},
 	}
 	for name, tc := range engines {
 		for _, command := range commands {

@@ -135,7 +135,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
 	root.AddCommand(
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
-		a.logsCommand(), a.doctorCommand(),
+		a.logsCommand(), a.doctorCommand(), a.planeCommand(),
 		a.imagesCommand(), a.versionCommand(),
 	)
 	return root

@@ -242,15 +242,19 @@ func (s *session) removePlane(ctx context.Context, b *board, options downOptions
 	if options.keepPlane {
 		return nil
 	}
-	var remaining []string
-	err := s.persist(ctx, func() error {
-		clusters, err := management.Clusters(ctx, s.client)
-		remaining = remaining[:0]
-		for _, cluster := range clusters {
-			remaining = append(remaining, cluster.Namespace+"/"+cluster.Name)
-		}
+	var kept bool
+	err := s.persist(ctx, func() (err error) {
+		kept, err = management.IsKept(ctx, s.client)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	if kept {
+		b.finished(stepPlane, fmt.Sprintf("stays, as \"%s plane up\" started it; \"%s plane down\" removes it", s.Program, s.Program))
+		return nil
+	}
+	remaining, err := s.remainingClusters(ctx)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,10 @@ import (
 
 // gcOptions say what gc removes, and how it tells.
 type gcOptions struct {
-	yes, all    bool
-	output      string
+	yes, all bool
+	output   string
+	// owners whose leftovers may go.
+	owners      []string
 	kubeconfigs []string
 }
 
@@ -40,12 +42,13 @@ func (a *app) gcCommand() *cobra.Command {
 	var options gcOptions
 	command := &cobra.Command{
 		Use:   "gc",
-		Short: "Tell what belongs to no cluster any more, and remove it with --yes",
-		Long: "Tell what the engine has that belongs to no cluster of a management plane that answers, with the\n" +
+		Short: "List orphaned resources; delete them with --yes",
+		Long: "List what the engine has whose owner is no cluster of a management cluster that answers, with the\n" +
 			"reason of each decision, and remove it with --yes: containers, then networks, then volumes. What\n" +
-			"may belong to a management plane that does not answer, or that cannot be asked, is kept unless\n" +
-			"--all is given. Nothing is ever removed that does not carry the provider's labels.",
-		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig",
+			"may belong to a management cluster that does not answer, or that cannot be asked, is kept unless\n" +
+			"--owner names its owner or --all is given. Nothing is ever removed that does not carry the\n" +
+			"provider's labels.",
+		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if problems := checkOutput(options.output); len(problems) > 0 {
@@ -58,6 +61,7 @@ func (a *app) gcCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVar(&options.yes, "yes", false, "remove it")
 	flags.BoolVar(&options.all, "all", false, "also what may belong to a management plane or cluster that does not answer or is not known")
+	flags.StringArrayVar(&options.owners, "owner", nil, "owner ID of a cluster that no management cluster has any more; may be given several times")
 	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
 	addOutput(command, &options.output)
 	return command
@@ -91,7 +95,7 @@ func (a *app) gc(ctx context.Context, options gcOptions) error {
 	if err != nil {
 		return err
 	}
-	world.All = options.all
+	world.All, world.Named = options.all, options.owners
 	decisions := inventory.Plan(world)
 	if options.output == outputJSON {
 		err = a.printJSON(decisionReports(decisions))

@@ -129,6 +129,11 @@ func TestGC(t *testing.T) {
 			args:   []string{"--yes"}, want: []string{"removed container lost-a", "keep  network  capcon"},
 			left: []string{"demo-a", "strange-a"},
 		},
+		"Owner": {
+			reason: "And of the rest what the user names.",
+			args:   []string{"--yes", "--owner", "strange-id", "--owner", "demo-id"}, want: []string{"removed container lost-a", "removed container strange-a", "keep  container  demo-a"},
+			left: []string{"demo-a"},
+		},
 		"All": {
 			reason: "And the rest when the user says so.",
 			args:   []string{"--yes", "--all"}, want: []string{"removed container lost-a", "removed container strange-a"},

@@ -68,6 +68,9 @@ func (a *app) managementKubeconfig(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !plane.Exists {
+		return fmt.Errorf("there is no management cluster on %s; \"%s plane up\" starts one", s.connected, a.Program)
+	}
 	if !plane.Answers {
 		return s.planeSilent(plane, "")
 	}

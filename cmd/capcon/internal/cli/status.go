@@ -197,7 +197,7 @@ func (s *session) containerReports(ctx context.Context, name string) ([]containe
 func (s *session) planeSilent(plane plane.State, name string) error {
 	if plane.Exists {
 		return fmt.Errorf("the management plane does not answer (%s): nothing is known of its clusters; "+
-			"\"%s up NAME\" starts it again", plane.Detail, s.Program)
+			"\"%s plane up\" starts it again", plane.Detail, s.Program)
 	}
 	remembered, err := s.state.Clusters()
 	if err != nil {

@@ -55,8 +55,9 @@ type World struct {
 	Remembered []string
 	Now        time.Time
 	// All: also what may belong to a manager that does not answer or is not
-	// known.
-	All bool
+	// known. Named are owner IDs for which that is so.
+	All   bool
+	Named []string
 }
 
 // Decision about one object.
@@ -141,8 +142,10 @@ func (w World) decideOwned(object Object) Decision {
 		return remove(object, "its cluster was made by capcon for this user, and is in no management plane any more")
 	case w.All:
 		return remove(object, why+", and --all is given")
+	case slices.Contains(w.Named, object.Owner.ID):
+		return remove(object, why+", and --owner names it")
 	}
-	return keep(object, why+"; --all removes it")
+	return keep(object, fmt.Sprintf("%s; --owner %s removes it", why, object.Owner.ID))
 }
 
 // doubt says why an object that no manager knows may be needed all the same,
@@ -159,7 +162,7 @@ func (w World) doubt(ownerID string) string {
 	case len(silent) > 0:
 		return "may belong to " + strings.Join(silent, " or ")
 	case !mine:
-		return "was not made by this user's capcon: another management cluster may have it (--kubeconfig FILE asks one)"
+		return "its owner is no cluster of those asked, and was not created by this user's capcon: another management cluster may have it (--kubeconfig FILE asks one)"
 	}
 	return ""
 }

@@ -77,6 +77,16 @@ func TestPlan(t *testing.T) {
 			World{Managers: []Manager{plane}, Objects: []Object{node("strange"), net("capcon")}},
 			[]string{"keep node-strange: another management cluster may have it", "keep capcon: node-strange is on it"},
 		},
+		"StrangerNamed": {
+			"Until the user names its owner, also one whose cluster was made through the API.",
+			World{Managers: []Manager{plane}, Named: []string{"strange"}, Objects: []Object{node("strange"), node("other")}},
+			[]string{"remove node-strange: --owner names it", "keep node-other: --owner other removes it"},
+		},
+		"KnownNamed": {
+			"What a manager has stays even so.",
+			World{Managers: []Manager{plane}, Named: []string{"known"}, Objects: []Object{node("known")}},
+			[]string{"keep node-known: in plane"},
+		},
 		"StrangerAll": {
 			"Until the user says so.",
 			World{All: true, Objects: []Object{node("strange"), net("capcon", "node-strange")}},

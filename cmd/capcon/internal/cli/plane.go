@@ -1,0 +1,169 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+)
+
+func (a *app) planeCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "plane",
+		Short: "Start and remove the management cluster itself",
+		Long: "Start and remove the management plane, a management cluster in one container, for those who create\n" +
+			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if there is none.",
+	}
+	command.AddCommand(a.planeUpCommand(), a.planeDownCommand())
+	return command
+}
+
+func (a *app) planeUpCommand() *cobra.Command {
+	var request input.Request
+	command := &cobra.Command{
+		Use:   "up",
+		Short: "Start the management cluster, without any workload cluster",
+		Long: "Start the management cluster and wait until it is ready. It stays until \"capcon plane down\", also when\n" +
+			"\"capcon down\" deletes the last cluster.",
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return a.planeUp(command.Context(), request)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := command.Flags()
+	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
+	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
+	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	return command
+}
+
+func (a *app) planeUp(ctx context.Context, request input.Request) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	started := a.Now()
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if request.Timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, request.Timeout)
+	}
+	defer cancel()
+	b := a.newBoard("Starting the management cluster")
+	b.finished(stepEngine, chosenEngine(s.info))
+	err = s.startPlane(limited, b, request)
+	b.close()
+	if err != nil {
+		return err
+	}
+	a.say("\nThe %s is ready after %s.\n\nNext:", s.managementCluster(), a.Now().Sub(started).Round(time.Second))
+	a.say("  export KUBECONFIG=%s", s.state.ManagementKubeconfigPath())
+	a.say("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
+	a.say("  %s status", a.Program)
+	a.say("  %s plane down", a.Program)
+	return nil
+}
+
+func (s *session) startPlane(ctx context.Context, b *board, request input.Request) error {
+	before, err := s.plane.State(ctx)
+	if err != nil {
+		return err
+	}
+	image, err := s.planeImage(ctx, b, request, before)
+	if err != nil {
+		return err
+	}
+	if err := s.ensurePlane(ctx, b, image); err != nil {
+		return err
+	}
+	return s.persist(ctx, func() error { return management.Keep(ctx, s.client) })
+}
+
+func (a *app) planeDownCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Remove the management cluster, if it has no clusters",
+		Long: "Remove the management cluster with its data and the network; images stay. It is refused while it has\n" +
+			"clusters: nothing would manage them any more.",
+		Args:              cobra.NoArgs,
+		RunE:              func(command *cobra.Command, _ []string) error { return a.planeDown(command.Context()) },
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+}
+
+func (a *app) planeDown(ctx context.Context) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	state, err := s.plane.State(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Exists {
+		b := a.newBoard("Removing the management cluster")
+		err := s.wakePlane(ctx, b, state) // only it knows its clusters
+		b.close()
+		if err != nil {
+			return err
+		}
+		remaining, err := s.remainingClusters(ctx)
+		if err != nil {
+			return err
+		}
+		if len(remaining) > 0 {
+			return fmt.Errorf("%s has clusters: %s; delete them first (%s down NAME, or kubectl delete cluster), or move them with clusterctl",
+				s.managementCluster(), strings.Join(remaining, ", "), a.Program)
+		}
+	}
+	// Also what a removal that was interrupted left, such as the network.
+	if err := s.plane.Remove(ctx); err != nil {
+		return fmt.Errorf("remove the management plane: %w", err)
+	}
+	if err := s.state.ForgetManagement(); err != nil {
+		return err
+	}
+	if !state.Exists {
+		a.say("There is no management cluster on %s.", s.connected)
+		return nil
+	}
+	a.say("Removed %s. Images stay in the engine; \"%s images list\" names them.", s.managementCluster(), a.Program)
+	return nil
+}
+
+// remainingClusters of the management cluster, of all namespaces.
+func (s *session) remainingClusters(ctx context.Context) ([]string, error) {
+	var remaining []string
+	err := s.persist(ctx, func() error {
+		clusters, err := management.Clusters(ctx, s.client)
+		remaining = remaining[:0]
+		for i := range clusters {
+			remaining = append(remaining, clusters[i].Namespace+"/"+clusters[i].Name)
+		}
+		return err
+	})
+	return remaining, err
+}
