@@ -15,10 +15,11 @@ limitations under the License.
 */
 
 // Package hostfacts keeps what was found out about an engine's host, so that
-// it is probed once and not for every machine.
+// it is probed once in a while and not for every machine.
 //
-// A host does not change while an engine runs on it; what is kept is lost
-// with the manager and found out again.
+// What is kept is lost with the manager and found out again. No caller waits
+// for the engine longer than its context allows, and none for what another
+// asks.
 package hostfacts
 
 import (
@@ -28,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/util/rand"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -59,13 +61,20 @@ type Observer struct {
 	// names it reads the same each time.
 	name string
 
+	// inFlight are the questions that the engine has not answered yet.
+	inFlight singleflight.Group
+
+	// mutex guards what follows. It is never held across a call to the engine.
 	mutex sync.Mutex
 	// answer of the engine, the last one.
 	answer Answer
+	// facts, the last ones, what they were found with, and when.
 	facts  *Facts
-	// probe is what the facts were found with, and when.
 	probe  preflight.ProbeContainer
 	probed time.Time
+	// suspect says that the engine was unavailable since: another one, on
+	// another host, may answer next.
+	suspect bool
 }
 
 // NewObserver returns an Observer that has not looked yet.
@@ -91,21 +100,28 @@ const answerAge = 15 * time.Second
 // the engine's own, which names it.
 func (o *Observer) Ask(ctx context.Context, host engine.Host) (Answer, error) {
 	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if asked := o.answer.Asked; !asked.IsZero() && time.Since(asked) < answerAge {
-		return o.answer, nil
+	answer := o.answer
+	o.mutex.Unlock()
+	if !answer.Asked.IsZero() && time.Since(answer.Asked) < answerAge {
+		return answer, nil
 	}
-	answer := Answer{Asked: time.Now()}
-	var err error
-	if answer.Info, err = host.Info(ctx); err != nil {
-		return answer, err
-	}
-	answer.Answered = time.Now()
-	o.answer = answer
-	return answer, nil
+	return share(ctx, o, "info", func(ctx context.Context) (Answer, error) {
+		answer := Answer{Asked: time.Now()}
+		info, err := host.Info(ctx)
+		o.mutex.Lock()
+		defer o.mutex.Unlock()
+		if err != nil {
+			o.suspect = true
+			return answer, err
+		}
+		answer.Info, answer.Answered = info, time.Now()
+		o.answer = answer
+		return answer, nil
+	})
 }
 
-// Known returns the facts where they were observed before.
+// Known returns the last facts there are, also while the engine does not
+// answer.
 func (o *Observer) Known() (Facts, bool) {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -115,22 +131,108 @@ func (o *Observer) Known() (Facts, bool) {
 	return *o.facts, true
 }
 
-// Observe returns the facts; the first call probes with a container of the
-// image, which must be present and have a shell, on the network.
+// factsAge is for how long facts are taken for those of now: long enough for
+// the machines of one cluster to share a probe, which takes about a second,
+// and short enough that a host whose kernel was upgraded needs no restart of
+// the manager.
+const factsAge = 5 * time.Minute
+
+// Observe returns the facts. The first call, one after factsAge, and one after
+// the engine was unavailable probe with a container of the image, which must be
+// present and have a shell, on the network. Facts that cannot be renewed are
+// not used for a new node: what failed here fails for the node too.
 func (o *Observer) Observe(ctx context.Context, image, network string) (Facts, error) {
 	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	if o.facts != nil {
-		return *o.facts, nil
+	fresh := o.facts != nil && (o.engine == nil || !o.suspect && time.Since(o.probed) < factsAge)
+	o.mutex.Unlock()
+	if facts, known := o.Known(); known && fresh {
+		return facts, nil
 	}
+	return o.look(ctx, preflight.ProbeContainer{Name: o.name, Labels: probeLabels(), Image: image, Network: network})
+}
+
+// renewAfter bounds how often a host is probed again that lacks something.
+const renewAfter = 10 * time.Second
+
+// Renew probes again with what was probed with before, for facts that keep
+// clusters from working: the host may have been repaired. Where that cannot be
+// done, or was a moment ago, the facts stay as they are.
+func (o *Observer) Renew(ctx context.Context) (Facts, error) {
+	facts, known := o.Known()
+	o.mutex.Lock()
+	probe, recent := o.probe, time.Since(o.probed) < renewAfter
+	o.mutex.Unlock()
+	if !known || o.engine == nil || recent {
+		return facts, nil
+	}
+	renewed, err := o.look(ctx, probe)
+	if errors.Is(err, engine.ErrNotFound) { // image or network are gone
+		return facts, nil
+	}
+	return renewed, err
+}
+
+// lookLimit bounds a look at the host, which nobody may be waiting for any
+// more. On a busy host a container takes tens of seconds.
+const lookLimit = 5 * time.Minute
+
+// share has callers who ask the same at the same time wait for one answer, each
+// as long as its own context allows.
+func share[T any](ctx context.Context, o *Observer, question string, ask func(context.Context) (T, error)) (T, error) {
+	type outcome struct {
+		answer   T
+		err      error
+		panicked any
+	}
+	answered := o.inFlight.DoChan(question, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookLimit)
+		defer cancel()
+		var out outcome
+		func() {
+			defer func() { out.panicked = recover() }()
+			out.answer, out.err = ask(ctx)
+		}()
+		return out, nil
+	})
+	select {
+	case <-ctx.Done():
+		var none T
+		return none, fmt.Errorf("wait for the engine: %w", context.Cause(ctx))
+	case result := <-answered:
+		out, _ := result.Val.(outcome)
+		if out.panicked != nil {
+			// In the goroutine of a reconcile it is recovered; in another it would
+			// end the manager.
+			panic(out.panicked)
+		}
+		return out.answer, out.err
+	}
+}
+
+// look probes the host with a container.
+func (o *Observer) look(ctx context.Context, container preflight.ProbeContainer) (Facts, error) {
+	return share(ctx, o, "probe", func(ctx context.Context) (Facts, error) {
+		facts, err := o.find(ctx, container)
+		o.mutex.Lock()
+		defer o.mutex.Unlock()
+		switch {
+		case errors.Is(err, engine.ErrUnavailable):
+			o.suspect = true
+		case err == nil && facts.Probed.PrivilegedError == nil:
+			o.facts, o.probe, o.probed, o.suspect = &facts, container, time.Now(), false
+		}
+		return facts, err
+	})
+}
+
+func (o *Observer) find(ctx context.Context, container preflight.ProbeContainer) (Facts, error) {
 	info, err := o.engine.Info(ctx)
 	if err != nil {
 		return Facts{}, fmt.Errorf("ask the engine about itself: %w", err)
 	}
-	if err := o.removeLeftovers(ctx); err != nil {
+	if err := o.removeLeftovers(ctx, o.name); err != nil {
 		return Facts{}, err
 	}
-	container := preflight.ProbeContainer{Name: o.name, Labels: probeLabels(), Image: image, Network: network}
 	probed, err := preflight.Probe(ctx, o.engine, container)
 	if err != nil {
 		return Facts{}, fmt.Errorf("probe the host: %w", err)
@@ -139,40 +241,7 @@ func (o *Observer) Observe(ctx context.Context, image, network string) (Facts, e
 	if err != nil {
 		return Facts{}, fmt.Errorf("look for kernel modules: %w", err)
 	}
-	facts := Facts{Probed: probed, Node: nodeHost(info, probed, modules)}
-	if probed.PrivilegedError == nil {
-		o.facts, o.probe, o.probed = &facts, container, time.Now()
-	}
-	return facts, nil
-}
-
-// renewAfter bounds how often a host is probed again that lacks something.
-const renewAfter = 10 * time.Second
-
-// Renew probes again with what was probed with before, for facts that keep
-// clusters from working: a person may have mended them. Where that cannot be
-// done, or was a moment ago, the facts stay as they are.
-func (o *Observer) Renew(ctx context.Context) (Facts, error) {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	switch {
-	case o.facts == nil:
-		return Facts{}, nil
-	case o.engine == nil, time.Since(o.probed) < renewAfter:
-		return *o.facts, nil
-	}
-	if err := o.removeLeftovers(ctx); err != nil {
-		return Facts{}, err
-	}
-	probed, err := preflight.Probe(ctx, o.engine, o.probe)
-	switch {
-	case errors.Is(err, engine.ErrNotFound): // image or network are gone
-		return *o.facts, nil
-	case err != nil:
-		return Facts{}, fmt.Errorf("probe the host again: %w", err)
-	}
-	o.facts.Probed, o.probed = probed, time.Now()
-	return *o.facts, nil
+	return Facts{Probed: probed, Node: nodeHost(info, probed, modules)}, nil
 }
 
 func probeLabels() map[string]string {
@@ -183,15 +252,15 @@ func probeLabels() map[string]string {
 // a manager that was killed.
 const probeLifetime = time.Minute
 
-// removeLeftovers removes our own container, and those of managers that did
-// not come to it. Called with mutex held.
-func (o *Observer) removeLeftovers(ctx context.Context) error {
+// removeLeftovers removes the probe containers of managers that were killed, and
+// the one of that name: our own, when no probe is under way.
+func (o *Observer) removeLeftovers(ctx context.Context, own string) error {
 	containers, err := o.engine.ListContainers(ctx, probeLabels())
 	if err != nil {
 		return fmt.Errorf("list probe containers: %w", err)
 	}
 	for _, container := range containers {
-		if container.Name != o.name && time.Since(container.CreatedAt) < probeLifetime {
+		if container.Name != own && time.Since(container.CreatedAt) < probeLifetime {
 			continue
 		}
 		if err := o.engine.RemoveContainer(ctx, container.Name); err != nil {
@@ -213,19 +282,12 @@ func (o *Observer) Start(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		if err := o.tidy(ctx); err != nil && ctx.Err() == nil {
+		if err := o.removeLeftovers(ctx, ""); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Removing probe containers that were left behind")
 		}
 		timer.Reset(probeLifetime + time.Second)
 	}
 	return nil
-}
-
-// tidy waits for a probe of our own.
-func (o *Observer) tidy(ctx context.Context) error {
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	return o.removeLeftovers(ctx)
 }
 
 // hasKernelModules asks whether the host has the directory by creating a

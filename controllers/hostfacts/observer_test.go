@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -259,6 +260,103 @@ func kill(eng *simulated.Engine, number int, f func()) {
 		eng.ResetHooks()
 	}()
 	f()
+}
+
+// What an engine does not answer keeps none waiting who needs no answer, and
+// nobody longer than their context.
+func TestHungEngine(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	observer := hostfacts.NewObserver(eng)
+	if _, err := observer.Observe(t.Context(), image, network); err != nil {
+		t.Fatal(err)
+	}
+	hung, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	eng.OnCall(func(simulated.Call) error {
+		once.Do(func() { close(hung) })
+		<-release
+		return nil
+	})
+	asked := make(chan error)
+	go func() {
+		_, err := observer.Ask(t.Context(), eng)
+		asked <- err
+	}()
+	<-hung
+	done := make(chan error)
+	go func() {
+		_, err := observer.Observe(t.Context(), image, network)
+		done <- err
+		_, known := observer.Known()
+		if !known {
+			err = errors.New("nothing is known any more")
+		}
+		done <- err
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := observer.Ask(ctx, eng); !errors.Is(err, context.Canceled) {
+			done <- fmt.Errorf("a caller who gave up: %w", err)
+		}
+		close(done)
+	}()
+	for _, step := range []string{"facts that are known", "that they are known", "a caller who gave up"} {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("%s: %v", step, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: waits for the engine", step)
+		}
+	}
+	close(release)
+	if err := <-asked; err != nil {
+		t.Errorf("the engine answered in the end, and Ask says %v", err)
+	}
+}
+
+// A host may be upgraded, and another engine may answer after one that was
+// unavailable.
+func TestFactsAreRenewed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := newEngine(t)
+		observer := hostfacts.NewObserver(eng)
+		observe := func(reason string, want bool) {
+			t.Helper()
+			facts, err := observer.Observe(t.Context(), image, network)
+			if err != nil || facts.Node.KernelModules != want {
+				t.Errorf("%s Got %+v, %v", reason, facts.Node, err)
+			}
+		}
+		observe("The host has kernel modules.", true)
+		eng.RemoveHostPath("/lib/modules")
+		observe("The machines of one cluster share a probe.", true)
+		time.Sleep(5 * time.Minute)
+		observe("A later one sees that they are gone.", false)
+
+		calls := len(eng.Journal())
+		observe("Again a probe is shared.", false)
+		if more := len(eng.Journal()) - calls; more > 0 {
+			t.Errorf("a shared probe takes %d calls", more)
+		}
+		eng.FailNext("Info", engine.ErrUnavailable)
+		if _, err := observer.Ask(t.Context(), eng); !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("the engine is down, and Ask says %v", err)
+		}
+		if _, known := observer.Known(); !known {
+			t.Error("While the engine is down the last facts are kept.")
+		}
+		calls = len(eng.Journal())
+		observe("An engine that comes back may be another.", false)
+		if len(eng.Journal()) == calls {
+			t.Error("An engine that comes back may be another, and was not probed.")
+		}
+		if names := left(t, eng); len(names) > 0 {
+			t.Errorf("left are %v", names)
+		}
+	})
 }
 
 // Another manager may be probing right now.
