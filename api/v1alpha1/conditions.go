@@ -90,6 +90,9 @@ const (
 	// EndpointMissingReason: the load balancer's type is None and no
 	// endpoint is given yet.
 	EndpointMissingReason = "EndpointMissing"
+	// EndpointUnsupportedReason: the endpoint that the Cluster gives is an
+	// IPv6 address. The load balancer listens on IPv4 only.
+	EndpointUnsupportedReason = "EndpointUnsupported"
 
 	// DeletingReason: the object is being deleted; the message says what is
 	// still there. On ContainerReady too.

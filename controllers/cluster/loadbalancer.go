@@ -49,6 +49,9 @@ const (
 // ensureLoadBalancer makes sure that the load balancer runs, at its address
 // and port.
 func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
+	if err := s.refuseIPv6(); err != nil {
+		return err
+	}
 	if !s.hasLoadBalancer() {
 		return s.waitForGivenEndpoint()
 	}
@@ -139,6 +142,22 @@ func (s *scope) pinnedAddresses() []netip.Addr {
 	for _, host := range []string{s.containerCluster.Spec.ControlPlaneEndpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host} {
 		if address, err := netip.ParseAddr(host); err == nil {
 			return []netip.Addr{address}
+		}
+	}
+	return nil
+}
+
+// refuseIPv6 is for what no webhook of this provider sees: the endpoint that
+// the Cluster gives. It would never be served, since the load balancer listens
+// on IPv4 only.
+func (s *scope) refuseIPv6() error {
+	for _, given := range []struct{ kind, host string }{
+		{"ContainerCluster", s.containerCluster.Spec.ControlPlaneEndpoint.Host}, {"Cluster", s.cluster.Spec.ControlPlaneEndpoint.Host},
+	} {
+		if err := network.CheckEndpoint(given.host); err != nil {
+			s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointUnsupportedReason,
+				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", given.kind, given.host, err))
+			return phase.Wait(0)
 		}
 	}
 	return nil

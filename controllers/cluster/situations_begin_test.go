@@ -184,6 +184,21 @@ func endpoints() map[string]situation {
 			}},
 			loadBalancer: usable, ready: usable, provisioned: true, holds: endpoint("172.18.222.3", 8443),
 		},
+		"IPv6OfCluster": {
+			reason: "The load balancer listens on IPv4 only: nothing would ever be reached.",
+			options: []builders.Option{func(o *builders.Objects) {
+				o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
+			}},
+			loadBalancer: "False/EndpointUnsupported", ready: "False/NotReady", holds: noLoadBalancer,
+			message: `spec.controlPlaneEndpoint.host of the Cluster: "fd00::5" is an IPv6 address`,
+		},
+		"IPv6OfClusterWithoutLoadBalancer": {
+			reason: "Whoever serves it, API servers and nodes have IPv4 addresses.",
+			options: append(without(func(*infrav1.ContainerClusterSpec) {}), func(o *builders.Objects) {
+				o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
+			}),
+			loadBalancer: "False/EndpointUnsupported", ready: "False/NotReady", message: "give an IPv4 address",
+		},
 		"NameGiven": {
 			reason: "A name is kept, wherever it leads.",
 			options: spec(func(s *infrav1.ContainerClusterSpec) {

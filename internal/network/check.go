@@ -17,6 +17,7 @@ limitations under the License.
 package network
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -88,6 +89,20 @@ func reachable(prefix netip.Prefix) bool {
 	first := prefix.Addr()
 	return prefix.Bits() > 0 && !first.IsUnspecified() && !first.IsLoopback() && !first.IsMulticast() &&
 		!first.IsLinkLocalUnicast() && !first.IsLinkLocalMulticast()
+}
+
+// ErrIPv6Endpoint says that an endpoint is an IPv6 address: load balancers
+// listen on IPv4 only.
+var ErrIPv6Endpoint = errors.New("is an IPv6 address, and IPv6 endpoints are not supported; " +
+	"give an IPv4 address, or a DNS name that resolves to one")
+
+// CheckEndpoint says why no cluster can have its endpoint at a host:
+// ErrIPv6Endpoint. A DNS name is not resolved.
+func CheckEndpoint(host string) error {
+	if address, err := netip.ParseAddr(host); err == nil && address.Is6() {
+		return ErrIPv6Endpoint
+	}
+	return nil
 }
 
 // CheckAddress says why no container of a subnet can have an address, whatever

@@ -26,6 +26,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // checkEndpoint: with a load balancer of ours both parts may be left out, each
@@ -69,15 +70,18 @@ func checkHost(path *field.Path, host string) field.ErrorList {
 	switch {
 	case err == nil && (address.IsLoopback() || address.IsUnspecified() || address.IsMulticast()), host == "localhost":
 		return refuse("leads each node to itself or nowhere; give an address or a name by which every node reaches the API servers")
-	case err == nil && address.Zone() != "":
-		return refuse("has a zone, which means something on one host only; write the address without it")
 	case err == nil:
+		if err := network.CheckEndpoint(host); err != nil {
+			return refuse(err.Error())
+		}
 		return nil
 	case strings.Contains(host, "://") || strings.ContainsAny(host, "[]/") || strings.Count(host, ":") == 1:
 		return refuse("is more than a host; write the address or the name alone, and the port in its own field")
 	}
-	if wrong := validation.IsDNS1123Subdomain(host); len(wrong) > 0 {
-		return refuse("is neither an address nor a DNS name; write it as 172.30.0.5, fd00:30::5 or api.example.com, in lower case")
+	// A name that ends in a number is read as an IPv4 address, and is none.
+	ending := host[strings.LastIndex(host, ".")+1:]
+	if wrong := validation.IsDNS1123Subdomain(host); len(wrong) > 0 || strings.Trim(ending, "0123456789") == "" {
+		return refuse("is neither an address nor a DNS name; write it as 172.30.0.5 or api.example.com, in lower case")
 	}
 	return nil
 }

@@ -72,8 +72,6 @@ spec:
 		"External":      {"Somebody else serves the endpoint.", "ContainerCluster", `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com, port: 443}}`},
 		"ExternalLater": {"A hosted control plane sets it later.", "ContainerCluster", `spec: {loadBalancer: {type: None}}`},
 		"ExternalClass": {"A class has no endpoint.", "ContainerClusterTemplate", `spec: {template: {spec: {loadBalancer: {type: None}}}}`},
-		"IPv6": {"IPv6 is like IPv4.", "ContainerCluster",
-			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`},
 		"OtherFamily": {"A network with an IPv6 subnet has an IPv4 one too.", "ContainerCluster",
 			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: 172.18.0.5}}`},
 		"FirstAddress": {"Another than the first may be the gateway of a network made by hand; the controller was given this one.", "ContainerCluster",

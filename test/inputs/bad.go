@@ -26,7 +26,8 @@ const (
 
 	noNetwork   = "is the engine's own and takes no static addresses; name another network; one that does not exist is created"
 	noImage     = "is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case"
-	noHost      = "is neither an address nor a DNS name; write it as 172.30.0.5, fd00:30::5 or api.example.com, in lower case"
+	noHost      = "is neither an address nor a DNS name; write it as 172.30.0.5 or api.example.com, in lower case"
+	noIPv6      = "is an IPv6 address, and IPv6 endpoints are not supported; give an IPv4 address, or a DNS name that resolves to one"
 	notOnlyHost = "is more than a host; write the address or the name alone, and the port in its own field"
 	nowhere     = "leads each node to itself or nowhere; give an address or a name by which every node reaches the API servers"
 	noBalancer  = "there is no load balancer where the type is None; leave it out, or take the type HAProxy"
@@ -88,8 +89,13 @@ func badEndpoints() map[string]Input {
 		"HostLoopback":  {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: 127.0.0.1}}`, host, nowhere},
 		"HostLocalhost": {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: localhost}}`, host, nowhere},
 		"HostAny":       {"It is an address to listen on, not one to reach.", cluster, `spec: {controlPlaneEndpoint: {host: "::"}}`, host, nowhere},
-		"HostZone": {"Each node names its links by itself.", cluster, `spec: {controlPlaneEndpoint: {host: "fe80::1%eth0"}}`, host,
-			"has a zone, which means something on one host only; write the address without it"},
+		"HostIPv6": {"The load balancer listens on IPv4 only.", cluster,
+			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`, host, noIPv6},
+		"HostIPv6Zone":   {"A zone does not help.", cluster, `spec: {controlPlaneEndpoint: {host: "fe80::1%eth0"}}`, host, noIPv6},
+		"HostIPv4Mapped": {"It is an IPv6 address too.", cluster, `spec: {controlPlaneEndpoint: {host: "::ffff:172.30.0.5"}}`, host, noIPv6},
+		"HostIPv6External": {"The nodes' API servers are reached over IPv4.", cluster,
+			`spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: "fd00::5", port: 6443}}`, host, noIPv6},
+		"HostNumeric": {"A resolver takes it for a malformed address.", cluster, `spec: {controlPlaneEndpoint: {host: 172.30.0.500}}`, host, noHost},
 		"HostOutsideSubnet": {"The engine would not start the load balancer.", cluster,
 			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.31.0.5}}`, host,
 			"cannot be the load balancer's: subnet 172.30.0.0/16 does not contain 172.31.0.5; " +
