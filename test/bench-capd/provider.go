@@ -150,6 +150,7 @@ func (b *bench) clusterObjects(p provider, name string, s shape) ([]*unstructure
 		"CONTAINER_NODE_IMAGE":          b.nodeImage,
 		"CONTAINER_LOAD_BALANCER_IMAGE": b.loadBalancer,
 		"CONTAINER_POD_CIDR":            podSubnet,
+		"CONTAINER_CNI":                 "none",
 		"LOAD_BALANCER_REPOSITORY":      repository,
 		"LOAD_BALANCER_TAG":             loadBalancerTag,
 		"HOST_FILES":                    b.hostFiles,

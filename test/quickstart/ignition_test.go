@@ -41,9 +41,6 @@ func TestIgnition(t *testing.T) {
 	for _, object := range objects {
 		cluster.apply(t, object.DeepCopy())
 	}
-	for _, object := range cluster.podNetwork(t) {
-		cluster.apply(t, object)
-	}
 	if !t.Run("ready", func(t *testing.T) {
 		cluster.comesUp(t, 2)
 		for _, container := range nodeContainers(t, eng, ignitionCluster) {

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"text/template"
@@ -135,25 +136,70 @@ func TestClusterClassRendersCNI(t *testing.T) {
 	if err != nil || len(commands) != 1 {
 		t.Fatalf("The commands are %q, %v", commands, err)
 	}
-	if strings.Contains(commands[0], "{{") {
-		t.Errorf("Jinja would read the command: %s", commands[0])
+	if diff := cmp.Diff(podNetwork(t, "192.168.0.0/16,fd00:40::/48"), applied(t, commands[0])); diff != "" {
+		t.Errorf("What is applied (-want +got):\n%s", diff)
+	}
+}
+
+// The flavours apply the same manifest, unless they are told not to.
+func TestFlavoursInstallThePodNetwork(t *testing.T) {
+	t.Parallel()
+	flavours, err := filepath.Glob(filepath.Join(root, "templates", "cluster-template*.yaml"))
+	if err != nil || len(flavours) < 2 {
+		t.Fatalf("templates: %v, %v", flavours, err)
+	}
+	for _, flavour := range flavours {
+		text := readFile(t, "templates/"+filepath.Base(flavour))
+		for choice, want := range map[string]string{"default": podNetwork(t, "192.168.0.0/16"), "none": ""} {
+			t.Run(filepath.Base(flavour)+"/"+choice, func(t *testing.T) {
+				t.Parallel()
+				got := "the flavour says nothing of it"
+				for _, object := range decode(t, []byte(fillIn(t, strings.ReplaceAll(text, "${CONTAINER_CNI:=default}", choice)))) {
+					variables, _, _ := unstructured.NestedSlice(object.Object, "spec", "topology", "variables")
+					if slices.ContainsFunc(variables, func(variable any) bool {
+						return cmp.Equal(variable, any(map[string]any{"name": "cni", "value": choice}))
+					}) {
+						return // The class does it.
+					}
+					commands, _, _ := unstructured.NestedStringSlice(object.Object, "spec", "kubeadmConfigSpec", "postKubeadmCommands")
+					if len(commands) == 1 {
+						got = applied(t, commands[0])
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("What is applied (-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// podNetwork is the manifest in our node images for ranges of Pod addresses.
+func podNetwork(t *testing.T, subnets string) string {
+	t.Helper()
+	var manifest strings.Builder
+	if err := template.Must(template.New("").Parse(templates.Flannel)).Execute(&manifest, map[string]string{"PodSubnet": subnets}); err != nil {
+		t.Fatal(err)
+	}
+	return manifest.String()
+}
+
+// applied returns what a command of a node gives kubectl to apply.
+func applied(t *testing.T, command string) string {
+	t.Helper()
+	if strings.Contains(command, "{{") {
+		t.Errorf("Jinja would read the command: %s", command)
 	}
 	manifest := filepath.Join(t.TempDir(), "cni.yaml")
 	if err := os.WriteFile(manifest, []byte(templates.Flannel), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	script := strings.NewReplacer("/kind/manifests/default-cni.yaml", manifest, "kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -", "cat").Replace(commands[0])
+	script := strings.NewReplacer("/kind/manifests/default-cni.yaml", manifest, "kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -", "cat").Replace(command)
 	rendered, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
 	if err != nil {
 		t.Fatalf("run %s: %v", script, err)
 	}
-	var want strings.Builder
-	if err := template.Must(template.New("").Parse(templates.Flannel)).Execute(&want, map[string]string{"PodSubnet": "192.168.0.0/16,fd00:40::/48"}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want.String(), string(rendered)); diff != "" {
-		t.Errorf("What is applied (-want +got):\n%s", diff)
-	}
+	return string(rendered)
 }
 
 // holders say where the templates are used, in a cluster whose control plane

@@ -31,8 +31,8 @@ import (
 )
 
 // TestClusterctlTemplate keeps the flavour for clusterctl the same cluster
-// that capcon makes, but for the class's name and the Pod network, which is
-// left to the user.
+// that capcon makes, but for the class's name and the Pod network, which capcon
+// applies with a ClusterResourceSet and the flavour has the class apply.
 func TestClusterctlTemplate(t *testing.T) {
 	t.Parallel()
 	v := values()
@@ -52,6 +52,13 @@ func TestClusterctlTemplate(t *testing.T) {
 		"CLUSTER_NAME": v.Name, "NAMESPACE": v.Namespace, "KUBERNETES_VERSION": v.KubernetesVersion,
 		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1", "CONTAINER_NODE_IMAGE": v.NodeImage,
 	})
+	variables, _, err := unstructured.NestedSlice(byFile[0], "spec", "topology", "variables")
+	if err != nil || !cmp.Equal(variables[len(variables)-1], any(map[string]any{"name": "cni", "value": "default"})) {
+		t.Fatalf("the last variable of %v is not the Pod network, %v", variables, err)
+	}
+	if err := unstructured.SetNestedSlice(byFile[0], variables[:len(variables)-1], "spec", "topology", "variables"); err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(byCapcon, byFile); diff != "" {
 		t.Errorf("cluster-template-topology.yaml is another cluster than capcon's (-capcon +file):\n%s", diff)
 	}
