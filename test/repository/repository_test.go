@@ -17,7 +17,6 @@ limitations under the License.
 package repository
 
 import (
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,55 +61,6 @@ func TestDefaultVersionIsBuilt(t *testing.T) {
 	if len(match) != 2 || match[1] != node.DefaultVersion {
 		t.Errorf("images/kubernetes/go.mod has %q, and the default version is %s", match, node.DefaultVersion)
 	}
-}
-
-func TestTiltProviderNamesWhatIsThere(t *testing.T) {
-	t.Parallel()
-	content, err := os.ReadFile(filepath.Join(root, "tilt-provider.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var providers []struct {
-		Name   string `json:"name"`
-		Config struct {
-			Image           string   `json:"image"`
-			GoMain          string   `json:"go_main"`
-			KustomizeFolder string   `json:"kustomize_folder"`
-			LiveReloadDeps  []string `json:"live_reload_deps"`
-		} `json:"config"`
-	}
-	if err := json.Unmarshal(content, &providers); err != nil {
-		t.Fatal(err)
-	}
-	for _, provider := range providers {
-		config := provider.Config
-		for _, path := range append(config.LiveReloadDeps, config.GoMain, config.KustomizeFolder) {
-			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
-				t.Errorf("tilt-provider.json names %s, which is not there", path)
-			}
-		}
-		for _, directory := range importedByTheManager(t) {
-			if !slices.Contains(config.LiveReloadDeps, directory) {
-				t.Errorf("A change in %s would not reload the manager: it is not in live_reload_deps", directory)
-			}
-		}
-		if !strings.Contains(readFile(t, "config/manager/kustomization.yaml"), config.Image+"\n") {
-			t.Errorf("The image %s is not the one of config/manager", config.Image)
-		}
-	}
-}
-
-// importedByTheManager lists the top-level directories with packages that the
-// manager is, or can be, made of.
-func importedByTheManager(t *testing.T) []string {
-	t.Helper()
-	var directories []string
-	for _, directory := range []string{"api", "controllers", "internal"} {
-		if _, err := os.Stat(filepath.Join(root, directory)); err == nil {
-			directories = append(directories, directory)
-		}
-	}
-	return directories
 }
 
 func TestLayoutIsTheDocumentedOne(t *testing.T) {
