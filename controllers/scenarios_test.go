@@ -134,13 +134,15 @@ func snapshot(t *testing.T, w *world.World) state {
 	must(t, err)
 	names := []string{}
 	found := state{Volumes: len(w.Engine.VolumeNames()), Objects: map[string]any{}}
-	for _, container := range containers {
+	for _, listed := range containers {
+		container, err := w.Engine.InspectContainer(ctx, listed.Name)
+		must(t, err)
 		known := cmp.Or(container.Labels[identity.LabelMachine], container.Labels[identity.LabelRole])
 		names = append(names, container.Name, "<"+known+">", container.Labels[identity.LabelOwnerID], "<owner>")
 		if container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer) && len(container.Ports) > 0 {
 			names = append(names, strconv.Itoa(int(container.Ports[0].HostPort)), "0")
 		}
-		_, err := w.Engine.ReadFile(container.Name, "/opt/cluster-api-bootstrap/bootstrap")
+		_, err = w.Engine.ReadFile(container.Name, "/opt/cluster-api-bootstrap/bootstrap")
 		found.Containers = append(found.Containers, fmt.Sprintf("%s role %s machine %s is %s at %v, recorded %s, %d ports, bootstrap %t, labels %d",
 			known, container.Labels[identity.LabelRole], container.Labels[identity.LabelMachine], container.Status, container.Networks,
 			container.Labels[identity.LabelAddress], len(container.Ports), err == nil, len(container.Labels)))

@@ -18,7 +18,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +31,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -132,14 +130,17 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) leaveNetwork(ctx context.Context, name string) error {
-	found, err := r.Engine.InspectNetwork(ctx, name)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil
-	}
+	containers, err := r.Engine.ListContainers(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("inspect network %q: %w", name, err)
+		return fmt.Errorf("list containers on network %q: %w", name, err)
 	}
-	if _, attached := found.Containers[r.SelfContainer]; !attached || len(found.Containers) > 1 {
+	attached := map[string]bool{}
+	for _, container := range containers {
+		if _, on := container.Networks[name]; on {
+			attached[container.Name] = true
+		}
+	}
+	if !attached[r.SelfContainer] || len(attached) > 1 {
 		return nil
 	}
 	return wrap(r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer), "leave network "+name)

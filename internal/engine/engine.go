@@ -54,7 +54,8 @@ type ContainerReader interface {
 	// ListContainers returns every container, running or not, that carries
 	// all labels of the selector (an empty value asks for the key alone),
 	// ordered by name. Of each container it fills what Container documents
-	// as listed. None is an empty list.
+	// as listed. None is an empty list. It is one request to the engine,
+	// however many containers there are.
 	ListContainers(ctx context.Context, selector map[string]string) ([]Container, error)
 }
 
@@ -157,8 +158,8 @@ type Networks interface {
 	// ErrInvalid. A call that was interrupted does not block the next.
 	CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, error)
 
-	// InspectNetwork returns the network of that exact name. Absent:
-	// ErrNotFound.
+	// InspectNetwork returns the network of that exact name, in one request,
+	// however many containers are attached. Absent: ErrNotFound.
 	InspectNetwork(ctx context.Context, name string) (Network, error)
 
 	// RemoveNetwork succeeds if the network is absent. Containers attached,

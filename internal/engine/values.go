@@ -192,10 +192,10 @@ type Container struct {
 	// CreatedAt, StartedAt and FinishedAt are zero where it has not come to
 	// that. CreatedAt is listed.
 	CreatedAt, StartedAt, FinishedAt time.Time
-	// Networks by name. Listed, for running containers.
+	// Networks by name. Of listed running containers the names alone: an
+	// engine may have to look at each container for its addresses.
 	Networks map[string]Endpoint
-	// Ports as published now, with the host ports the engine chose. Listed,
-	// for running containers.
+	// Ports as published now, with the host ports the engine chose.
 	Ports []PortBinding
 	// Restart is the policy it was created with.
 	Restart RestartPolicy
@@ -283,9 +283,6 @@ type Network struct {
 	Subnets []Subnet
 	// CreatedAt by the engine's clock.
 	CreatedAt time.Time
-	// Containers maps the names of attached running containers to their
-	// addresses, whoever created them.
-	Containers map[string]Endpoint
 }
 
 // Subnet is one address range of a network.

@@ -140,21 +140,14 @@ func lastAddress(prefix netip.Prefix) netip.Addr {
 	return last
 }
 
-// Taken returns the addresses of a network that nobody else may have: those
-// recorded in the labels of the containers, running or not, and those that
-// attached containers, whoever created them, have now.
-func Taken(network engine.Network, containers []engine.Container) Holders {
+// Taken returns the addresses of the network of that name that are recorded in
+// the labels of the containers, running or not. Others, such as the static
+// address of a container that a user attached, show when a container that wants
+// one is started.
+func Taken(network string, containers []engine.Container) Holders {
 	taken := Holders{}
-	for name, endpoint := range network.Containers {
-		for _, address := range endpoint.Addresses {
-			taken[address] = name
-		}
-	}
 	for _, container := range containers {
-		for _, address := range container.Networks[network.Name].Addresses {
-			taken[address] = container.Name
-		}
-		for _, address := range Addresses(container, network.Name) {
+		for _, address := range Addresses(container, network) {
 			taken[address] = container.Name
 		}
 	}

@@ -131,7 +131,7 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 	if err != nil {
 		return nil, err
 	}
-	taken := Taken(network, containers)
+	taken := Taken(network.Name, containers)
 	for _, address := range p.placement.Addresses {
 		if holder, found := taken[address]; found {
 			return nil, heldBy(address, holder)

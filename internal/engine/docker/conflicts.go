@@ -81,16 +81,16 @@ func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Ad
 	if len(static) == 0 {
 		return netip.Addr{}, false
 	}
-	found, err := e.InspectNetwork(ctx, name)
+	found, err := e.network(ctx, name)
 	if err != nil {
 		return netip.Addr{}, false
 	}
 	for _, address := range static {
-		if slices.ContainsFunc(found.Subnets, func(s engine.Subnet) bool { return s.Gateway == address }) {
+		if slices.ContainsFunc(subnets(found.IPAM), func(s engine.Subnet) bool { return s.Gateway == address }) {
 			return address, true
 		}
 		for _, other := range found.Containers {
-			if slices.Contains(other.Addresses, address) {
+			if slices.Contains(addresses(other.IPv4Address, other.IPv6Address), address) {
 				return address, true
 			}
 		}
@@ -114,14 +114,14 @@ func (e *Engine) takenPort(ctx context.Context, raw container.InspectResponse, c
 	if len(wanted) == 0 || errdefs.IsNotFound(cause) || errdefs.IsInvalidArgument(cause) {
 		return nil, nil
 	}
-	others, err := e.ListContainers(ctx, nil)
+	others, err := e.list(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
 	}
 	for _, port := range wanted {
 		for _, other := range others {
-			if other.ID != raw.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
-				return portConflict(port, fmt.Errorf("container %q has it: %w", other.Name, cause)), nil
+			if other.ID != raw.ID && slices.ContainsFunc(listedPorts(other), func(p engine.PortBinding) bool { return collide(p, port) }) {
+				return portConflict(port, fmt.Errorf("container %q has it: %w", ownName(other.Names), cause)), nil
 			}
 		}
 	}

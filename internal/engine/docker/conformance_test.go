@@ -104,5 +104,6 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		LocalRegistry: strings.HasPrefix(endpoint, "unix://"),
 		Interrupt:     func(*testing.T) { proxy.Interrupt() },
 		Outage:        proxy.Outage,
+		Requests:      proxy.Requests,
 	}
 }

@@ -176,12 +176,9 @@ func distinct(ports []engine.PortBinding) []engine.PortBinding {
 
 // ListContainers implements engine.ContainerReader.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	if err := e.open(ctx); err != nil {
-		return nil, err
-	}
-	raw, err := e.client.ContainerList(ctx, container.ListOptions{All: true, Filters: labelFilter(selector)})
+	raw, err := e.list(ctx, selector)
 	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", typed(err))
+		return nil, err
 	}
 	out := make([]engine.Container, 0, len(raw))
 	for _, summary := range raw {
@@ -189,6 +186,17 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 	}
 	slices.SortFunc(out, func(a, b engine.Container) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+func (e *Engine) list(ctx context.Context, selector map[string]string) ([]container.Summary, error) {
+	if err := e.open(ctx); err != nil {
+		return nil, err
+	}
+	raw, err := e.client.ContainerList(ctx, container.ListOptions{All: true, Filters: labelFilter(selector)})
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", typed(err))
+	}
+	return raw, nil
 }
 
 func labelFilter(selector map[string]string) filters.Args {
@@ -210,17 +218,21 @@ func listed(summary container.Summary) engine.Container {
 		Networks: map[string]engine.Endpoint{},
 	}
 	if summary.NetworkSettings != nil {
-		for name, at := range summary.NetworkSettings.Networks {
-			out.Networks[name] = endpoint(at)
+		for name := range summary.NetworkSettings.Networks {
+			out.Networks[name] = engine.Endpoint{}
 		}
 	}
+	return out
+}
+
+func listedPorts(summary container.Summary) []engine.PortBinding {
+	var ports []engine.PortBinding
 	for _, port := range summary.Ports {
 		if port.Type == "tcp" && port.PublicPort != 0 {
-			out.Ports = append(out.Ports, portBinding(port.IP, int(port.PublicPort), int(port.PrivatePort)))
+			ports = append(ports, portBinding(port.IP, int(port.PublicPort), int(port.PrivatePort)))
 		}
 	}
-	out.Ports = distinct(out.Ports)
-	return out
+	return distinct(ports)
 }
 
 // ownName picks the container's name among those that links of other

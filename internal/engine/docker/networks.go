@@ -98,23 +98,16 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	}
 	out := make([]engine.Network, 0, len(raw))
 	for _, one := range raw {
-		found := observedNetwork(one)
-		found.Containers = nil // Docker fills it only when it is asked for one
-		out = append(out, found)
+		out = append(out, observedNetwork(one))
 	}
 	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
 func observedNetwork(raw network.Inspect) engine.Network {
-	out := engine.Network{
-		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, CreatedAt: raw.Created,
-		Subnets: subnets(raw.IPAM), Containers: map[string]engine.Endpoint{},
+	return engine.Network{
+		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, CreatedAt: raw.Created, Subnets: subnets(raw.IPAM),
 	}
-	for _, at := range raw.Containers {
-		out.Containers[at.Name] = engine.Endpoint{Addresses: addresses(at.IPv4Address, at.IPv6Address)}
-	}
-	return out
 }
 
 func subnets(ipam network.IPAM) []engine.Subnet {

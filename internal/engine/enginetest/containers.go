@@ -95,6 +95,10 @@ func containerChecks() map[string]check {
 			contract: "fills what Container documents as listed",
 			run:      listsFields,
 		},
+		"read in one request": {
+			contract:  "one request to the engine, however many containers there are",
+			processes: true, alone: true, run: readsInOneRequest,
+		},
 		"list by awkward labels": {
 			contract: "a label's value is compared as it is",
 			run:      listsByAwkwardLabels,

@@ -17,12 +17,14 @@ limitations under the License.
 package enginetest
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -37,6 +39,27 @@ type Proxy struct {
 	conns map[net.Conn]struct{}
 	// down closes what connects.
 	down bool
+	// requests that went through it.
+	requests atomic.Int64
+}
+
+// Requests is how many HTTP requests went through the proxy.
+func (p *Proxy) Requests() int64 { return p.requests.Load() }
+
+// requestCounter counts the ends of request lines in what is written to it.
+type requestCounter struct {
+	requests *atomic.Int64
+	// rest of the last write, which may begin such an end.
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (c *requestCounter) Write(written []byte) (int, error) {
+	end := []byte(" HTTP/1.1\r\n")
+	c.rest = append(c.rest, written...)
+	c.requests.Add(int64(bytes.Count(c.rest, end)))
+	c.rest = bytes.Clone(c.rest[max(0, len(c.rest)-len(end)+1):])
+	return len(written), nil
 }
 
 // NewProxy forwards to an endpoint that begins with unix:// until the test ends.
@@ -81,7 +104,7 @@ func (p *Proxy) forward(conn net.Conn) {
 	}
 	p.mu.Unlock()
 	var group sync.WaitGroup
-	group.Go(func() { copyHalf(engineConn, conn) })
+	group.Go(func() { copyHalf(engineConn, io.TeeReader(conn, &requestCounter{requests: &p.requests})) })
 	group.Go(func() { copyHalf(conn, engineConn) })
 	group.Wait()
 	_ = conn.Close()
@@ -93,7 +116,7 @@ func (p *Proxy) forward(conn net.Conn) {
 }
 
 // copyHalf hands the end of one direction on and leaves the other open.
-func copyHalf(to, from net.Conn) {
+func copyHalf(to net.Conn, from io.Reader) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()

@@ -51,6 +51,9 @@ type Harness struct {
 	// Outage keeps the engine returned by Connect from being reached until it is
 	// ended.
 	Outage func(t *testing.T) (end func())
+	// Requests is how many HTTP requests the engine returned by Connect has
+	// sent so far. Only engines that run real processes have it.
+	Requests func() int64
 	// OccupyPort lets a process of the engine's host listen on a TCP port of
 	// 127.0.0.1 until the test ends.
 	OccupyPort func(t *testing.T) uint16

@@ -176,26 +176,6 @@ func (e *Engine) held(ctx context.Context, network string, c claim) (*engine.Con
 
 // attachedTo returns the running containers of a network.
 func (e *Engine) attachedTo(ctx context.Context, network string) ([]engine.Container, error) {
-	found, err := e.list(ctx, map[string][]string{"network": {network}})
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, one := range found {
-		if holdsPorts(status(one.State)) {
-			ids = append(ids, one.ID)
-		}
-	}
-	inspected, err := e.inspectAll(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var out []engine.Container
-	for _, raw := range inspected {
-		container := observed(raw)
-		if _, ok := container.Networks[network]; ok {
-			out = append(out, container)
-		}
-	}
-	return out, nil
+	attached, err := e.running(ctx, map[string][]string{"network": {network}})
+	return slices.DeleteFunc(attached, func(container engine.Container) bool { return !isAttached(container, network) }), err
 }

@@ -105,6 +105,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		LocalRegistry: true,
 		Interrupt:     func(*testing.T) { proxy.Interrupt() },
 		Outage:        proxy.Outage,
+		Requests:      proxy.Requests,
 	}
 }
 

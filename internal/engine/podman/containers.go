@@ -214,11 +214,11 @@ type summary struct {
 	ImageID string
 	State   string
 	Created time.Time
+	// Networks it is configured to be on, whether it runs or not.
+	Networks []string
 }
 
-// ListContainers implements engine.ContainerReader. Podman's list says neither
-// addresses nor ports as the contract wants them, so each running container is
-// inspected; one that is gone by then is left out.
+// ListContainers implements engine.ContainerReader.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
 	found, err := e.list(ctx, labelFilter(selector))
 	if err != nil {
@@ -226,20 +226,8 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 	}
 	found = slices.DeleteFunc(found, func(s summary) bool { return !carries(s.Labels, selector) })
 	out := make([]engine.Container, 0, len(found))
-	var running []string
 	for _, one := range found {
-		if holdsPorts(status(one.State)) {
-			running = append(running, one.ID)
-			continue
-		}
 		out = append(out, listed(one))
-	}
-	inspected, err := e.inspectAll(ctx, running)
-	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
-	}
-	for _, raw := range inspected {
-		out = append(out, observed(raw))
 	}
 	slices.SortFunc(out, func(a, b engine.Container) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
@@ -291,7 +279,38 @@ func listed(one summary) engine.Container {
 	if len(one.Names) > 0 {
 		out.Name = one.Names[0]
 	}
+	if holdsPorts(out.Status) {
+		for _, network := range one.Networks {
+			out.Networks[network] = engine.Endpoint{}
+		}
+	}
 	return out
+}
+
+// running returns the running containers that Podman lists for the filters, as
+// inspection shows them: its list has neither addresses nor, as they are now,
+// ports. It is for explaining a conflict, not for each reconcile. A container
+// that is gone by then is left out.
+func (e *Engine) running(ctx context.Context, filters map[string][]string) ([]engine.Container, error) {
+	found, err := e.list(ctx, filters)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, one := range found {
+		if holdsPorts(status(one.State)) {
+			ids = append(ids, one.ID)
+		}
+	}
+	inspected, err := e.inspectAll(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]engine.Container, 0, len(inspected))
+	for _, raw := range inspected {
+		out = append(out, observed(raw))
+	}
+	return out, nil
 }
 
 // inspectors is how many containers are inspected at once: Podman locks each for

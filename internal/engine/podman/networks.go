@@ -54,25 +54,13 @@ type leaseRange struct {
 
 func networkPath(name string) string { return "/networks/" + url.PathEscape(name) }
 
-// InspectNetwork implements engine.Networks. Podman's answer has no containers
-// before 5.0, so they are looked for.
+// InspectNetwork implements engine.Networks.
 func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
 	raw, err := e.network(ctx, name)
 	if err != nil {
 		return engine.Network{}, err
 	}
-	attached, err := e.attachedTo(ctx, name)
-	if err != nil {
-		return engine.Network{}, fmt.Errorf("inspect network %q: %w", name, err)
-	}
-	out := engine.Network{
-		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, CreatedAt: raw.Created,
-		Subnets: raw.subnets(), Containers: map[string]engine.Endpoint{},
-	}
-	for _, container := range attached {
-		out.Containers[container.Name] = container.Networks[name]
-	}
-	return out, nil
+	return raw.observed(), nil
 }
 
 // ListNetworks implements engine.Inventory. Several labels are an "or" for some
@@ -90,7 +78,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	out := make([]engine.Network, 0, len(found))
 	for _, one := range found {
 		if carries(one.Labels, selector) {
-			out = append(out, engine.Network{ID: one.ID, Name: one.Name, Labels: one.Labels, Driver: one.Driver, CreatedAt: one.Created, Subnets: one.subnets()})
+			out = append(out, one.observed())
 		}
 	}
 	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })
@@ -114,6 +102,10 @@ func (e *Engine) network(ctx context.Context, name string) (networkBody, error) 
 		return fail(engine.ErrNotFound)
 	}
 	return raw, nil
+}
+
+func (n networkBody) observed() engine.Network {
+	return engine.Network{ID: n.ID, Name: n.Name, Labels: n.Labels, Driver: n.Driver, CreatedAt: n.Created, Subnets: n.subnets()}
 }
 
 func (n networkBody) subnets() []engine.Subnet {

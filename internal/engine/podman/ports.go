@@ -39,7 +39,7 @@ func (e *Engine) takenPort(ctx context.Context, raw define.InspectContainerData,
 	if len(wanted) == 0 {
 		return nil, nil
 	}
-	others, err := e.ListContainers(ctx, nil)
+	others, err := e.running(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
 	}

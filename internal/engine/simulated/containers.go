@@ -103,10 +103,16 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 				continue
 			}
 			full := c.observed()
-			out = append(out, engine.Container{
+			one := engine.Container{
 				ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
-				Status: full.Status, CreatedAt: full.CreatedAt, Networks: full.Networks, Ports: full.Ports,
-			})
+				Status: full.Status, CreatedAt: full.CreatedAt, Networks: map[string]engine.Endpoint{},
+			}
+			for name := range full.Networks {
+				if c.running() {
+					one.Networks[name] = engine.Endpoint{}
+				}
+			}
+			out = append(out, one)
 		}
 		return nil
 	})

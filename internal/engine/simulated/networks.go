@@ -43,7 +43,7 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (en
 		if err != nil {
 			return err
 		}
-		out = e.observedNetwork(n)
+		out = n.observed()
 		return nil
 	})
 	return out, err
@@ -166,7 +166,7 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 		if !ok {
 			return absent("network", name)
 		}
-		out = e.observedNetwork(n)
+		out = n.observed()
 		return nil
 	})
 	return out, err
@@ -178,9 +178,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	err := e.do(ctx, Call{Method: "ListNetworks"}, func() error {
 		for _, name := range slices.Sorted(maps.Keys(e.networks)) {
 			if n := e.networks[name]; matches(n.labels, selector) {
-				found := e.observedNetwork(n)
-				found.Containers = nil // not promised
-				out = append(out, found)
+				out = append(out, n.observed())
 			}
 		}
 		return nil
@@ -191,17 +189,10 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	return out, nil
 }
 
-func (e *Engine) observedNetwork(n *network) engine.Network {
-	out := engine.Network{
-		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge", CreatedAt: n.createdAt,
-		Subnets: slices.Clone(n.subnets), Containers: map[string]engine.Endpoint{},
+func (n *network) observed() engine.Network {
+	return engine.Network{
+		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge", CreatedAt: n.createdAt, Subnets: slices.Clone(n.subnets),
 	}
-	for _, c := range e.containers {
-		if at, ok := c.endpoints[n.name]; ok && c.running() {
-			out.Containers[c.spec.Name] = engine.Endpoint{Addresses: slices.Clone(at.addresses)}
-		}
-	}
-	return out
 }
 
 // RemoveNetwork implements engine.Networks.

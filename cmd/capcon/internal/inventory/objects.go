@@ -131,18 +131,19 @@ func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collect networks: %w", err)
 	}
+	containers, err := e.ListContainers(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("collect the containers on networks: %w", err)
+	}
 	objects := make([]Object, 0, len(listed))
 	for _, one := range listed {
 		object := labelled(Network, one.Name, one.Labels)
 		object.CreatedAt = one.CreatedAt
-		network, err := e.InspectNetwork(ctx, one.Name)
-		if err != nil {
-			if engine.IgnoreNotFound(err) == nil {
-				continue // gone meanwhile
+		for _, container := range containers {
+			if _, attached := container.Networks[one.Name]; attached {
+				object.Users = append(object.Users, container.Name)
 			}
-			return nil, fmt.Errorf("collect the containers on network %q: %w", one.Name, err)
 		}
-		object.Users = slices.Sorted(maps.Keys(network.Containers))
 		objects = append(objects, object)
 	}
 	return objects, nil

@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// A reconcile that has nothing to do asks the engine as much in a large cluster
+// as in a small one. That a question is one request, however many containers
+// there are, is what the conformance suite of the engines proves.
+func TestCallsDoNotGrowWithTheCluster(t *testing.T) {
+	t.Parallel()
+	calls := func(machines int) map[string][]string {
+		w := world.New(t, builders.New(builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
+			for i := range machines {
+				machine, containerMachine := builders.MachinePair(fmt.Sprintf("w%d", i))
+				o.Others = append(o.Others, machine, containerMachine, builders.DataSecret(machine.Name, builders.JoinWorkerData))
+			}
+		}))
+		w.Nodes.FirstBoot(bootstrap.Done)
+		w.SettleCluster()
+		for _, machine := range w.ContainerMachines() {
+			w.SettleMachine(machine.Name)
+		}
+		w.SettleCluster()
+		made := map[string][]string{}
+		during := func(what string, reconcile func() error) {
+			before := len(w.Calls.Made())
+			if err := reconcile(); err != nil {
+				t.Errorf("%s, with %d machines: %v", what, machines, err)
+			}
+			for _, call := range w.Calls.Made()[before:] {
+				made[what] = append(made[what], call.Method)
+			}
+		}
+		during("cluster", func() error {
+			_, err := w.ReconcileCluster()
+			return err
+		})
+		during("machine", func() error {
+			_, err := w.ReconcileMachine("w0")
+			return err
+		})
+		return made
+	}
+	small, large := calls(1), calls(20)
+	if diff := cmp.Diff(small, large); diff != "" || len(small) != 2 {
+		t.Errorf("calls with one machine and with twenty (-one +twenty):\n%s", diff)
+	}
+}
