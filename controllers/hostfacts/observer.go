@@ -315,8 +315,10 @@ func (o *Observer) hasKernelModules(ctx context.Context, probe preflight.ProbeCo
 func nodeHost(info engine.Info, probed preflight.Host, modules bool) node.Host {
 	const resource = uint64(1) << node.CapabilitySysResource
 	return node.Host{
-		CgroupVersion:     info.CgroupVersion,
-		UserNamespace:     info.Rootless || info.UserNamespaceRemap,
+		CgroupVersion: info.CgroupVersion,
+		// Not where the engine remaps users: nodes are privileged, and so in its own
+		// user namespace.
+		UserNamespace:     info.Rootless,
 		CannotRaiseLimits: probed.HasCapabilities && probed.Capabilities&resource == 0,
 		StorageDriver:     info.StorageDriver,
 		KernelModules:     modules,

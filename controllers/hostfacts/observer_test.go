@@ -81,8 +81,8 @@ func TestObserve(t *testing.T) {
 			want: node.Host{CgroupVersion: "2", UserNamespace: true, KernelModules: true},
 		},
 		"Remapped": {
-			reason: "Nor is one that is remapped.", info: engine.Info{CgroupVersion: "1", UserNamespaceRemap: true},
-			want: node.Host{CgroupVersion: "1", UserNamespace: true, KernelModules: true},
+			reason: "Privileged containers are not remapped.", info: engine.Info{CgroupVersion: "1", UserNamespaceRemap: true},
+			want: node.Host{CgroupVersion: "1", KernelModules: true},
 		},
 		"WithoutModules": {
 			reason: "Some hosts have no directory of kernel modules.", info: engine.Info{CgroupVersion: "2"},

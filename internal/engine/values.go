@@ -113,13 +113,17 @@ type Mount struct {
 // default for unprivileged containers.
 type Security struct {
 	// Privileged gives all capabilities the host has, all devices, and
-	// neither seccomp nor AppArmor.
+	// neither seccomp, AppArmor nor SELinux, in the engine's own user namespace.
 	Privileged bool
 	// DropAllCapabilities leaves none but those of AddCapabilities.
 	DropAllCapabilities bool
 	AddCapabilities     []string
 	// Unconfined turns seccomp and AppArmor profiles off.
 	Unconfined bool
+	// EngineSocket lets root in the container open the engine's socket that is
+	// mounted into it: SELinux does not separate the container from the host, and
+	// its users are those of the engine's own user namespace.
+	EngineSocket bool
 	// NoNewPrivileges keeps set-uid programs from gaining any.
 	NoNewPrivileges bool
 	// PrivateCgroupNamespace hides the host's cgroup tree.
@@ -365,8 +369,11 @@ type Info struct {
 	CgroupVersion, CgroupDriver string
 	// Rootless: the engine runs without root on its host.
 	Rootless bool
-	// UserNamespaceRemap: containers run in another user namespace.
+	// UserNamespaceRemap: containers that are not privileged run in another user
+	// namespace than the engine.
 	UserNamespaceRemap bool
+	// SELinux separates containers from the host and from each other.
+	SELinux bool
 	// StorageDriver such as "overlay2", "btrfs", "zfs".
 	StorageDriver string
 	// Architecture as Go names it, Kernel release, OperatingSystem for

@@ -181,8 +181,12 @@ func TestCheck(t *testing.T) {
 			func(f *Facts, _ *Host) { f.Engine.Rootless = true }, []string{"UserNamespace warning"},
 		},
 		"Remapped": {
-			"The same for remapped users.",
+			"Nodes cannot be remapped, which is told.",
 			func(f *Facts, _ *Host) { f.Engine.UserNamespaceRemap = true }, []string{"UserNamespace warning"},
+		},
+		"SELinux": {
+			"What else uses the socket has to be told apart.",
+			func(f *Facts, _ *Host) { f.Engine.SELinux = true }, []string{"SELinux warning"},
 		},
 		"SmallHost": {
 			"It works, slowly.",

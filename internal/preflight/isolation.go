@@ -40,9 +40,17 @@ const (
 // neededControllers are those without which a kubelet does not run Pods.
 func neededControllers() []string { return []string{"cpu", "memory", "pids"} }
 
-// checkIsolation judges cgroups and user namespaces.
+// checkIsolation judges cgroups, user namespaces and SELinux.
 func checkIsolation(facts Facts) []Item {
-	return append(checkCgroups(facts), checkUserNamespace(facts)...)
+	items := append(checkCgroups(facts), checkUserNamespace(facts)...)
+	if facts.Engine.SELinux {
+		items = append(items, Item{
+			Name: "SELinux", Severity: SeverityWarning,
+			Message: "SELinux denies the engine's socket to containers; nodes and the management plane of capcon run without its separation",
+			Remedy:  "give a manager Pod that mounts the socket the SELinux type spc_t, as config/docker-socket and config/podman-socket do",
+		})
+	}
+	return items
 }
 
 func checkCgroups(facts Facts) []Item {
@@ -99,11 +107,18 @@ func checkControllers(facts Facts) []Item {
 
 func checkUserNamespace(facts Facts) []Item {
 	var items []Item
-	if facts.Engine.Rootless || facts.Engine.UserNamespaceRemap {
+	switch {
+	case facts.Engine.Rootless:
 		items = append(items, Item{
 			Name: "UserNamespace", Severity: SeverityWarning,
-			Message: "root in containers is not root on the host (the engine is rootless or remaps users); nodes are adapted to it",
+			Message: "root in containers is not root on the host (the engine is rootless); nodes are adapted to it",
 			Remedy:  "use an engine that runs as root if a workload needs more",
+		})
+	case facts.Engine.UserNamespaceRemap:
+		items = append(items, Item{
+			Name: "UserNamespace", Severity: SeverityWarning,
+			Message: "the engine remaps users (userns-remap), but not those of nodes and of the management plane: they are privileged or use its socket",
+			Remedy:  "do not rely on userns-remap for what runs in clusters, or use a rootless engine",
 		})
 	}
 	if host := facts.Host; host != nil && host.UserIDs != unknown && host.UserIDs < leastUserIDs {

@@ -216,6 +216,18 @@ func TestSocketOfTheHost(t *testing.T) {
 	}
 }
 
+// TestSocketOfAHostWithSELinux: only containers of the type spc_t may open the
+// engine's socket there.
+func TestSocketOfAHostWithSELinux(t *testing.T) {
+	t.Parallel()
+	for _, overlay := range []string{"docker-socket", "podman-socket"} {
+		security := one[appsv1.Deployment](t, build(t, overlay), "Deployment").Spec.Template.Spec.SecurityContext
+		if security.SELinuxOptions == nil || security.SELinuxOptions.Type != "spc_t" {
+			t.Errorf("%s: SELinux options of the Pod: want the type spc_t, got %+v", overlay, security.SELinuxOptions)
+		}
+	}
+}
+
 func aggregated(t *testing.T, objects []*unstructured.Unstructured) rbacv1.ClusterRole {
 	t.Helper()
 	for _, object := range objects {

@@ -63,6 +63,20 @@ func TestHostConfig(t *testing.T) {
 				SecurityOpt: []string{"seccomp=unconfined", "apparmor=unconfined", "no-new-privileges"},
 			},
 		},
+		"engine socket": {
+			reason: "neither SELinux nor another user namespace may keep root from the socket",
+			spec:   engine.Spec{Security: engine.Security{EngineSocket: true}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "no"}, UsernsMode: "host", SecurityOpt: []string{"label=disable"},
+			},
+		},
+		"privileged": {
+			reason: "an engine that remaps users takes it in its own user namespace only",
+			spec:   engine.Spec{Security: engine.Security{Privileged: true}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "no"}, UsernsMode: "host", Privileged: true,
+			},
+		},
 		"resources": {
 			reason: "no swap beside the memory",
 			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, Pids: 100, OpenFiles: 4096}},

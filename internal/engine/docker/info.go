@@ -76,6 +76,8 @@ func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 		switch strings.TrimPrefix(strings.SplitN(option, ",", 2)[0], "name=") {
 		case "rootless":
 			out.Rootless = true
+		case "selinux":
+			out.SELinux = true
 		case "userns":
 			out.UserNamespaceRemap = true
 		}

@@ -117,6 +117,15 @@ func secure(config *container.HostConfig, security engine.Security) {
 	if security.Unconfined {
 		config.SecurityOpt = append(config.SecurityOpt, "seccomp=unconfined", "apparmor=unconfined")
 	}
+	if security.EngineSocket {
+		config.SecurityOpt = append(config.SecurityOpt, "label=disable")
+	}
+	if security.EngineSocket || security.Privileged {
+		// A dockerd with userns-remap refuses privileged containers in its other
+		// user namespace, and says so only when they start. Elsewhere this changes
+		// nothing.
+		config.UsernsMode = "host"
+	}
 	if security.NoNewPrivileges {
 		config.SecurityOpt = append(config.SecurityOpt, "no-new-privileges")
 	}

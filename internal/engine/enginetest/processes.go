@@ -122,6 +122,18 @@ func processChecks() map[string]check {
 				t.Logf("bounding capabilities %s", c.tool(t, spec.Name, "pid1", "CapBnd"))
 			},
 		},
+		"engine socket": {
+			contract: "EngineSocket is a container's own option, which every host takes",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Security = engine.Security{EngineSocket: true, DropAllCapabilities: true, NoNewPrivileges: true}
+				c.run(t, spec)
+				c.wantStatus(t, "with EngineSocket", spec.Name, engine.StatusRunning)
+				if got := c.tool(t, spec.Name, "pid1", "CapBnd"); got != "0000000000000000" {
+					t.Errorf("bounding capabilities %s, want none", got)
+				}
+			},
+		},
 		"bounds": {
 			contract: "OpenFiles is the soft and hard limit",
 			run: func(t *testing.T, c *fixture) {

@@ -56,7 +56,7 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 
 func describeHost(out *engine.Info, host *define.HostInfo) {
 	out.CgroupVersion, out.CgroupDriver = strings.TrimPrefix(host.CgroupsVersion, "v"), host.CgroupManager
-	out.Rootless = host.Security.Rootless
+	out.Rootless, out.SELinux = host.Security.Rootless, host.Security.SELinuxEnabled
 	out.Architecture, out.Kernel = host.Arch, host.Kernel
 	out.OperatingSystem = strings.TrimSpace(host.Distribution.Distribution + " " + host.Distribution.Version)
 	out.CPUs, out.MemoryBytes = host.CPUs, host.MemTotal

@@ -70,6 +70,13 @@ func TestContainerOf(t *testing.T) {
 				b.NoNewPrivileges, b.CgroupNS = true, &namespace{Mode: "private"}
 			}),
 		},
+		"engine socket": {
+			reason: "neither SELinux nor another user namespace may keep root from the socket",
+			spec:   engine.Spec{Security: engine.Security{EngineSocket: true}},
+			want: base(func(b *containerBody) {
+				b.SELinux, b.UserNS = []string{"disable"}, &namespace{Mode: "host"}
+			}),
+		},
 		"resources": {
 			reason: "no swap beside the memory",
 			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, Pids: 100, OpenFiles: 4096}},

@@ -62,6 +62,7 @@ type containerBody struct {
 	Seccomp         string     `json:"seccomp_profile_path,omitempty"`
 	AppArmor        string     `json:"apparmor_profile,omitempty"`
 	SELinux         []string   `json:"selinux_opts,omitempty"`
+	UserNS          *namespace `json:"userns,omitempty"`
 	NoNewPrivileges bool       `json:"no_new_privileges"`
 	CgroupNS        *namespace `json:"cgroupns,omitempty"`
 
@@ -209,6 +210,10 @@ func secure(body *containerBody, security engine.Security) {
 	}
 	if security.Unconfined {
 		body.Seccomp, body.AppArmor, body.SELinux = "unconfined", "unconfined", []string{"disable"}
+	}
+	if security.EngineSocket {
+		// containers.conf may say userns = "auto".
+		body.SELinux, body.UserNS = []string{"disable"}, &namespace{Mode: "host"}
 	}
 	body.NoNewPrivileges = security.NoNewPrivileges
 	if security.PrivateCgroupNamespace {
