@@ -36,6 +36,7 @@ const usage = `Usage: capcon-plane COMMAND [FLAGS]
 Commands:
   run      run the management plane (inside its container)
   manager  run the controllers (started by run)
+  retire   end the management plane for good if it has no Cluster; print those it has as JSON
 `
 
 var errUsage = errors.New("unknown command")
@@ -57,6 +58,8 @@ func dispatch(args []string) error {
 		return runDaemon(args[1:])
 	case "manager":
 		return runManager(args[1:])
+	case "retire":
+		return retire(args[1:])
 	case "help", "-h", "--help":
 		fmt.Print(usage)
 		return nil

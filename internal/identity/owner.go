@@ -45,6 +45,9 @@ const (
 	// LabelFailureDomain is where a machine's container was put; empty =
 	// nowhere in particular.
 	LabelFailureDomain = prefix + "failure-domain"
+	// LabelPlane is the name of the management plane that a container or volume
+	// belongs to.
+	LabelPlane = prefix + "plane"
 	// LabelManaged marks networks and volumes that this provider created
 	// and may remove.
 	LabelManaged = prefix + "managed"

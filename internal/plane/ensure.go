@@ -18,6 +18,7 @@ package plane
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,101 +35,212 @@ const (
 	adminKubeconfig = "admin.kubeconfig"
 	// stopGrace covers the graces of the processes inside.
 	stopGrace = 50 * time.Second
-	// ensureTries bounds how often another process may be faster.
-	ensureTries = 5
+	// ensureTries bounds the looks at the plane in one call. A first Ensure takes
+	// three, the removal of a retired plane one more; the others are for other
+	// processes that are faster.
+	ensureTries = 20
 	// startInterval lies between looks at a container that starts.
 	startInterval = 100 * time.Millisecond
+	// watchInterval lies between looks whether a plane that is waited for is still
+	// the one; each costs the engine two calls.
+	watchInterval = time.Second
 	// maxKubeconfigBytes bounds what is read from the container.
 	maxKubeconfigBytes = 1 << 20
 )
 
-// Ensure makes sure that the plane runs from the image, which must be local,
-// and is ready, and returns a kubeconfig that works on this host for the
-// plane's life. A container of another image, or described otherwise, is
-// replaced; the volume stays. It may be called again at any time, also after
-// a call that was cut off anywhere, and by several processes at once.
+// Ready is a plane that answers.
+type Ready struct {
+	// ID is its State's.
+	ID string
+	// Created says that this call created it.
+	Created bool
+	// Kubeconfig works on this host for the plane's life.
+	Kubeconfig []byte
+}
+
+// errChanged means that the plane has become another one under our hands: look
+// again.
+var errChanged = errors.New("other processes keep replacing the management plane: try again")
+
+// Ensure makes sure that the plane runs from the image, which must be local, and
+// is ready. A container of another image, or described otherwise, is replaced; the
+// volume stays. A plane that is retired is removed, and another one created. It
+// may be called again at any time, also after a call that was cut off anywhere,
+// and by several processes at once, some of which remove the plane.
 //
 // Host port in use: *PortTakenError. Something else has the plane's name:
-// *ForeignError. Not ready in time: ErrNotReady.
-func (p *Plane) Ensure(ctx context.Context, image string, progress func(string)) ([]byte, error) {
+// *ForeignError. Not ready in time: ErrNotReady. Engine on another host:
+// *RemoteError.
+func (p *Plane) Ensure(ctx context.Context, image string, progress func(string)) (Ready, error) {
 	if progress == nil {
 		progress = func(string) {}
 	}
+	info, err := p.engine.Info(ctx)
+	if err != nil {
+		return Ready{}, fmt.Errorf("ask the container engine about itself: %w", err)
+	}
+	if err := CheckLocal(info); err != nil {
+		return Ready{}, err
+	}
+	attempt := &attempt{Plane: p, info: info, image: image, progress: progress}
 	for try := 1; ; try++ {
-		err := p.ensureContainer(ctx, image, progress)
-		if err == nil {
-			break
-		}
-		if !engine.IsTaken(err, engine.ResourceName) || try == ensureTries {
-			return nil, err
+		ready, err := attempt.ensure(ctx)
+		if !errors.Is(err, errChanged) || try == ensureTries {
+			return ready, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.opts.ReadyTimeout)
-	defer cancel()
-	progress("waiting for its container")
-	kubeconfig, err := p.awaitKubeconfig(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = p.ready(ctx, kubeconfig, func(err error) { progress(stage(err)) })
-	if err != nil {
-		return nil, p.notReady(ctx, err)
-	}
-	return kubeconfig, nil
 }
 
-// ensureContainer makes sure that the container that is wanted was started.
-func (p *Plane) ensureContainer(ctx context.Context, reference string, progress func(string)) error {
-	image, err := p.engine.InspectImage(ctx, reference)
+// attempt is one call of Ensure.
+type attempt struct {
+	*Plane
+	info     engine.Info
+	image    string
+	progress func(string)
+	// created is the volume that this call created, started the ID of the container
+	// that it started.
+	created, started string
+}
+
+// ensure takes the plane as it is one step further, and waits for it where
+// there is nothing left to do. errChanged: look again.
+func (a *attempt) ensure(ctx context.Context) (Ready, error) {
+	image, err := a.engine.InspectImage(ctx, a.image)
 	if err != nil {
-		return fmt.Errorf("find image %q of the management plane: %w", reference, err)
+		return Ready{}, fmt.Errorf("find image %q of the management plane: %w", a.image, err)
 	}
-	spec, err := p.describe(ctx, reference)
+	container, err := a.inspect(ctx)
+	if errors.Is(err, engine.ErrNotFound) {
+		return Ready{}, cmp.Or(a.create(ctx), errChanged)
+	}
+	if err != nil {
+		return Ready{}, err
+	}
+	if err := a.ensureRunning(ctx, image, container); err != nil {
+		return Ready{}, err
+	}
+	kubeconfig, err := a.await(ctx, container)
+	if err != nil {
+		return Ready{}, err
+	}
+	id := container.Labels[labelVolume]
+	return Ready{ID: id, Created: id == a.created, Kubeconfig: kubeconfig}, nil
+}
+
+// ensureRunning makes sure that the container is what it shall be, and runs.
+func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, container engine.Container) error {
+	retired, err := a.retired(ctx, container)
 	if err != nil {
 		return err
 	}
-	container, err := p.inspect(ctx)
+	if retired {
+		a.progress("removing the one before")
+		return cmp.Or(a.removeRetired(ctx, container), errChanged)
+	}
+	volume, err := a.engine.InspectVolume(ctx, container.Labels[labelVolume])
+	if errors.Is(err, engine.ErrNotFound) {
+		return fmt.Errorf("%w: %w", errChanged, err) // in use it could not be removed: the container is gone too
+	}
+	if err != nil {
+		return fmt.Errorf("inspect volume %q: %w", container.Labels[labelVolume], err)
+	}
+	port, ours := portOf(volume)
+	if !ours {
+		return a.discardWithVolume(ctx, container)
+	}
+	spec, err := a.describe(volume.Name, port)
+	if err != nil {
+		return err
+	}
 	switch {
-	case errors.Is(err, engine.ErrNotFound):
-		return p.create(ctx, spec, progress)
-	case err != nil:
-		return err
 	case container.Status == engine.StatusPaused:
 		return ErrPaused
 	case container.ImageID != image.ID || container.Labels[labelSpec] != spec.Labels[labelSpec]:
-		progress("replacing its container")
-		if err := p.discard(ctx, container.ID); err != nil {
-			return err
-		}
-		return p.create(ctx, spec, progress)
-	case container.Status == engine.StatusRunning:
-		return nil
+		a.progress("replacing its container")
+		return cmp.Or(a.discard(ctx, container.ID), errChanged)
+	case container.Status == engine.StatusRunning, container.ID == a.started:
+		return nil // the engine restarts one that exits; await reports one that keeps exiting
 	default:
-		return p.start(ctx, spec)
+		return a.start(ctx, container.ID, port)
 	}
 }
 
-// create creates the container on its network, and starts it.
-func (p *Plane) create(ctx context.Context, spec engine.Spec, progress func(string)) error {
-	if _, err := network.Ensure(ctx, p.engine, network.Request{Name: p.opts.Network}); err != nil {
+// create creates the container, on its network and for the volume of a plane
+// that lost its own, or for a new one.
+func (a *attempt) create(ctx context.Context) error {
+	volume, created, err := a.ensureVolume(ctx)
+	if err != nil {
 		return err
 	}
-	progress("creating its container")
-	if _, err := p.engine.CreateContainer(ctx, spec); err != nil {
-		return fmt.Errorf("create container %q: %w", p.opts.Name, err)
+	if created {
+		a.created = volume.Name
 	}
-	return p.start(ctx, spec)
-}
-
-func (p *Plane) start(ctx context.Context, spec engine.Spec) error {
-	err := p.engine.StartContainer(ctx, p.opts.Name)
-	if engine.IsTaken(err, engine.ResourceHostPort) {
-		return &PortTakenError{Port: spec.Ports[0].HostPort, Err: err}
-	}
+	port, _ := portOf(volume)
+	spec, err := a.describe(volume.Name, port)
 	if err != nil {
-		return fmt.Errorf("start container %q: %w", p.opts.Name, err)
+		return err
+	}
+	if _, err := network.Ensure(ctx, a.engine, network.Request{Name: a.opts.Network}); err != nil {
+		return err
+	}
+	a.progress("creating its container")
+	_, err = a.engine.CreateContainer(ctx, spec)
+	switch {
+	case engine.IsTaken(err, engine.ResourceName):
+		return a.yield(ctx, volume.Name)
+	case errors.Is(err, engine.ErrNotFound):
+		return nil // another process has removed the network; the next look finds out
+	case err != nil:
+		return fmt.Errorf("create container %q: %w", a.opts.Name, err)
 	}
 	return nil
+}
+
+// yield removes the volume that this call created for nothing: another process
+// was faster and has a plane of another volume.
+func (a *attempt) yield(ctx context.Context, volume string) error {
+	container, err := a.inspect(ctx)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil || volume != a.created || container.Labels[labelVolume] == volume {
+		return err
+	}
+	return a.removeVolume(ctx, volume)
+}
+
+// start starts the container; errChanged: now it is another one, or it is gone, or
+// its network is.
+func (a *attempt) start(ctx context.Context, id string, port uint16) error {
+	err := a.engine.StartContainer(ctx, id)
+	switch {
+	case err == nil:
+		a.started = id
+		return errChanged
+	case errors.Is(err, engine.ErrNotFound):
+		return errChanged
+	case engine.IsTaken(err, engine.ResourceHostPort):
+		return &PortTakenError{Port: port, Err: err}
+	case errors.Is(err, engine.ErrConflict):
+		if _, missing := a.engine.InspectNetwork(ctx, a.opts.Network); errors.Is(missing, engine.ErrNotFound) {
+			return cmp.Or(a.discard(ctx, id), errChanged)
+		}
+	}
+	return fmt.Errorf("start container %q: %w", a.opts.Name, err)
+}
+
+// discardWithVolume: another process removed the volume before there was a
+// container that uses it, and the engine created an empty one without labels for
+// the container. A container that ran has a volume of another origin.
+func (a *attempt) discardWithVolume(ctx context.Context, container engine.Container) error {
+	volume := container.Labels[labelVolume]
+	if container.Status != engine.StatusCreated {
+		return &ForeignError{Kind: "volume", Name: volume}
+	}
+	if err := a.discard(ctx, container.ID); err != nil {
+		return err
+	}
+	return cmp.Or(a.removeVolume(ctx, volume), errChanged)
 }
 
 // discard stops the container in order and removes it; the volume stays. By ID:
@@ -143,57 +255,76 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 	return nil
 }
 
-// describe says what the container shall be, and makes sure of the volume
-// first: it remembers the port, so that a call cut off here chooses no other.
-func (p *Plane) describe(ctx context.Context, image string) (engine.Spec, error) {
-	info, err := p.engine.Info(ctx)
-	if err != nil {
-		return engine.Spec{}, fmt.Errorf("ask the container engine about itself: %w", err)
-	}
-	port, err := p.ensurePort(ctx)
-	if err != nil {
-		return engine.Spec{}, err
-	}
+// describe says what the container shall be.
+func (a *attempt) describe(volume string, port uint16) (engine.Spec, error) {
 	d := description{
-		name: p.opts.Name, image: image, network: p.opts.Network, port: port,
-		engineName: "docker", engineSocket: p.opts.EngineSocket, managerArgs: p.opts.ManagerArgs,
+		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
+		engineName: "docker", engineSocket: a.opts.EngineSocket, remapped: a.info.UserNamespaceRemap,
+		managerArgs: a.opts.ManagerArgs,
 	}
-	if info.Name == "podman" {
-		d.engineName = info.Name
+	if a.info.Name == "podman" {
+		d.engineName = a.info.Name
 	}
 	if d.engineSocket == "" {
-		d.engineSocket = socketOf(info)
+		d.engineSocket = socketOf(a.info, ownKernel())
 	}
 	return d.spec()
 }
 
-// ensurePort returns the port that the volume records, and makes a volume that
-// records a free one if there is none.
-func (p *Plane) ensurePort(ctx context.Context) (uint16, error) {
-	volume, err := p.engine.InspectVolume(ctx, p.opts.Name)
-	if errors.Is(err, engine.ErrNotFound) {
-		port, chooseErr := p.choosePort(ctx)
-		if chooseErr != nil {
-			return 0, chooseErr
-		}
-		if err := p.engine.CreateVolume(ctx, p.opts.Name, volumeLabels(port)); err != nil {
-			return 0, fmt.Errorf("create volume %q: %w", p.opts.Name, err)
-		}
-		// Read again: another process may have been faster.
-		volume, err = p.engine.InspectVolume(ctx, p.opts.Name)
+// await waits until the plane in the container is ready, and returns its
+// kubeconfig. Another process replaces or retires it meanwhile: errChanged.
+func (a *attempt) await(ctx context.Context, container engine.Container) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.opts.ReadyTimeout)
+	defer cancel()
+	waiting, changed := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		a.watch(waiting, container, changed)
+	}()
+	defer func() { changed(nil); <-watched }()
+
+	a.progress("waiting for its container")
+	kubeconfig, err := a.awaitKubeconfig(waiting, container.ID)
+	if err == nil {
+		err = a.ready(waiting, kubeconfig, func(err error) { a.progress(stage(err)) })
 	}
-	if err != nil {
-		return 0, fmt.Errorf("inspect volume %q: %w", p.opts.Name, err)
+	switch {
+	case err == nil:
+		return kubeconfig, nil
+	case errors.Is(context.Cause(waiting), errChanged):
+		return nil, errChanged
+	default:
+		return nil, a.notReady(ctx, err)
 	}
-	return portOf(volume)
+}
+
+// watch reports to changed that the container is gone or its plane retired. An
+// engine that does not answer is found out by those who wait.
+func (p *Plane) watch(ctx context.Context, container engine.Container, changed context.CancelCauseFunc) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		_, err := p.engine.InspectContainer(ctx, container.ID)
+		gone := errors.Is(err, engine.ErrNotFound)
+		if retired, err := p.retired(ctx, container); gone || err == nil && retired {
+			changed(errChanged)
+			return
+		}
+	}
 }
 
 // awaitKubeconfig waits until the daemon has written the host's kubeconfig.
-func (p *Plane) awaitKubeconfig(ctx context.Context) ([]byte, error) {
+func (p *Plane) awaitKubeconfig(ctx context.Context, id string) ([]byte, error) {
 	ticker := time.NewTicker(startInterval)
 	defer ticker.Stop()
 	for {
-		kubeconfig, err := p.downloadKubeconfig(ctx)
+		kubeconfig, err := p.downloadKubeconfig(ctx, id)
 		if err == nil {
 			return kubeconfig, nil
 		}
@@ -202,7 +333,7 @@ func (p *Plane) awaitKubeconfig(ctx context.Context) ([]byte, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, p.notReady(ctx, err)
+			return nil, err
 		case <-ticker.C:
 		}
 	}
@@ -226,8 +357,8 @@ func (p *Plane) notReady(ctx context.Context, err error) error {
 
 // downloadKubeconfig reads the host's kubeconfig from the volume. Not written
 // yet: ErrNotFound.
-func (p *Plane) downloadKubeconfig(ctx context.Context) (kubeconfig []byte, err error) {
-	archive, err := p.engine.Download(ctx, p.opts.Name, path.Join(stateDir, adminKubeconfig))
+func (p *Plane) downloadKubeconfig(ctx context.Context, id string) (kubeconfig []byte, err error) {
+	archive, err := p.engine.Download(ctx, id, path.Join(stateDir, adminKubeconfig))
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
 	}

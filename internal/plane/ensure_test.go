@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -148,8 +149,8 @@ func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
 	if len(containers) != 1 || containers[0].Status != engine.StatusRunning || containers[0].ImageID != "sha256:2" {
 		t.Errorf("planes: want one of the new image that runs, got %+v", containers)
 	}
-	if diff := cmp.Diff([]string{DefaultName}, eng.VolumeNames()); diff != "" {
-		t.Errorf("volumes: -want, +got:\n%s", diff)
+	if diff := cmp.Diff(eng.VolumesOf(DefaultName), eng.VolumeNames()); diff != "" {
+		t.Errorf("volumes: -of the container, +got:\n%s", diff)
 	}
 }
 
@@ -209,9 +210,14 @@ func TestEnsureRefuses(t *testing.T) {
 			want: func(err error) bool { return errors.As(err, new(*ForeignError)) },
 		},
 		"ForeignVolume": {
-			reason: "A volume of the plane's name that is not ours is not used.",
+			reason: "A container that ran with a volume of another origin is not replaced.",
 			given: func(ctx context.Context, eng *simulated.Engine) error {
-				return eng.CreateVolume(ctx, DefaultName, nil)
+				_, err := newPlane(eng).Ensure(ctx, testImage, nil)
+				spec, _ := eng.Spec(DefaultName)
+				err = errors.Join(err, eng.RemoveContainer(ctx, DefaultName))
+				err = errors.Join(err, eng.RemoveVolume(ctx, spec.Labels[labelVolume]))
+				_, createErr := eng.CreateContainer(ctx, spec)
+				return errors.Join(err, createErr, eng.StartContainer(ctx, DefaultName))
 			},
 			want: func(err error) bool { return errors.As(err, new(*ForeignError)) },
 		},
@@ -235,6 +241,27 @@ func TestEnsureRefuses(t *testing.T) {
 				return eng.Pause(DefaultName)
 			},
 			want: func(err error) bool { return errors.Is(err, ErrPaused) },
+		},
+		"Exits": {
+			reason: "A plane that exits is reported with its exit code.",
+			given: func(_ context.Context, eng *simulated.Engine) error {
+				eng.OnStart(func(name string) {
+					if err := eng.KillContainer(name, 3, false); err != nil {
+						t.Error(err)
+					}
+				})
+				return nil
+			},
+			change: func(p *Plane) {
+				p.opts.ReadyTimeout = 10 * time.Millisecond
+				p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+			},
+			want: func(err error) bool {
+				return errors.Is(err, ErrNotReady) && strings.Contains(err.Error(), "last exit code 3")
+			},
 		},
 		"NotReady": {
 			reason: "A plane that does not become ready is reported with its container's state.",

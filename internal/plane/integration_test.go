@@ -23,10 +23,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -46,7 +51,7 @@ func TestIntegrationContainer(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
-		if err := p.Remove(ctx); err != nil {
+		if _, err := p.Remove(ctx); err != nil {
 			t.Errorf("Remove(...): %v", err)
 		}
 	})
@@ -76,18 +81,43 @@ func TestIntegrationContainer(t *testing.T) {
 			t.Errorf("get with the first kubeconfig after %s: %v", harm.what, err)
 		}
 	}
+	mustKeepClusters(t, p, c)
 	mustLeaveNothing(t, eng, p, name)
+}
+
+// mustKeepClusters checks that a plane with a Cluster stays, and serves as before.
+func mustKeepClusters(t *testing.T, p *plane.Plane, c client.Client) {
+	t.Helper()
+	cluster := &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "kept"},
+		Spec: clusterv1.ClusterSpec{
+			Paused:            new(true),
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "ContainerCluster", Name: "kept"},
+		},
+	}
+	if err := c.Create(t.Context(), cluster); err != nil {
+		t.Fatalf("create Cluster: %v", err)
+	}
+	clusters, err := p.Remove(t.Context())
+	if diff := cmp.Diff([]string{"default/kept"}, clusters); diff != "" || err != nil {
+		t.Errorf("Remove(...): -want, +got:\n%s%v", diff, err)
+	}
+	// Its controllers leave it alone, and its finalizer too.
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	if err := errors.Join(c.Patch(t.Context(), cluster, patch), c.Delete(t.Context(), cluster)); err != nil {
+		t.Fatalf("delete Cluster: %v", err)
+	}
 }
 
 func mustEnsure(t *testing.T, p *plane.Plane) []byte {
 	t.Helper()
 	began := time.Now()
-	kubeconfig, err := p.Ensure(t.Context(), image, nil)
+	ready, err := p.Ensure(t.Context(), image, nil)
 	if err != nil {
 		t.Fatalf("Ensure(...): %v", err)
 	}
 	t.Logf("ready after %s", time.Since(began).Round(time.Millisecond))
-	return kubeconfig
+	return ready.Kubeconfig
 }
 
 func mustConnect(t *testing.T, kubeconfig []byte) client.Client {
@@ -96,7 +126,11 @@ func mustConnect(t *testing.T, kubeconfig []byte) client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New(config, client.Options{})
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +151,15 @@ func mustBeLocal(t *testing.T, eng engine.Engine, name string) {
 
 func mustLeaveNothing(t *testing.T, eng engine.Engine, p *plane.Plane, name string) {
 	t.Helper()
-	if err := p.Remove(t.Context()); err != nil {
-		t.Fatalf("Remove(...): %v", err)
+	container, err := eng.InspectContainer(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if clusters, err := p.Remove(t.Context()); err != nil || len(clusters) > 0 {
+		t.Fatalf("Remove(...): %v, %v", clusters, err)
 	}
 	_, containerErr := eng.InspectContainer(t.Context(), name)
-	_, volumeErr := eng.InspectVolume(t.Context(), name)
+	_, volumeErr := eng.InspectVolume(t.Context(), container.Labels["capcon.cluster.x-k8s.io/volume"])
 	_, networkErr := eng.InspectNetwork(t.Context(), name)
 	for what, err := range map[string]error{"container": containerErr, "volume": volumeErr, "network": networkErr} {
 		if !errors.Is(err, engine.ErrNotFound) {

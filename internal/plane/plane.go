@@ -28,20 +28,22 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
 )
 
 // Options of a plane.
 type Options struct {
-	// Name of container and volume. Default DefaultName: one plane per
-	// engine.
+	// Name of the container, with which the volume's begins. Default
+	// DefaultName: one plane per engine.
 	Name string
 	// Network the plane lives on, created if it is missing. Default
 	// network.DefaultName.
 	Network string
 	// EngineSocket is the path, on the engine's host, of the socket the
-	// plane's controllers use. Empty: found from what the engine says.
+	// plane's controllers use. Empty: the one of the endpoint if that is a
+	// socket of this host, otherwise the engine's usual one.
 	EngineSocket string
 	// ManagerArgs are further flags of the manager.
 	ManagerArgs []string
@@ -56,6 +58,7 @@ type Engine interface {
 	engine.Images
 	engine.Networks
 	engine.Volumes
+	engine.Inventory
 	engine.Host
 }
 
@@ -132,6 +135,9 @@ func checkAnswers(ctx context.Context, kubeconfig []byte) error {
 
 // State is what there is of a plane.
 type State struct {
+	// ID distinguishes planes that follow one another under one name; empty where
+	// there is none, or one that is retired and waits for its removal.
+	ID string
 	// Exists is false where there is neither container nor volume.
 	Exists bool
 	// Image the container was created from; empty where there is none.
@@ -147,27 +153,31 @@ type State struct {
 // State observes the plane and starts nothing. A plane that does not answer is
 // no error.
 func (p *Plane) State(ctx context.Context) (State, error) {
-	volume, err := p.engine.InspectVolume(ctx, p.opts.Name)
-	if err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return State{}, fmt.Errorf("inspect volume %q: %w", p.opts.Name, err)
-	}
-	state := State{Exists: err == nil && isPlane(volume.Labels), Detail: "does not exist"}
 	container, err := p.inspect(ctx)
 	if errors.Is(err, engine.ErrNotFound) {
-		if state.Exists {
-			state.Detail = "its container is gone, its data is there"
+		volume, err := p.findVolume(ctx)
+		if errors.Is(err, engine.ErrNotFound) {
+			return State{Detail: "does not exist"}, nil
 		}
-		return state, nil
+		return State{ID: volume.Name, Exists: err == nil, Detail: "its container is gone, its data is there"}, err
 	}
 	if err != nil {
 		return State{}, err
 	}
-	state.Exists, state.Image = true, container.Image
+	state := State{ID: container.Labels[labelVolume], Exists: true, Image: container.Image}
+	retired, err := p.retired(ctx, container)
+	if err != nil {
+		return State{}, err
+	}
+	if retired {
+		state.ID, state.Detail = "", "is being removed"
+		return state, nil
+	}
 	if container.Status != engine.StatusRunning {
 		state.Detail = "its container is " + string(container.Status)
 		return state, nil
 	}
-	kubeconfig, err := p.downloadKubeconfig(ctx)
+	kubeconfig, err := p.downloadKubeconfig(ctx, container.ID)
 	if errors.Is(err, engine.ErrNotFound) {
 		state.Detail = "is starting"
 		return state, nil
@@ -190,38 +200,10 @@ func (p *Plane) inspect(ctx context.Context) (engine.Container, error) {
 	if err != nil {
 		return engine.Container{}, fmt.Errorf("inspect container %q: %w", p.opts.Name, err)
 	}
-	if !isPlane(container.Labels) {
+	if container.Labels[identity.LabelRole] != string(identity.RolePlane) || container.Labels[labelVolume] == "" {
 		return engine.Container{}, &ForeignError{Kind: "container", Name: p.opts.Name}
 	}
 	return container, nil
-}
-
-// Remove removes the plane's container and volume, with all objects in it, and
-// its network if nobody else uses it. It succeeds if there is nothing.
-func (p *Plane) Remove(ctx context.Context) error {
-	_, err := p.inspect(ctx)
-	if err == nil {
-		// Killed, not stopped: what it would save goes with the volume.
-		if err := p.engine.RemoveContainer(ctx, p.opts.Name); err != nil {
-			return fmt.Errorf("remove container %q: %w", p.opts.Name, err)
-		}
-	} else if !errors.Is(err, engine.ErrNotFound) {
-		return err
-	}
-	volume, err := p.engine.InspectVolume(ctx, p.opts.Name)
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
-	case err != nil:
-		return fmt.Errorf("inspect volume %q: %w", p.opts.Name, err)
-	case !isPlane(volume.Labels):
-		return &ForeignError{Kind: "volume", Name: p.opts.Name}
-	default:
-		if err := p.engine.RemoveVolume(ctx, p.opts.Name); err != nil {
-			return fmt.Errorf("remove volume %q: %w", p.opts.Name, err)
-		}
-	}
-	_, err = network.Remove(ctx, p.engine, p.opts.Network)
-	return err
 }
 
 // stage says for people what a plane that is not ready lacks.

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 )
 
 const (
@@ -37,7 +38,8 @@ const (
 )
 
 // newEngine has the plane's image, and a daemon that writes its kubeconfig
-// into the volume when the container starts, as the real one keeps it.
+// into the volume when the container starts, as the real one keeps it, and
+// retires when it is asked to.
 func newEngine(t *testing.T) *simulated.Engine {
 	t.Helper()
 	eng := simulated.New()
@@ -49,6 +51,9 @@ func newEngine(t *testing.T) *simulated.Engine {
 				t.Errorf("write kubeconfig: %v", err)
 			}
 		}
+	})
+	eng.HandleExec(func(name string, _ engine.Command) (engine.Output, error) {
+		return engine.Output{Stdout: []byte(`{"clusters":null}`)}, eng.WriteFile(name, stateDir+"/"+retirement.File, nil)
 	})
 	return eng
 }
@@ -64,11 +69,11 @@ func newPlane(eng Engine) *Plane {
 
 func mustEnsure(t *testing.T, p *Plane) {
 	t.Helper()
-	kubeconfig, err := p.Ensure(t.Context(), testImage, nil)
+	ready, err := p.Ensure(t.Context(), testImage, nil)
 	if err != nil {
 		t.Fatalf("Ensure(...): %v", err)
 	}
-	if diff := cmp.Diff("kubeconfig", string(kubeconfig)); diff != "" {
+	if diff := cmp.Diff("kubeconfig", string(ready.Kubeconfig)); diff != "" {
 		t.Fatalf("Ensure(...): -want, +got:\n%s", diff)
 	}
 }
@@ -84,7 +89,7 @@ func mutations(eng *simulated.Engine) []string {
 
 func TestSpec(t *testing.T) {
 	t.Parallel()
-	d := description{name: "capcon-plane", image: testImage, network: "capcon", port: testPort, engineName: "docker", engineSocket: "/var/run/docker.sock"}
+	d := description{name: "capcon-plane", volume: "capcon-plane-1", image: testImage, network: "capcon", port: testPort, engineName: "docker", engineSocket: "/var/run/docker.sock"}
 	spec, err := d.spec()
 	if err != nil {
 		t.Fatalf("spec(): %v", err)
@@ -94,8 +99,9 @@ func TestSpec(t *testing.T) {
 			t.Errorf("port %d is published on %s: only this host may reach the plane", port.HostPort, port.HostAddress)
 		}
 	}
-	if spec.Security.Privileged || !spec.Security.DropAllCapabilities {
-		t.Errorf("security: want no capability, got %+v", spec.Security)
+	want := engine.Security{DropAllCapabilities: true, NoNewPrivileges: true, EngineSocket: true}
+	if diff := cmp.Diff(want, spec.Security); diff != "" {
+		t.Errorf("security: -want, +got:\n%s", diff)
 	}
 	hash := func(change func(*description)) string {
 		other := d
@@ -115,6 +121,7 @@ func TestSpec(t *testing.T) {
 		"port":    func(d *description) { d.port++ },
 		"engine":  func(d *description) { d.engineName = "podman" },
 		"socket":  func(d *description) { d.engineSocket = "/other" },
+		"users":   func(d *description) { d.remapped = true },
 		"flags":   func(d *description) { d.managerArgs = []string{"--other"} },
 	} {
 		if hash(change) == spec.Labels[labelSpec] {
@@ -163,36 +170,13 @@ func TestEngineMount(t *testing.T) {
 	}
 }
 
-func TestSocketOf(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		info   engine.Info
-		want   string
-	}{
-		"Docker":        {"The socket we use is the plane's too.", engine.Info{Name: "docker", Endpoint: "unix:///run/user/1000/docker.sock"}, "/run/user/1000/docker.sock"},
-		"Remote":        {"Where we have no path, the usual one.", engine.Info{Name: "docker", Endpoint: "tcp://10.0.0.1:2376"}, "/var/run/docker.sock"},
-		"DockerDesktop": {"The engine is in a virtual machine.", engine.Info{Name: "docker", Endpoint: "unix:///home/a/.docker/desktop/docker.sock", OperatingSystem: "Docker Desktop"}, "/var/run/docker.sock"},
-		"PodmanSSH":     {"The usual one of a machine.", engine.Info{Name: "podman", Endpoint: "ssh://core@localhost:1234/run/podman/podman.sock"}, "/run/podman/podman.sock"},
-		"Podman":        {"The socket we use is the plane's too.", engine.Info{Name: "podman", Endpoint: "unix:///run/podman/podman.sock"}, "/run/podman/podman.sock"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tc.want, socketOf(tc.info)); diff != "" {
-				t.Errorf("\n%s\nsocketOf(...): -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	p := newPlane(eng)
 	mustEnsure(t, p)
 	for range 2 {
-		if err := p.Remove(t.Context()); err != nil {
+		if _, err := p.Remove(t.Context()); err != nil {
 			t.Fatalf("Remove(...): %v", err)
 		}
 		state, err := p.State(t.Context())
@@ -217,17 +201,42 @@ func TestRemoveKeepsWhatIsNotThePlanes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Remove(t.Context()); err != nil {
+	if _, err := p.Remove(t.Context()); err != nil {
 		t.Fatalf("Remove(...): %v", err)
 	}
 	if _, err := eng.InspectNetwork(t.Context(), network.DefaultName); err != nil {
 		t.Errorf("network that a node is on, after Remove: %v", err)
 	}
-	if err := eng.CreateVolume(t.Context(), DefaultName, nil); err != nil {
+	foreign := engine.Spec{Name: DefaultName, Image: testImage}
+	if _, err := eng.CreateContainer(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Remove(t.Context()); !errors.As(err, new(*ForeignError)) {
-		t.Errorf("Remove(...) of a foreign volume: want a ForeignError, got %v", err)
+	if _, err := p.Remove(t.Context()); !errors.As(err, new(*ForeignError)) {
+		t.Errorf("Remove(...) of a foreign container: want a ForeignError, got %v", err)
+	}
+}
+
+func TestRemoveKeepsAPlaneInUse(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	eng.HandleExec(func(string, engine.Command) (engine.Output, error) {
+		return engine.Output{Stdout: []byte(`{"clusters":["default/demo"]}`)}, nil
+	})
+	p := newPlane(eng)
+	mustEnsure(t, p)
+	clusters, err := p.Remove(t.Context())
+	if err != nil || !slices.Equal(clusters, []string{"default/demo"}) {
+		t.Errorf("Remove(...): want the Cluster that keeps the plane, got %v, %v", clusters, err)
+	}
+	mustEnsure(t, p)
+	if err := eng.StopContainer(t.Context(), DefaultName, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Remove(t.Context()); !errors.Is(err, ErrNotReady) {
+		t.Errorf("Remove(...) of a plane that cannot be asked: want ErrNotReady, got %v", err)
+	}
+	if state, err := p.State(t.Context()); err != nil || !state.Exists {
+		t.Errorf("State(...): want the plane kept, got %+v, %v", state, err)
 	}
 }
 
@@ -301,6 +310,10 @@ func TestState(t *testing.T) {
 			if err != nil {
 				t.Fatalf("State(...): %v", err)
 			}
+			if got.Exists != (got.ID != "") {
+				t.Errorf("\n%s\nState(...): ID %q of a plane with Exists = %t", tc.reason, got.ID, got.Exists)
+			}
+			got.ID = "" // random
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\nState(...): -want, +got:\n%s", tc.reason, diff)
 			}

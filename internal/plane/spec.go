@@ -24,15 +24,13 @@ import (
 	"maps"
 	"net/netip"
 	"path"
-	"strconv"
-	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 const (
-	// DefaultName of the plane's container and of its volume.
+	// DefaultName of the plane's container; its volume's name begins with it.
 	DefaultName = "capcon-plane"
 	// stateDir is where the container finds its volume; the daemon's
 	// default.
@@ -49,6 +47,8 @@ const (
 const (
 	// labelPort of the volume is the host port, for the plane's life.
 	labelPort = "capcon.cluster.x-k8s.io/host-port"
+	// labelVolume of the container is the name of its volume.
+	labelVolume = "capcon.cluster.x-k8s.io/volume"
 	// labelSpec of the container is a hash of what it was created from.
 	labelSpec = "capcon.cluster.x-k8s.io/spec-hash"
 )
@@ -56,13 +56,16 @@ const (
 // description is everything that a plane's container is made of.
 type description struct {
 	name    string
+	volume  string
 	image   string
 	network string
 	port    uint16
 	// engineName is "docker" or "podman", engineSocket the path of its
 	// socket on its host.
 	engineName, engineSocket string
-	managerArgs              []string
+	// remapped: the engine keeps volumes for other users than root.
+	remapped    bool
+	managerArgs []string
 }
 
 // spec describes the container.
@@ -84,8 +87,10 @@ func (d description) spec() (engine.Spec, error) {
 		Environment: d.environment(),
 		// The socket belongs to root on the host, who inside is root without
 		// any capability: enough to open what is one's own.
-		User:   "0:0",
-		Labels: map[string]string{identity.LabelRole: string(identity.RolePlane)},
+		User: "0:0",
+		Labels: map[string]string{
+			identity.LabelRole: string(identity.RolePlane), identity.LabelPlane: d.name, labelVolume: d.volume,
+		},
 
 		// The controllers reach workload clusters on this network. The
 		// address may change with each start: nobody knows it.
@@ -93,14 +98,18 @@ func (d description) spec() (engine.Spec, error) {
 		// Only this host's users reach the API.
 		Ports: []engine.PortBinding{{HostAddress: loopback, HostPort: d.port, ContainerPort: apiPort}},
 		Mounts: []engine.Mount{
-			{Type: engine.MountVolume, Source: d.name, Target: stateDir},
+			{Type: engine.MountVolume, Source: d.volume, Target: stateDir},
 			d.engineMount(),
 		},
-		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
+		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true, EngineSocket: true},
 		// The plane comes back with the engine in any case, and starts what
 		// the engine left stopped.
 		Restart:    engine.RestartAlways,
 		StopSignal: "SIGTERM",
+	}
+	if d.remapped {
+		// Root owns the socket and not the volume.
+		spec.Security.AddCapabilities = []string{"DAC_OVERRIDE", "FOWNER"}
 	}
 	hash, err := hashOf(spec)
 	if err != nil {
@@ -145,42 +154,4 @@ func hashOf(spec engine.Spec) (string, error) {
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// volumeLabels mark a volume as a plane's and record its port.
-func volumeLabels(port uint16) map[string]string {
-	return map[string]string{
-		identity.LabelManaged: "true",
-		identity.LabelRole:    string(identity.RolePlane),
-		labelPort:             strconv.Itoa(int(port)),
-	}
-}
-
-// isPlane reports whether labels of a container or volume are those of a plane.
-func isPlane(labels map[string]string) bool {
-	return labels[identity.LabelRole] == string(identity.RolePlane)
-}
-
-// portOf a plane's volume.
-func portOf(volume engine.Volume) (uint16, error) {
-	port, err := strconv.ParseUint(volume.Labels[labelPort], 10, 16)
-	if err != nil || port == 0 || !isPlane(volume.Labels) {
-		return 0, &ForeignError{Kind: "volume", Name: volume.Name}
-	}
-	return uint16(port), nil
-}
-
-// socketOf is the path of the engine's socket on the engine's host.
-func socketOf(info engine.Info) string {
-	found, local := strings.CutPrefix(info.Endpoint, "unix://")
-	switch {
-	// The socket on the user's side of the virtual machine is not there on
-	// the engine's.
-	case local && !strings.Contains(info.OperatingSystem, "Docker Desktop"):
-		return found
-	case info.Name == "podman" && !info.Rootless:
-		return "/run/podman/podman.sock"
-	default:
-		return "/var/run/docker.sock"
-	}
 }

@@ -19,7 +19,6 @@ package quickstart_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,7 +71,7 @@ func TestMove(t *testing.T) {
 		}
 		ctx := context.WithoutCancel(t.Context())
 		// The other one first: it would make anew what "down" takes away.
-		if err := other.Remove(ctx); err != nil {
+		if err := discardPlane(ctx, eng, otherPlane); err != nil {
 			t.Error(err)
 		}
 		_, _ = program.run(ctx, "down", moveCluster)
@@ -176,15 +175,15 @@ func (m *move) planeImage(t *testing.T) string {
 
 func (m *move) connectImage(t *testing.T, name string, p *plane.Plane, image string) *side {
 	t.Helper()
-	kubeconfig, err := p.Ensure(t.Context(), image, nil)
+	ready, err := p.Ensure(t.Context(), image, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
+	if err := os.WriteFile(path, ready.Kubeconfig, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	config, err := clientcmd.RESTConfigFromKubeConfig(ready.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,15 +293,11 @@ func (m *move) change(t *testing.T, at *side, change func(*clusterv1.Topology), 
 
 // planeGoes with all that it had, and leaves what others use.
 func (m *move) planeGoes(t *testing.T, p *plane.Plane) {
-	if err := p.Remove(t.Context()); err != nil {
-		t.Fatal(err)
+	if clusters, err := p.Remove(t.Context()); err != nil || len(clusters) > 0 {
+		t.Fatalf("it stays for %v, %v", clusters, err)
 	}
-	_, containerErr := m.engine.InspectContainer(t.Context(), otherPlane)
-	_, volumeErr := m.engine.InspectVolume(t.Context(), otherPlane)
-	for what, err := range map[string]error{"container": containerErr, "volume": volumeErr} {
-		if !errors.Is(err, engine.ErrNotFound) {
-			t.Errorf("the %s of the other plane is left: %v", what, err)
-		}
+	if state, err := p.State(t.Context()); err != nil || state.Exists {
+		t.Errorf("the other plane is left: %+v, %v", state, err)
 	}
 	m.healthy(t, m.home, machinesOfMove)
 }

@@ -289,10 +289,12 @@ func ours(t *testing.T, eng engine.Engine) []string {
 	} else if engine.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	if _, err := eng.InspectVolume(t.Context(), "capcon-plane"); err == nil {
-		all = append(all, "volume capcon-plane")
-	} else if engine.IgnoreNotFound(err) != nil {
+	volumes, err := eng.ListVolumes(t.Context(), map[string]string{identity.LabelPlane: ""})
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, volume := range volumes {
+		all = append(all, "volume "+volume.Name)
 	}
 	return all
 }

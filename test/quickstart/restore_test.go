@@ -20,7 +20,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +35,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
@@ -69,7 +73,7 @@ func TestRestore(t *testing.T) {
 
 	backup := t.TempDir()
 	m.runClusterctl(t, "--kubeconfig", m.home.kubeconfig, "--to-directory", backup)
-	if err := home.Remove(t.Context()); err != nil {
+	if err := discardPlane(t.Context(), eng, plane.DefaultName); err != nil {
 		t.Fatal(err)
 	}
 	m.home = m.connectImage(t, plane.DefaultName, home, image)
@@ -100,8 +104,20 @@ func TestRestore(t *testing.T) {
 func (m *move) observeCluster(t *testing.T) map[string]string {
 	t.Helper()
 	seen := m.observe(t, m.home)
-	delete(seen, "volume "+plane.DefaultName)
+	maps.DeleteFunc(seen, func(thing, _ string) bool { return strings.HasPrefix(thing, "volume "+plane.DefaultName) })
 	return seen
+}
+
+// discardPlane removes a plane with the Clusters that it has, as a loss of its data
+// does.
+func discardPlane(ctx context.Context, eng engine.Engine, name string) error {
+	err := eng.RemoveContainer(ctx, name)
+	volumes, listErr := eng.ListVolumes(ctx, map[string]string{identity.LabelPlane: name})
+	err = errors.Join(err, listErr)
+	for _, volume := range volumes {
+		err = errors.Join(err, eng.RemoveVolume(ctx, volume.Name))
+	}
+	return err
 }
 
 func (m *move) runClusterctl(t *testing.T, flags ...string) {

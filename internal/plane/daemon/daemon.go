@@ -35,6 +35,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/supervise"
 )
 
@@ -49,7 +50,8 @@ const (
 
 // Run runs the plane until ctx ends, then stops its processes in reverse order
 // and returns nil. It returns an error when the plane does not come up. The
-// state directory in use: supervise.ErrLocked.
+// state directory in use: supervise.ErrLocked. A plane that is retired, also by
+// an earlier daemon, runs nothing and waits for ctx to end.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	began := time.Now()
@@ -64,6 +66,14 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("use state directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+
+	if retired, err := retirement.Marked(opts.StateDir); err != nil {
+		return err
+	} else if retired {
+		opts.Log.Info("Management plane is retired")
+		<-ctx.Done()
+		return nil
+	}
 
 	id, err := newIdentity(opts)
 	if err != nil {
@@ -85,8 +95,13 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return err
 	}
 	opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
-	<-ctx.Done()
+	if err := id.serveControl(ctx, supervisor); err != nil {
+		return err
+	}
 	opts.Log.Info("Stopping management plane")
+	supervisor.Stop()
+	// Without its process a container would be restarted by the engine.
+	<-ctx.Done()
 	return nil
 }
 

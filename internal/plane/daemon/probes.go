@@ -32,13 +32,10 @@ import (
 var errStatus = errors.New("component is not ready")
 
 func (id *identity) etcdReady(ctx context.Context) error {
-	// Read anew each time: it is renewed while etcd runs.
-	pair, err := tls.LoadX509KeyPair(id.files.etcdClient(), id.files.etcdClient())
+	config, err := id.etcdTLS()
 	if err != nil {
-		return fmt.Errorf("load etcd client certificate: %w", err)
+		return err
 	}
-	config := trusting(id.etcd)
-	config.Certificates = []tls.Certificate{pair}
 	// A member without free space still serves reads and deletes, and a
 	// restart frees none.
 	return get(ctx, "https://"+loopback(id.opts.Ports.EtcdClient)+"/health?exclude=NOSPACE", config, "")

@@ -186,7 +186,7 @@ func (c *child) isStopping() bool {
 }
 
 // stop ends the process and returns when it is gone.
-func (c *child) stop() {
+func (c *child) stop(grace time.Duration) {
 	c.stopOnce.Do(func() {
 		close(c.stopping)
 		c.signal(syscall.SIGTERM)
@@ -194,9 +194,9 @@ func (c *child) stop() {
 	select {
 	case <-c.done:
 		return
-	case <-time.After(c.process.StopGrace):
+	case <-time.After(grace):
 	}
-	c.opts.Log.Info("Killing process that did not stop in time", "process", c.process.Name, "grace", c.process.StopGrace.String())
+	c.opts.Log.Info("Killing process that did not stop in time", "process", c.process.Name, "grace", grace.String())
 	c.signal(syscall.SIGKILL)
 	<-c.done
 }

@@ -137,16 +137,35 @@ func (s *Supervisor) add(p Process) (*child, error) {
 		return nil, fmt.Errorf("start %s: supervisor is stopped", p.Name)
 	}
 	c := newChild(p, s.opts)
-	s.children = append(s.children, c)
+	if i := slices.IndexFunc(s.children, func(old *child) bool { return old.process.Name == p.Name && old.isStopping() }); i >= 0 {
+		s.children[i] = c // Stop keeps to the order of the first starts
+	} else {
+		s.children = append(s.children, c)
+	}
 	go c.run()
 	return c, nil
+}
+
+// StopProcess stops one process, kills it after the grace period, and returns when
+// it is gone. Start may start it again.
+func (s *Supervisor) StopProcess(name string, grace time.Duration) error {
+	s.mu.Lock()
+	children := slices.Clone(s.children)
+	s.mu.Unlock()
+	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
+	if i < 0 {
+		return fmt.Errorf("stop %s: no such process", name)
+	}
+	s.opts.Log.Info("Stopping process", "process", name)
+	children[i].stop(grace)
+	return nil
 }
 
 // Await waits until a started process fulfils a further condition, with the
 // same bound and the same error as Start.
 func (s *Supervisor) Await(ctx context.Context, name string, condition func(context.Context) error) error {
 	s.mu.Lock()
-	children := s.children
+	children := slices.Clone(s.children)
 	s.mu.Unlock()
 	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
 	if i < 0 {
@@ -218,10 +237,10 @@ func (s *Supervisor) States() []State {
 func (s *Supervisor) Stop() {
 	s.mu.Lock()
 	s.stopped = true
-	children := s.children
+	children := slices.Clone(s.children)
 	s.mu.Unlock()
 	for i := len(children) - 1; i >= 0; i-- {
 		s.opts.Log.Info("Stopping process", "process", children[i].process.Name)
-		children[i].stop()
+		children[i].stop(children[i].process.StopGrace)
 	}
 }

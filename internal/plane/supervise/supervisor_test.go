@@ -292,6 +292,41 @@ func TestStopIsInReverseOrder(t *testing.T) {
 	}
 }
 
+func TestStopProcess(t *testing.T) {
+	t.Parallel()
+	var out syncBuffer
+	s := newTestSupervisor(t, &out)
+	stopping := func(name string) Process {
+		return shell(name, "trap 'echo stopping; exit' TERM; echo ready; while :; do sleep 0.01; done")
+	}
+	for _, name := range []string{"a", "b"} {
+		if err := s.Start(t.Context(), stopping(name)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, name+" traps the signal", func() bool { return strings.Count(out.String(), "ready") == strings.Index("ab", name)+1 })
+	}
+	if err := s.StopProcess("a", time.Minute); err != nil {
+		t.Fatalf("StopProcess(a): %v", err)
+	}
+	if got := s.States(); got[0].PID != 0 || got[1].PID == 0 {
+		t.Errorf("after StopProcess(a): want only b to run, got %+v", got)
+	}
+	if err := s.StopProcess("c", 0); err == nil {
+		t.Error("StopProcess(c): want an error, there is no such process")
+	}
+	deaf := shell("a", "trap '' TERM; echo deaf; while :; do sleep 0.01; done")
+	if err := s.Start(t.Context(), deaf); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it ignores the signal", func() bool { return strings.Contains(out.String(), "deaf") })
+	if got := s.States(); len(got) != 2 || got[0].Name != "a" || got[0].PID == 0 {
+		t.Errorf("after Start(a): want it in its old place, got %+v", got)
+	}
+	if err := s.StopProcess("a", 0); err != nil || s.States()[0].PID != 0 {
+		t.Errorf("StopProcess of one that ignores the signal: want it killed, got %v, %+v", err, s.States())
+	}
+}
+
 func TestStopKillsWhatDoesNotStop(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "ready")

@@ -62,14 +62,14 @@ type Deps struct {
 
 // Plane is the management plane of one engine.
 type Plane interface {
-	// Ensure that it runs and answers, and return a kubeconfig that works on
-	// this host. Progress is one line.
-	Ensure(ctx context.Context, image string, progress func(string)) (kubeconfig []byte, err error)
+	// Ensure that it runs and answers. Progress is one line.
+	Ensure(ctx context.Context, image string, progress func(string)) (plane.Ready, error)
 	// State as it is. Nothing is started. An engine that does not answer is
 	// an error, a plane that does not is a state.
 	State(ctx context.Context) (plane.State, error)
-	// Remove it with all it keeps. It succeeds if there is none.
-	Remove(ctx context.Context) error
+	// Remove it with all it keeps, unless it has a Cluster: then it stays, and
+	// these are returned, "namespace/name". It succeeds if there is none.
+	Remove(ctx context.Context) (clusters []string, err error)
 }
 
 // The exit codes of capcon.

@@ -123,11 +123,21 @@ func (a *app) down(ctx context.Context, options downOptions) error {
 
 func (s *session) downWithin(ctx context.Context, b *board, options downOptions) error {
 	b.finished(stepEngine, fmt.Sprintf("%s %s at %s", s.info.Name, s.info.Version, s.info.Endpoint))
+	for {
+		err := s.downOnce(ctx, b, options)
+		if err == nil || !s.replaced(ctx) {
+			return err
+		}
+	}
+}
+
+func (s *session) downOnce(ctx context.Context, b *board, options downOptions) error {
 	state, err := s.plane.State(ctx)
 	if err != nil {
 		return err
 	}
-	if !state.Exists {
+	s.planeID = state.ID
+	if state.ID == "" {
 		b.finished(stepPlane, "there is none")
 		return s.downWithoutPlane(ctx, b, options)
 	}
@@ -164,13 +174,8 @@ func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) er
 	if err := s.ensureImage(ctx, b, images.Plane, image); err != nil {
 		return err
 	}
-	b.waiting(stepPlane, "starting it, to finish the deletion")
-	kubeconfig, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
-	if err != nil {
-		return fmt.Errorf("start the management plane, to finish the deletion: %w", err)
-	}
-	b.finished(stepPlane, "answers")
-	return s.use(kubeconfig)
+	_, err := s.ensurePlane(ctx, b, image)
+	return err
 }
 
 // doomed are the names of the clusters to delete, also of those that are only
@@ -237,7 +242,8 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 	return s.state.Forget(name)
 }
 
-// removePlane when no cluster is left that it is needed for.
+// removePlane when no cluster is left that it is needed for. It is the plane that
+// decides: other processes may be creating clusters.
 func (s *session) removePlane(ctx context.Context, b *board, options downOptions) error {
 	if options.keepPlane {
 		return nil
@@ -254,20 +260,14 @@ func (s *session) removePlane(ctx context.Context, b *board, options downOptions
 		b.finished(stepPlane, fmt.Sprintf("stays, as \"%s plane up\" started it; \"%s plane down\" removes it", s.Program, s.Program))
 		return nil
 	}
-	remaining, err := s.remainingClusters(ctx)
+	b.waiting(stepPlane, "removing it")
+	remaining, err := s.removeUnused(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("remove the management plane: %w", err)
 	}
 	if len(remaining) > 0 {
 		b.finished(stepPlane, "stays for "+strings.Join(remaining, ", "))
 		return nil
-	}
-	b.waiting(stepPlane, "removing it")
-	if err := s.plane.Remove(ctx); err != nil {
-		return fmt.Errorf("remove the management plane: %w", err)
-	}
-	if err := s.state.ForgetManagement(); err != nil {
-		return err
 	}
 	b.finished(stepPlane, "removed")
 	return nil
@@ -307,8 +307,8 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 		return nil
 	}
 	// What a removal that was interrupted left, such as the network.
-	if err := s.plane.Remove(ctx); err != nil {
+	if _, err := s.removeUnused(ctx); err != nil {
 		return fmt.Errorf("remove the management plane: %w", err)
 	}
-	return s.state.ForgetManagement()
+	return nil
 }

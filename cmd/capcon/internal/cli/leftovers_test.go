@@ -44,7 +44,7 @@ func leftoverWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
 	ctx := t.Context()
-	w.plane.state = plane.State{Exists: true, Answers: true, Kubeconfig: []byte("management")}
+	w.plane.state = plane.State{ID: "plane", Exists: true, Answers: true, Kubeconfig: []byte("management")}
 	if _, err := network.Ensure(ctx, w.engine, network.Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestList(t *testing.T) {
 	if code, _, errs := w.run("list", "absent"); code != 1 {
 		t.Errorf("Want an error for what there is nothing of, got %d: %s", code, errs)
 	}
-	w.plane.state = plane.State{Exists: true, Detail: "is starting"}
+	w.plane.state = plane.State{ID: "plane", Exists: true, Detail: "is starting"}
 	_, out, _ = w.run("list")
 	mustContain(t, out, "does not answer: is starting", "default/demo")
 }
@@ -141,8 +141,10 @@ func TestGC(t *testing.T) {
 		},
 		"Silent": {
 			reason: "A plane that does not answer keeps everything.",
-			change: func(_ *testing.T, w *world) { w.plane.state = plane.State{Exists: true, Detail: "is starting"} },
-			args:   []string{"--yes"}, want: []string{"may belong to management plane capcon-plane, which does not answer (is starting)", "nothing to remove"},
+			change: func(_ *testing.T, w *world) {
+				w.plane.state = plane.State{ID: "plane", Exists: true, Detail: "is starting"}
+			},
+			args: []string{"--yes"}, want: []string{"may belong to management plane capcon-plane, which does not answer (is starting)", "nothing to remove"},
 			left: []string{"demo-a", "lost-a", "strange-a"},
 		},
 		"AnotherManager": {

@@ -65,17 +65,13 @@ func logsWorld(t *testing.T) *world {
 // fail lets the management plane answer reads of a kind with an error.
 func (w *world) fail(t *testing.T, kind, message string) {
 	t.Helper()
-	inner, ok := w.client.(client.WithWatch)
-	if !ok {
-		t.Fatalf("no client that watches: %T", w.client)
-	}
 	check := func(object any) error {
 		if strings.HasSuffix(reflect.TypeOf(object).String(), "."+kind) {
 			return errors.New(message)
 		}
 		return nil
 	}
-	w.client = interceptor.NewClient(inner, interceptor.Funcs{
+	w.client = interceptor.NewClient(w.client, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			if err := check(object); err != nil {
 				return err

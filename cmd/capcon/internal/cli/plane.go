@@ -87,6 +87,15 @@ func (a *app) planeUp(ctx context.Context, request input.Request) error {
 }
 
 func (s *session) startPlane(ctx context.Context, b *board, request input.Request) error {
+	for {
+		err := s.startPlaneOnce(ctx, b, request)
+		if !s.replaced(ctx) {
+			return err
+		}
+	}
+}
+
+func (s *session) startPlaneOnce(ctx context.Context, b *board, request input.Request) error {
 	before, err := s.plane.State(ctx)
 	if err != nil {
 		return err
@@ -95,7 +104,7 @@ func (s *session) startPlane(ctx context.Context, b *board, request input.Reques
 	if err != nil {
 		return err
 	}
-	if err := s.ensurePlane(ctx, b, image); err != nil {
+	if _, err := s.ensurePlane(ctx, b, image); err != nil {
 		return err
 	}
 	return s.persist(ctx, func() error { return management.Keep(ctx, s.client) })
@@ -123,28 +132,22 @@ func (a *app) planeDown(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if state.Exists {
+	if state.ID != "" {
 		b := a.newBoard("Removing the management cluster")
 		err := s.wakePlane(ctx, b, state) // only it knows its clusters
 		b.close()
 		if err != nil {
 			return err
 		}
-		remaining, err := s.remainingClusters(ctx)
-		if err != nil {
-			return err
-		}
-		if len(remaining) > 0 {
-			return fmt.Errorf("%s has clusters: %s; delete them first (%s down NAME, or kubectl delete cluster), or move them with clusterctl",
-				s.managementCluster(), strings.Join(remaining, ", "), a.Program)
-		}
 	}
 	// Also what a removal that was interrupted left, such as the network.
-	if err := s.plane.Remove(ctx); err != nil {
+	remaining, err := s.removeUnused(ctx)
+	if err != nil {
 		return fmt.Errorf("remove the management plane: %w", err)
 	}
-	if err := s.state.ForgetManagement(); err != nil {
-		return err
+	if len(remaining) > 0 {
+		return fmt.Errorf("%s has clusters: %s; delete them first (%s down NAME, or kubectl delete cluster), or move them with clusterctl",
+			s.managementCluster(), strings.Join(remaining, ", "), a.Program)
 	}
 	if !state.Exists {
 		a.say("There is no management cluster on %s.", s.connected)
@@ -152,18 +155,4 @@ func (a *app) planeDown(ctx context.Context) error {
 	}
 	a.say("Removed %s. Images stay in the engine; \"%s images list\" names them.", s.managementCluster(), a.Program)
 	return nil
-}
-
-// remainingClusters of the management cluster, of all namespaces.
-func (s *session) remainingClusters(ctx context.Context) ([]string, error) {
-	var remaining []string
-	err := s.persist(ctx, func() error {
-		clusters, err := management.Clusters(ctx, s.client)
-		remaining = remaining[:0]
-		for i := range clusters {
-			remaining = append(remaining, clusters[i].Namespace+"/"+clusters[i].Name)
-		}
-		return err
-	})
-	return remaining, err
 }

@@ -68,7 +68,7 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 		switch {
 		case ctx.Err() != nil:
 			return s.notGone(ctx, name, last)
-		case err != nil && !transient(err):
+		case err != nil && (!transient(err) || s.replaced(ctx)):
 			return err
 		case err != nil:
 			b.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))

@@ -45,6 +45,8 @@ type session struct {
 	state  state.Directory
 	// client of the management plane; nil until it answers.
 	client client.Client
+	// planeID is the plane's that is in use; empty until there is one.
+	planeID string
 	// nodeImages that were read already: reading costs a container.
 	nodeImages map[string]images.NodeImage
 }
@@ -85,6 +87,16 @@ func (s *session) use(kubeconfig []byte) error {
 	return err
 }
 
+// replaced reports whether the management plane that is in use is gone, because
+// another process removed it when it had no Cluster. A command then begins again.
+func (s *session) replaced(ctx context.Context) bool {
+	if s.planeID == "" {
+		return false
+	}
+	state, err := s.plane.State(ctx)
+	return err == nil && state.ID != s.planeID
+}
+
 // transient reports whether an error of the management plane's API may be
 // over soon: it restarts, or a webhook of it is not up yet.
 func transient(err error) bool {
@@ -94,7 +106,8 @@ func transient(err error) bool {
 		utilnet.IsTimeout(err)
 }
 
-// persist calls f until it succeeds, fails for good, or patience is over.
+// persist calls f until it succeeds, fails for good, or patience is over, or the
+// management plane is another one.
 func (s *session) persist(ctx context.Context, f func() error) error {
 	const (
 		patience = 30 * time.Second
@@ -103,7 +116,7 @@ func (s *session) persist(ctx context.Context, f func() error) error {
 	deadline := s.Now().Add(patience)
 	for {
 		err := f()
-		if err == nil || !transient(err) || s.Now().After(deadline) {
+		if err == nil || !transient(err) || s.Now().After(deadline) || s.replaced(ctx) {
 			return err
 		}
 		if ended := s.pause(ctx, between); ended != nil {

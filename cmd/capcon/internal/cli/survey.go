@@ -73,8 +73,8 @@ func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.W
 func planeNames(objects []inventory.Object) []string {
 	names := []string{plane.DefaultName}
 	for _, object := range objects {
-		if object.Role == identity.RolePlane && !slices.Contains(names, object.Name) {
-			names = append(names, object.Name)
+		if object.Plane != "" && !slices.Contains(names, object.Plane) {
+			names = append(names, object.Plane)
 		}
 	}
 	return names
@@ -89,7 +89,7 @@ func (s *session) askPlane(ctx context.Context, name string) (inventory.Manager,
 		return manager, false, nil
 	case err != nil:
 		return manager, false, err
-	case !state.Exists:
+	case state.ID == "":
 		return manager, false, nil
 	case !state.Answers:
 		manager.Detail = state.Detail

@@ -113,14 +113,25 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 	}
 	defer cancel()
 	b.finished(stepEngine, chosenEngine(s.info))
-	values, err := s.prepare(limited, b, request)
+	for {
+		err := s.create(limited, b, request)
+		if err == nil {
+			return s.waitReady(limited, b, request)
+		}
+		if !s.replaced(limited) {
+			return s.timedOut(limited, request, err)
+		}
+	}
+}
+
+// create the cluster's objects, in a management plane that is created first if
+// there is none.
+func (s *session) create(ctx context.Context, b *board, request input.Request) error {
+	values, err := s.prepare(ctx, b, request)
 	if err != nil {
-		return s.timedOut(limited, request, err)
+		return err
 	}
-	if err := s.apply(limited, values); err != nil {
-		return s.timedOut(limited, request, err)
-	}
-	return s.waitReady(limited, b, request)
+	return s.apply(ctx, values)
 }
 
 // chosenEngine says which engine it is and why that one.
@@ -133,7 +144,8 @@ func chosenEngine(info engine.Info) string {
 }
 
 // prepare everything but the cluster: images, management plane, and what the
-// cluster shall be. Where that cannot be, nothing is left that was not there.
+// cluster shall be. Where that cannot be, a plane that was created for it and has
+// no other cluster by now is removed.
 func (s *session) prepare(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
 	before, err := s.plane.State(ctx)
 	if err != nil {
@@ -150,15 +162,38 @@ func (s *session) prepare(ctx context.Context, b *board, request input.Request) 
 			return objects.Values{}, err
 		}
 	}
-	if err := s.ensurePlane(ctx, b, image); err != nil {
+	created, err := s.ensurePlane(ctx, b, image)
+	if err != nil {
 		return objects.Values{}, err
 	}
+	// Only now the subnet of the engine's network is known.
 	values, err := s.decidePresent(ctx, b, request)
-	if err != nil && !before.Exists && ctx.Err() == nil {
-		// Only now the subnet of the engine's network is known.
-		err = errors.Join(err, s.plane.Remove(ctx), s.state.ForgetManagement())
+	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
+		err = errors.Join(err, s.removeCreated(ctx))
 	}
 	return values, err
+}
+
+// removeCreated removes the management plane that this command created, unless it
+// was asked for by itself meanwhile or has a cluster.
+func (s *session) removeCreated(ctx context.Context) error {
+	kept, err := management.IsKept(ctx, s.client)
+	if err != nil || kept {
+		return err
+	}
+	_, err = s.removeUnused(ctx)
+	return err
+}
+
+// removeUnused removes the management plane if it has no cluster, and returns
+// those it has.
+func (s *session) removeUnused(ctx context.Context) (clusters []string, err error) {
+	clusters, err = s.plane.Remove(ctx)
+	if err != nil || len(clusters) > 0 {
+		return clusters, err
+	}
+	s.planeID = ""
+	return nil, s.state.ForgetManagement()
 }
 
 // timedOut says so where that is the reason for err.
@@ -169,15 +204,17 @@ func (s *session) timedOut(limited context.Context, request input.Request, err e
 	return err
 }
 
-// ensurePlane makes sure of the management plane and connects to it.
-func (s *session) ensurePlane(ctx context.Context, b *board, image string) error {
+// ensurePlane makes sure of the management plane, connects to it, and reports
+// whether this call created it.
+func (s *session) ensurePlane(ctx context.Context, b *board, image string) (created bool, err error) {
 	b.waiting(stepPlane, "starting")
-	kubeconfig, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
+	ready, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
 	if err != nil {
-		return fmt.Errorf("start the management plane: %w", err)
+		return false, fmt.Errorf("start the management plane: %w", err)
 	}
 	b.finished(stepPlane, "answers")
-	return s.use(kubeconfig)
+	s.planeID = ready.ID
+	return ready.Created, s.use(ready.Kubeconfig)
 }
 
 // planeImage keeps the image of a plane that is there, unless told otherwise:

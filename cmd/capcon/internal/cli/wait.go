@@ -81,6 +81,9 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 		if !transient(err) {
 			return false, err
 		}
+		if w.replaced(ctx) {
+			return false, fmt.Errorf("cluster %q was deleted, and the management plane with it: %w", w.request.Name, err)
+		}
 		w.board.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
 		return false, nil
 	}

@@ -17,8 +17,10 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"strings"
 	"sync"
@@ -31,6 +33,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
@@ -56,8 +59,11 @@ type world struct {
 	plane  *fakePlane
 	// others are planes of other names.
 	others map[string]*fakePlane
-	client client.Client
+	client client.WithWatch
 	state  string
+	// clientError is what reading from the management plane answers; nil = the
+	// objects.
+	clientError error
 	// connectError is what connecting answers; nil = the engine.
 	connectError error
 	// controllers act on each wait.
@@ -68,24 +74,47 @@ type world struct {
 }
 
 type fakePlane struct {
-	state    plane.State
-	ensured  []string
-	removed  int
-	stateErr error
+	state   plane.State
+	ensured []string
+	// removed counts the removals, created the creations.
+	removed, created int
+	stateErr         error
+	// meanwhile is what other processes do while a call is under way; nil = nothing.
+	meanwhile func(call string)
+	// clusters that keep it; nil = none.
+	clusters func() []string
 }
 
-func (p *fakePlane) Ensure(_ context.Context, image string, _ func(string)) ([]byte, error) {
+func (p *fakePlane) Ensure(_ context.Context, image string, _ func(string)) (plane.Ready, error) {
 	p.ensured = append(p.ensured, image)
-	p.state = plane.State{Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
-	return p.state.Kubeconfig, nil
+	fresh := p.state.ID == ""
+	if fresh {
+		p.created++
+	}
+	p.state = plane.State{ID: fmt.Sprintf("plane-%d", p.created), Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
+	ready := plane.Ready{ID: p.state.ID, Created: fresh, Kubeconfig: p.state.Kubeconfig}
+	p.others("Ensure")
+	return ready, nil
 }
 
 func (p *fakePlane) State(context.Context) (plane.State, error) { return p.state, p.stateErr }
 
-func (p *fakePlane) Remove(context.Context) error {
+func (p *fakePlane) Remove(context.Context) ([]string, error) {
+	p.others("Remove")
+	if p.clusters != nil {
+		if clusters := p.clusters(); len(clusters) > 0 {
+			return clusters, nil
+		}
+	}
 	p.removed++
 	p.state = plane.State{}
-	return nil
+	return nil, nil
+}
+
+func (p *fakePlane) others(call string) {
+	if p.meanwhile != nil {
+		p.meanwhile(call)
+	}
 }
 
 func newWorld(t *testing.T) *world {
@@ -99,12 +128,38 @@ func newWorld(t *testing.T) *world {
 		client:      fake.NewClientBuilder().WithScheme(scheme).Build(),
 		controllers: func() {},
 	}
+	w.plane.clusters = w.clusters
 	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/node:v1.36.3"}}, map[string][]byte{
 		"kind/version": []byte("v1.36.3"), "kind/manifests/default-cni.yaml": []byte(templates.Flannel),
 	})
 	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
 	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/plane:dev"}}, nil)
 	return w
+}
+
+// reader is the client, as long as there is no clientError.
+func (w *world) reader() client.Client {
+	return interceptor.NewClient(w.client, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+			return cmp.Or(w.clientError, c.Get(ctx, key, object, options...))
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			return cmp.Or(w.clientError, c.List(ctx, list, options...))
+		},
+	})
+}
+
+// clusters of the management plane.
+func (w *world) clusters() []string {
+	found, err := management.Clusters(w.t.Context(), w.client)
+	if err != nil {
+		w.t.Error(err)
+	}
+	var names []string
+	for _, cluster := range found {
+		names = append(names, cluster.Namespace+"/"+cluster.Name)
+	}
+	return names
 }
 
 func (w *world) deps() Deps {
@@ -117,7 +172,7 @@ func (w *world) deps() Deps {
 			}
 			return w.plane
 		},
-		Client: func([]byte) (client.Client, error) { return w.client, nil },
+		Client: func([]byte) (client.Client, error) { return w.reader(), nil },
 		Getenv: func(key string) string {
 			return map[string]string{"XDG_STATE_HOME": w.state}[key]
 		},

@@ -46,6 +46,8 @@ type Object struct {
 	Owner identity.Owner
 	// Role of a container, or of a plane's volume.
 	Role identity.Role
+	// Plane is the name of the management plane that a container or volume is of.
+	Plane string
 	// Machine of a node's container.
 	Machine string
 	// Creating is the name of the network for whose creation a network or volume
@@ -151,7 +153,7 @@ func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
 
 func labelled(kind Kind, name string, labels map[string]string) Object {
 	return Object{
-		Kind: kind, Name: name, Role: identity.Role(labels[identity.LabelRole]), Creating: labels[engine.LabelCreating],
+		Kind: kind, Name: name, Plane: labels[identity.LabelPlane], Role: identity.Role(labels[identity.LabelRole]), Creating: labels[engine.LabelCreating],
 		Owner: identity.Owner{
 			Namespace: labels[identity.LabelNamespace], Cluster: labels[identity.LabelCluster], ID: labels[identity.LabelOwnerID],
 		},
