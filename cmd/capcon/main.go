@@ -52,7 +52,7 @@ func main() {
 		Connect: func(ctx context.Context, name string) (engine.Engine, error) {
 			return bounded(ctx, connect.Options{Engine: name}, metered.Options{})
 		},
-		Plane:    func(e engine.Engine, name string) cli.Plane { return plane.New(e, plane.Options{Name: name}) },
+		Plane:    func(e engine.Engine, options plane.Options) cli.Plane { return plane.New(e, options) },
 		Client:   management.Connect,
 		Getenv:   os.Getenv,
 		LookPath: exec.LookPath,

@@ -46,8 +46,8 @@ type Deps struct {
 	Program string
 	// Connect to the engine of that name, "auto" for the one that is there.
 	Connect func(ctx context.Context, name string) (engine.Engine, error)
-	// Plane of an engine, by the name of its container.
-	Plane func(e engine.Engine, name string) Plane
+	// Plane of an engine.
+	Plane func(e engine.Engine, options plane.Options) Plane
 	// Client of a kubeconfig.
 	Client func(kubeconfig []byte) (client.Client, error)
 	// Getenv and LookPath are those of os and os/exec.
@@ -85,8 +85,8 @@ var errReported = errors.New("reported")
 type app struct {
 	Streams
 	Deps
-	// engineName is the value of --engine.
-	engineName string
+	// engineName is the value of --engine, engineSocket that of --engine-socket.
+	engineName, engineSocket string
 	// connected is the engine that answered, for messages; empty until then.
 	connected string
 }
@@ -133,6 +133,9 @@ func (a *app) rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
+	root.PersistentFlags().StringVar(&a.engineSocket, "engine-socket", "",
+		"path of the engine's socket on the engine's host, for the management plane (default: the one of the connection, or\n"+
+			"/var/run/docker.sock or /run/podman/podman.sock where the engine runs in a virtual machine)")
 	root.AddCommand(
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
 		a.logsCommand(), a.doctorCommand(), a.planeCommand(),

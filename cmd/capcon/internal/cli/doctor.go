@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
@@ -154,6 +155,13 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 	host, extra, err := lookAtHost(ctx, e, found.Images)
 	if err != nil {
 		return found, err
+	}
+	var remote *plane.RemoteError
+	if errors.As(plane.CheckLocal(facts.Engine), &remote) {
+		extra = append(extra, preflight.Item{
+			Name: "EngineRemote", Severity: preflight.SeverityError,
+			Message: "the engine is on another host, and this one does not reach the ports that it publishes", Remedy: remote.Remedy(),
+		})
 	}
 	facts.Host, found.Nodes = host, max(facts.Nodes, 1)
 	return found.judge(facts, extra...), nil

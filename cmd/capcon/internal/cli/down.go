@@ -93,7 +93,7 @@ func (o downOptions) validate() error {
 
 // down deletes clusters and waits until they are gone.
 func (a *app) down(ctx context.Context, options downOptions) error {
-	s, err := a.connect(ctx)
+	s, err := a.connectLocal(ctx)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (a *app) planeUpCommand() *cobra.Command {
 }
 
 func (a *app) planeUp(ctx context.Context, request input.Request) error {
-	s, err := a.connect(ctx)
+	s, err := a.connectLocal(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *app) planeDownCommand() *cobra.Command {
 }
 
 func (a *app) planeDown(ctx context.Context) error {
-	s, err := a.connect(ctx)
+	s, err := a.connectLocal(ctx)
 	if err != nil {
 		return err
 	}

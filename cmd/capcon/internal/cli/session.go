@@ -67,9 +67,27 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return &session{
-		app: a, engine: e, info: info, plane: a.Plane(e, plane.DefaultName), state: state.For(root, info.Name, info.ID),
+		app: a, engine: e, info: info, plane: a.planeOf(e, plane.DefaultName), state: state.For(root, info.Name, info.ID),
 		nodeImages: map[string]images.NodeImage{},
 	}, nil
+}
+
+// connectLocal connects to an engine of this host, and refuses another.
+func (a *app) connectLocal(ctx context.Context) (*session, error) {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := plane.CheckLocal(s.info); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// planeOf an engine, by the name of its container.
+func (a *app) planeOf(e engine.Engine, name string) Plane {
+	return a.Plane(e, plane.Options{Name: name, EngineSocket: a.engineSocket})
 }
 
 // close the session. The process ends soon: there is nothing to do about an

@@ -57,3 +57,32 @@ func TestEnginesOfOneNameShareNothing(t *testing.T) {
 		t.Errorf("The containers of the cluster were forgotten; left are %v", left)
 	}
 }
+
+// What an engine on another host publishes is not reached: nothing is created that
+// would be waited for in vain.
+func TestEnginesOfOtherHostsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.engine = simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: "ssh://me@build.example.org", ChosenBy: "DOCKER_HOST"}))
+	for _, command := range [][]string{{"up", "demo"}, {"down", "demo"}, {"plane", "up"}, {"plane", "down"}} {
+		code, _, errs := w.run(command...)
+		if code != 1 {
+			t.Errorf("%v: want exit code 1, got %d", command, code)
+		}
+		mustContain(t, errs, "ssh://me@build.example.org (DOCKER_HOST) is on another host", "run capcon on that host")
+	}
+	_, out, _ := w.run("doctor")
+	mustContain(t, squeeze(out), "EngineRemote", "run capcon on that host")
+	if calls := w.engine.MutatingCalls(); len(calls) > 0 || len(w.plane.ensured) > 0 {
+		t.Errorf("Nothing may be touched, got %v, %v", calls, w.plane.ensured)
+	}
+}
+
+func TestEngineSocketIsThePlanes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run("status", "--engine-socket", "/run/user/501/podman/podman.sock")
+	if got := w.options.EngineSocket; !strings.HasSuffix(got, "/501/podman/podman.sock") {
+		t.Errorf("socket of the management plane: got %q", got)
+	}
+}

@@ -86,7 +86,7 @@ func (a *app) up(ctx context.Context, request input.Request) error {
 	if err := request.Validate(); err != nil {
 		return err
 	}
-	s, err := a.connect(ctx)
+	s, err := a.connectLocal(ctx)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,8 @@ type world struct {
 	t      *testing.T
 	engine *simulated.Engine
 	plane  *fakePlane
+	// options of the plane that was asked for last.
+	options plane.Options
 	// others are planes of other names.
 	others map[string]*fakePlane
 	client client.WithWatch
@@ -166,8 +168,9 @@ func (w *world) deps() Deps {
 	return Deps{
 		Program: "capcon",
 		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, w.connectError },
-		Plane: func(_ engine.Engine, name string) Plane {
-			if other := w.others[name]; other != nil {
+		Plane: func(_ engine.Engine, options plane.Options) Plane {
+			w.options = options
+			if other := w.others[options.Name]; other != nil {
 				return other
 			}
 			return w.plane
