@@ -96,7 +96,7 @@ func (w World) ManagerOf(ownerID string) (Manager, bool) {
 func (w World) decide(object Object, before []Decision) Decision {
 	switch {
 	case object.Role == identity.RolePlane:
-		return keep(object, "of a management plane; capcon down --all removes it with the last cluster")
+		return keep(object, "of a management plane; capcon plane down removes it once it has no clusters")
 	case object.Role == identity.RoleProbe:
 		return w.decideProbe(object)
 	case object.Creating != "":
