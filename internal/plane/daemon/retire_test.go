@@ -82,13 +82,16 @@ func TestIntegrationRetire(t *testing.T) {
 }
 
 // createAndRetire returns the names of the Clusters whose creation was answered,
-// and of those that kept the plane. The request to retire comes earlier after the
-// beginning of the creation in each round, and from some round on too early for it.
+// and of those that kept the plane. The request to retire comes earlier in each
+// round: first behind the creation, then during it, and from some round on so long
+// before it that the API server is down by then.
 func (p *testPlane) createAndRetire(t *testing.T, round int) (created, clusters []string) {
 	t.Helper()
 	const latest, step = 400 * time.Millisecond, 40 * time.Millisecond
 	var wait sync.WaitGroup
+	lead := latest - time.Duration(round-1)*step
 	wait.Go(func() {
+		time.Sleep(-lead)
 		for i := range 3 {
 			name := fmt.Sprintf("c-%d-%d", round, i)
 			if err := p.client.Create(t.Context(), paused(t, name)); err == nil {
@@ -96,7 +99,7 @@ func (p *testPlane) createAndRetire(t *testing.T, round int) (created, clusters 
 			}
 		}
 	})
-	time.Sleep(max(0, latest-time.Duration(round-1)*step))
+	time.Sleep(lead)
 	clusters, err := retirement.Request(t.Context(), p.dir)
 	if err != nil {
 		t.Errorf("retire: %v", err)
