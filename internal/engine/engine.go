@@ -134,13 +134,16 @@ type Logs interface {
 // Images observes and fetches images.
 type Images interface {
 	// InspectImage returns a local image by reference or ID. Absent:
-	// ErrNotFound. It never asks a registry.
+	// ErrNotFound. It never asks a registry. A reference without a registry
+	// is one of docker.io, or what LoadImage loaded under that name.
 	InspectImage(ctx context.Context, reference string) (Image, error)
 
-	// PullImage fetches an image from its registry and calls progress (may
-	// be nil) as it goes. An error within the stream is an error of the
-	// call. No such image: ErrNotFound. Credentials refused:
-	// ErrUnauthorized. Registry not reachable: ErrUnavailable.
+	// PullImage fetches an image from its registry, docker.io where the
+	// reference names none, and shows the credentials to no other. It calls
+	// progress (may be nil) when the pull has made some, and only then. An
+	// error within the stream is an error of the call. No such image:
+	// ErrNotFound. Credentials refused: ErrUnauthorized. Registry not
+	// reachable: ErrUnavailable.
 	PullImage(ctx context.Context, reference string, credentials *Credentials, progress func(PullProgress)) error
 
 	// LoadImage loads the images of a docker-archive.

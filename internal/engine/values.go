@@ -259,6 +259,9 @@ type PullProgress struct {
 	CurrentBytes, TotalBytes int64
 	// LayersDone of LayersTotal.
 	LayersDone, LayersTotal int
+	// WithoutBytes: the engine reports that a layer begins, and nothing while
+	// it is downloaded, as Podman does.
+	WithoutBytes bool
 }
 
 // LabelCreating marks what exists only while a network is being created, such as

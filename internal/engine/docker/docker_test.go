@@ -276,8 +276,12 @@ func TestPullProgress(t *testing.T) {
 		{id: "a", status: "Pulling fs layer", noted: true, want: engine.PullProgress{LayersTotal: 1}},
 		{id: "b", status: "Already exists", noted: true, want: engine.PullProgress{LayersTotal: 2, LayersDone: 1}},
 		{id: "a", status: "Downloading", current: 10, total: 40, noted: true, want: engine.PullProgress{CurrentBytes: 10, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
+		// The containerd image store repeats itself every 100 ms, also while nothing arrives.
+		{id: "a", status: "Downloading", current: 10, total: 40},
 		{id: "a", status: "Download complete", noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
 		{id: "a", status: "Extracting", current: 5, total: 40, noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
+		{id: "a", status: "Extracting", current: 5, total: 40},
+		{id: "a", status: "Extracting", current: 6, total: 40, noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 1}},
 		{id: "a", status: "Pull complete", noted: true, want: engine.PullProgress{CurrentBytes: 40, TotalBytes: 40, LayersTotal: 2, LayersDone: 2}},
 		{status: "Status: Downloaded newer image"},
 	}

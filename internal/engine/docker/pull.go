@@ -25,12 +25,12 @@ import (
 	"strings"
 
 	"github.com/containerd/errdefs"
-	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/registry"
 	"github.com/docker/docker/pkg/jsonmessage"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
 // PullImage implements engine.Images.
@@ -39,7 +39,7 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 		return err
 	}
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", name, err) }
-	parsed, err := reference.ParseNormalizedNamed(name)
+	parsed, err := imageref.Parse(name)
 	if err != nil {
 		return fail(errors.Join(engine.ErrInvalid, err))
 	}
@@ -50,7 +50,7 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 			return fail(fmt.Errorf("encode credentials: %w", err))
 		}
 	}
-	stream, err := e.client.ImagePull(ctx, name, options)
+	stream, err := e.client.ImagePull(ctx, parsed.Name, options)
 	if err != nil {
 		return fail(e.explainPull(ctx, parsed, credentials, err))
 	}
@@ -69,8 +69,8 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 }
 
 // authConfig of nil credentials is that of an anonymous user.
-func authConfig(name reference.Named, credentials *engine.Credentials) registry.AuthConfig {
-	config := registry.AuthConfig{ServerAddress: reference.Domain(name)}
+func authConfig(name imageref.Reference, credentials *engine.Credentials) registry.AuthConfig {
+	config := registry.AuthConfig{ServerAddress: name.Registry}
 	if credentials != nil {
 		config.Username, config.Password = credentials.Username, credentials.Password
 	}
@@ -82,7 +82,7 @@ func authConfig(name reference.Named, credentials *engine.Credentials) registry.
 // registry refused the credentials or could not be reached: these are tried by
 // themselves, which has a status of its own. What is left is
 // the way to the registry: name, route, certificate, its own failure.
-func (e *Engine) explainPull(ctx context.Context, name reference.Named, credentials *engine.Credentials, cause error) error {
+func (e *Engine) explainPull(ctx context.Context, name imageref.Reference, credentials *engine.Credentials, cause error) error {
 	known := typed(cause)
 	isAbsent := errors.Is(known, engine.ErrNotFound)
 	if !isAbsent && kindOf(cause) != nil || ctx.Err() != nil {
@@ -136,19 +136,25 @@ func inStream(err error) error {
 }
 
 // layers adds up what the messages of a pull say of each layer.
-type layers map[string]*layer
+type layers map[string]layer
 
 type layer struct {
 	current, total int64
 	done           bool
+	// phase of the layer, and what Docker says of it.
+	phase   string
+	inPhase int64
 }
 
-// note reports whether the message said something about a layer. The message
-// of a tag ("Pulling from …") has an ID too, but none of the phases.
+// note reports whether the message is progress of a layer. The message of a tag
+// ("Pulling from …") has an ID too, but none of the phases; the containerd image
+// store repeats the last message at intervals.
 func (l layers) note(message jsonmessage.JSONMessage) bool {
-	at := l[message.ID]
-	if at == nil {
-		at = &layer{}
+	before, known := l[message.ID]
+	at := before
+	at.phase = message.Status
+	if message.Progress != nil {
+		at.inPhase = message.Progress.Current
 	}
 	switch message.Status {
 	case "Pulling fs layer", "Waiting":
@@ -164,7 +170,7 @@ func (l layers) note(message jsonmessage.JSONMessage) bool {
 		return false
 	}
 	l[message.ID] = at
-	return true
+	return !known || at != before
 }
 
 func (l layers) sum() engine.PullProgress {

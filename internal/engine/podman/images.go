@@ -18,11 +18,13 @@ package podman
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
 type imageAnswer struct {
@@ -35,19 +37,44 @@ type imageAnswer struct {
 
 // InspectImage implements engine.Images.
 func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
-	fail := func(err error) (engine.Image, error) {
+	_, raw, err := e.localImage(ctx, reference)
+	if err != nil {
 		return engine.Image{}, fmt.Errorf("inspect image %q: %w", reference, err)
-	}
-	if reference == "" {
-		return fail(fmt.Errorf("no reference: %w", engine.ErrInvalid))
-	}
-	var raw imageAnswer
-	if err := e.call(ctx, get("/images/"+url.PathEscape(reference)+"/json"), &raw); err != nil {
-		return fail(err)
 	}
 	return engine.Image{
 		ID: imageID(raw.ID), Tags: raw.RepoTags, Digests: raw.RepoDigests, SizeBytes: raw.Size, Labels: raw.Labels,
 	}, nil
+}
+
+// localImage finds an image and the name that Podman has it by.
+func (e *Engine) localImage(ctx context.Context, reference string) (string, imageAnswer, error) {
+	if reference == "" {
+		return "", imageAnswer{}, fmt.Errorf("no reference: %w", engine.ErrInvalid)
+	}
+	var raw imageAnswer
+	var err error
+	for _, name := range localNames(reference) {
+		err = e.call(ctx, get("/images/"+url.PathEscape(name)+"/json"), &raw)
+		if !errors.Is(err, engine.ErrNotFound) {
+			return name, raw, err
+		}
+	}
+	return "", raw, err
+}
+
+// localNames are the names that a reference may have an image by, the first
+// that there is counts. Podman itself would try the registries of its
+// configuration, and whatever ends alike. It puts localhost/ before a name
+// without a registry when it loads an archive.
+func localNames(reference string) []string {
+	parsed, err := imageref.Parse(reference)
+	switch {
+	case err != nil:
+		return []string{reference} // an ID, or what Podman refuses
+	case parsed.Short:
+		return []string{"localhost/" + reference, parsed.Name}
+	}
+	return []string{parsed.Name}
 }
 
 // LoadImage implements engine.Images.

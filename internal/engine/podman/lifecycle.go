@@ -49,6 +49,9 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 	if err != nil {
 		return fail(err)
 	}
+	if body.Image, _, err = e.localImage(ctx, spec.Image); err != nil {
+		return fail(err)
+	}
 	create := post("/containers/create")
 	create.json = body
 	var created createdAnswer

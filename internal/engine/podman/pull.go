@@ -28,9 +28,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/distribution/reference"
-
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
 // pullMessage is an element of the stream that a pull answers with.
@@ -40,25 +39,24 @@ type pullMessage struct {
 }
 
 type authBody struct {
-	Username      string `json:"username"`
-	Password      string `json:"password"`
-	ServerAddress string `json:"serveraddress"`
+	Username string `json:"username"`
+	Password string `json:"password"`
 }
 
 // PullImage implements engine.Images.
 func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", name, err) }
-	parsed, err := reference.ParseNormalizedNamed(name)
+	parsed, err := imageref.Parse(name)
 	if err != nil {
 		return fail(errors.Join(engine.ErrInvalid, err))
 	}
-	pull := post("/images/pull").with("reference", name)
-	if isLoopback(reference.Domain(parsed)) {
+	pull := post("/images/pull").with("reference", parsed.Name)
+	if isLoopback(parsed.Registry) {
 		// As Docker has it: what never leaves the host needs no TLS.
 		pull = pull.with("tlsVerify", "false")
 	}
 	if credentials != nil {
-		pull.header, err = authHeader(reference.Domain(parsed), *credentials)
+		pull.header, err = authHeader(parsed.Registry, *credentials)
 		if err != nil {
 			return fail(fmt.Errorf("encode credentials: %w", err))
 		}
@@ -77,14 +75,14 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 	return nil
 }
 
-func authHeader(domain string, credentials engine.Credentials) (http.Header, error) {
-	encoded, err := json.Marshal(authBody{
-		Username: credentials.Username, Password: credentials.Password, ServerAddress: domain,
-	})
+// authHeader is a map from registries: Podman shows credentials that have no key
+// to every registry that it asks, a mirror for instance.
+func authHeader(registry string, credentials engine.Credentials) (http.Header, error) {
+	encoded, err := json.Marshal(map[string]authBody{registry: {Username: credentials.Username, Password: credentials.Password}})
 	if err != nil {
 		return nil, err
 	}
-	return http.Header{"X-Registry-Auth": {base64.URLEncoding.EncodeToString(encoded)}}, nil
+	return http.Header{"X-Registry-Config": {base64.URLEncoding.EncodeToString(encoded)}}, nil
 }
 
 // isLoopback reports whether a registry is on the engine's own host.
@@ -97,7 +95,7 @@ func isLoopback(domain string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// follow reads the stream of a pull to its end. Podman tells each layer once,
+// follow reads the stream of a pull to its end. Podman reports each layer once,
 // when it begins to copy it, and no bytes: the layers are done when it comes to
 // the image's configuration.
 func follow(stream io.Reader, progress func(engine.PullProgress)) error {
@@ -119,9 +117,9 @@ func follow(stream io.Reader, progress func(engine.PullProgress)) error {
 			if isLayer {
 				digest, _, _ = strings.Cut(strings.TrimSpace(digest), " ")
 				layers[digest] = true
-				progress(engine.PullProgress{LayersTotal: len(layers)})
+				progress(engine.PullProgress{LayersTotal: len(layers), WithoutBytes: true})
 			} else if strings.HasPrefix(line, "Copying config ") {
-				progress(engine.PullProgress{LayersTotal: len(layers), LayersDone: len(layers)})
+				progress(engine.PullProgress{LayersTotal: len(layers), LayersDone: len(layers), WithoutBytes: true})
 			}
 		}
 	}

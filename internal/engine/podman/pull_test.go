@@ -35,11 +35,14 @@ func TestFollowPull(t *testing.T) {
 		kind           error
 	}{
 		"two layers": {
-			reason: "each layer is told once; they are done when the configuration comes",
+			reason: "each layer is reported once; they are done when the configuration comes",
 			stream: begin + `{"stream":"Getting image source signatures\n"}{"stream":"Copying blob sha256:a\n"}` +
 				`{"stream":"Copying blob sha256:a skipped: already exists\nCopying blob sha256:b\n"}` +
 				`{"stream":"Copying config sha256:c\n"}{"images":["c"],"id":"c"}`,
-			want: []engine.PullProgress{{LayersTotal: 1}, {LayersTotal: 1}, {LayersTotal: 2}, {LayersTotal: 2, LayersDone: 2}},
+			want: []engine.PullProgress{
+				{LayersTotal: 1, WithoutBytes: true}, {LayersTotal: 1, WithoutBytes: true}, {LayersTotal: 2, WithoutBytes: true},
+				{LayersTotal: 2, LayersDone: 2, WithoutBytes: true},
+			},
 		},
 		"refused": {
 			reason: "the status is 200, the words tell",

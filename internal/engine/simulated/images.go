@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
 type image struct {
@@ -84,13 +85,22 @@ func (e *Engine) AddRegistryImage(reference string, img engine.Image, credential
 	if strings.Contains(reference, "@") {
 		img.Digests = append(img.Digests, reference)
 	}
-	e.registry[reference] = &registryImage{image: image{Image: img, files: newTree()}, credentials: credentials}
+	e.registry[fullName(reference)] = &registryImage{image: image{Image: img, files: newTree()}, credentials: credentials}
 }
 
 func (i *image) is(reference string) bool {
+	named := func(name string) bool { return fullName(name) == fullName(reference) }
 	return i.ID == reference || strings.TrimPrefix(i.ID, "sha256:") == reference ||
-		slices.Contains(i.Tags, reference) || slices.Contains(i.Tags, reference+":latest") ||
-		slices.Contains(i.Digests, reference)
+		slices.ContainsFunc(i.Tags, named) || slices.ContainsFunc(i.Digests, named)
+}
+
+// fullName is the name in full that a reference stands for.
+func fullName(reference string) string {
+	parsed, err := imageref.Parse(reference)
+	if err != nil {
+		return reference
+	}
+	return parsed.Name
 }
 
 func (e *Engine) findImage(reference string) (*image, error) {
@@ -127,7 +137,7 @@ func (e *Engine) PullImage(ctx context.Context, reference string, credentials *e
 	}
 	var found image
 	err = e.locked(func() error {
-		remote, ok := e.registry[reference]
+		remote, ok := e.registry[fullName(reference)]
 		if !ok {
 			return absent("image", reference)
 		}

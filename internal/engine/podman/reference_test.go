@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package podman
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// service answers as much of Podman's API as images need, and records what it
+// is asked. It has the images of local.
+type service struct {
+	local []string
+
+	// pulled and created are the references that it was asked for.
+	pulled, created string
+	header          http.Header
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Libpod-API-Version", "4.3.1")
+	_, call, _ := strings.Cut(request.URL.EscapedPath(), "/libpod")
+	switch {
+	case call == "/images/pull":
+		s.pulled, s.header = request.URL.Query().Get("reference"), request.Header
+		_, _ = io.WriteString(w, `{"images":["c"],"id":"c"}`)
+	case call == "/containers/create":
+		var body containerBody
+		_ = json.NewDecoder(request.Body).Decode(&body)
+		s.created = body.Image
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"Id":"c"}`)
+	case strings.HasPrefix(call, "/images/"):
+		name, _ := url.PathUnescape(path.Base(strings.TrimSuffix(call, "/json")))
+		for _, have := range s.local {
+			if name == have {
+				_ = json.NewEncoder(w).Encode(imageAnswer{ID: have})
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"cause":"image not known","message":"no such image","response":404}`)
+	}
+}
+
+func (s *service) engine(t *testing.T) *Engine {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	e, err := New(Options{URI: "tcp" + strings.TrimPrefix(server.URL, "http")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// Where a name has no registry, Podman would ask those of its configuration,
+// one after the other, and show each the credentials.
+func TestPullAsksTheRegistryOfTheCredentials(t *testing.T) {
+	t.Parallel()
+	const digest = "@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	cases := map[string]struct {
+		reason, name, want, registry string
+	}{
+		"short":     {"docker.io, as in Docker", "haproxy:3.2", "docker.io/library/haproxy:3.2", "docker.io"},
+		"with user": {"docker.io, as in Docker", "kindest/node:v1.36.3", "docker.io/kindest/node:v1.36.3", "docker.io"},
+		"in full":   {"nothing to add", "127.0.0.1:5000/a:1", "127.0.0.1:5000/a:1", "127.0.0.1:5000"},
+		"pinned":    {"Podman 4 refuses a tag beside a digest", "r.example/a:1" + digest, "r.example/a" + digest, "r.example"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &service{}
+			err := s.engine(t).PullImage(t.Context(), tc.name, &engine.Credentials{Username: "user", Password: "secret"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.pulled != tc.want {
+				t.Errorf("%s: pulled %q, want %q", tc.reason, s.pulled, tc.want)
+			}
+			// A map from registries is kept to, credentials without a key are not.
+			text, err := base64.URLEncoding.DecodeString(s.header.Get("X-Registry-Config"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]map[string]string{}
+			if err := json.Unmarshal(text, &got); err != nil {
+				t.Fatalf("credentials %q: %v", text, err)
+			}
+			want := map[string]map[string]string{tc.registry: {"username": "user", "password": "secret"}}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: credentials (-want +got):\n%s", tc.reason, diff)
+			}
+			if single := s.header.Get("X-Registry-Auth"); single != "" {
+				t.Error("credentials are sent for any registry as well")
+			}
+		})
+	}
+}
+
+// Inspection and creation find the same image, and none that only its registry
+// makes another.
+func TestLocalImageOfShortName(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, name string
+		local        []string
+		// want is what is found; empty = nothing.
+		want string
+	}{
+		"pulled":            {"the name in full", "kindest/node:v1", []string{"docker.io/kindest/node:v1"}, "docker.io/kindest/node:v1"},
+		"loaded":            {"Podman loads a short name below localhost/", "kindest/node:v1", []string{"localhost/kindest/node:v1"}, "localhost/kindest/node:v1"},
+		"both":              {"Podman's own order", "a:1", []string{"docker.io/library/a:1", "localhost/a:1"}, "localhost/a:1"},
+		"another registry":  {"it is another image", "kindest/node:v1", []string{"quay.io/kindest/node:v1"}, ""},
+		"in full, loaded":   {"the registry was named", "docker.io/kindest/node:v1", []string{"localhost/kindest/node:v1"}, ""},
+		"ID":                {"an ID is no name", "sha256:" + strings.Repeat("ab", 32), []string{"sha256:" + strings.Repeat("ab", 32)}, "sha256:" + strings.Repeat("ab", 32)},
+		"built by this one": {"the name in full", "localhost/capcon/node:v1", []string{"localhost/capcon/node:v1"}, "localhost/capcon/node:v1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &service{local: tc.local}
+			e := s.engine(t)
+			found, err := e.InspectImage(t.Context(), tc.name)
+			if tc.want == "" {
+				if !errors.Is(err, engine.ErrNotFound) {
+					t.Errorf("%s: found %q, %v, want ErrNotFound", tc.reason, found.ID, err)
+				}
+				return
+			}
+			if err != nil || found.ID != imageID(tc.want) {
+				t.Errorf("%s: found %q, %v, want %q", tc.reason, found.ID, err, tc.want)
+			}
+			if _, err := e.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: tc.name}); err != nil || s.created != tc.want {
+				t.Errorf("%s: created from %q, %v, want %q", tc.reason, s.created, err, tc.want)
+			}
+		})
+	}
+}
