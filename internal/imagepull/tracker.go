@@ -91,15 +91,17 @@ type Status struct {
 	Err error
 }
 
-// Text says for people how far the pull is, or why the last one ended and
-// what to do.
+// Text describes how far the pull is, or why the last one failed and what to
+// do about it.
 func (s Status) Text() string {
 	const megabyte = 1 << 20
 	switch {
 	case s.Present:
 		return "image " + s.Reference + " is present"
+	case errors.Is(s.Err, ErrLocalOnly):
+		return s.Err.Error() + "; build it with \"make images-load\", load it with \"capcon images load FILE\", or name another image"
 	case s.Err != nil:
-		return s.Err.Error() + "; it is tried again: check the image's name and the registry, or load the image into the engine"
+		return s.Err.Error() + "; the pull is retried: check the image's name and the registry, or load the image into the engine"
 	case s.Progress.LayersTotal == 0:
 		return "pulling image " + s.Reference
 	default:
@@ -173,7 +175,7 @@ func (t *Tracker) Start(ctx context.Context) error {
 func (t *Tracker) NeedLeaderElection() bool { return false }
 
 func (t *Tracker) pull(ctx context.Context, reference string) {
-	err := t.images.PullImage(ctx, reference, nil, func(progress engine.PullProgress) {
+	err := Pull(ctx, t.images, reference, nil, func(progress engine.PullProgress) {
 		t.mutex.Lock()
 		defer t.mutex.Unlock()
 		t.pulls[reference].progress = progress
@@ -188,7 +190,7 @@ func (t *Tracker) pull(ctx context.Context, reference string) {
 		delete(t.pulls, reference)
 		return
 	}
-	current.err = fmt.Errorf("pull image %q: %w", reference, err)
+	current.err = err
 	current.retryAt = t.now().Add(pause(current.failures))
 	current.failures++
 }
