@@ -28,9 +28,9 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/util/flags"
 
-	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
 // options of the manager. Names and defaults are those of Cluster API's own
@@ -107,6 +107,6 @@ func (o *options) addLoadFlags(set *pflag.FlagSet) {
 func (o *options) addEngineFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.engine.Engine, "engine", connect.Auto, connect.Help)
 	o.metered.AddFlags(set)
-	set.StringVar(&o.loadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "Image of load balancers where a ContainerCluster names none; haproxy 2.6 or newer, with bash.")
+	set.StringVar(&o.loadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "Image of load balancers where a ContainerCluster names none; haproxy 2.6 or newer, with bash.")
 	set.StringVar(&o.selfContainer, "self-container", "", "Name of the container on the same engine that this manager runs in; it is attached to the networks of clusters. Empty where it runs elsewhere.")
 }

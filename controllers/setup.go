@@ -37,11 +37,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
-
-// DefaultLoadBalancerImage is used where nothing else is said. Any haproxy
-// from 2.6 with bash does.
-const DefaultLoadBalancerImage = "haproxy:3.2"
 
 // Options of the controllers.
 type Options struct {
@@ -50,7 +47,7 @@ type Options struct {
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
 	// LoadBalancerImage where a ContainerCluster names none; empty means
-	// DefaultLoadBalancerImage.
+	// loadbalancer.DefaultImage.
 	LoadBalancerImage string
 	// SelfContainer is the name of the container on the same engine that
 	// this process runs in; empty = none.
@@ -68,7 +65,7 @@ const defaultConcurrency = 10
 // Setup registers all controllers with the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if options.LoadBalancerImage == "" {
-		options.LoadBalancerImage = DefaultLoadBalancerImage
+		options.LoadBalancerImage = loadbalancer.DefaultImage
 	}
 	images := imagepull.NewTracker(options.Engine)
 	if err := mgr.Add(images); err != nil {

@@ -20,9 +20,12 @@
 #   hack/quickstart.sh
 #
 # Environment:
-#   REGISTRY  host:port of a registry that has the public images; without it, or
-#             where it does not answer, all images are built from source
-#   ENGINE    docker, podman or auto (default)
+#   REGISTRY     host:port of a registry that has the public images of nodes and
+#                load balancers; without it, or where it does not answer, all images
+#                are built from source
+#   PLANE_IMAGE  image of the management plane, by digest. With REGISTRY it is needed
+#                where the engine does not have the one that is built from source
+#   ENGINE       docker, podman or auto (default)
 
 set -o errexit -o nounset -o pipefail
 
@@ -40,7 +43,7 @@ main() {
   make build-capcon
   if registry_answers; then
     say "The registry ${REGISTRY} answers: images are taken from there."
-    from=(--registry "${REGISTRY}")
+    from=(--registry "${REGISTRY}" ${PLANE_IMAGE:+--plane-image "${PLANE_IMAGE}"})
   else
     make images
     bin/capcon images load --engine "${ENGINE}" \

@@ -31,7 +31,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 readonly container=capcon-registry
 readonly address=127.0.0.1:5000
 
-# What is there, and what a user would call it.
+# What is there, and its name in the registry.
 readonly -A public=(
   [localhost/capcon/node:v1.36.3]=kindest/node:v1.36.3
   [localhost/capcon/haproxy:2.6]=library/haproxy:3.2
@@ -53,22 +53,32 @@ start() {
     engine run --detach --name "${container}" --publish "${address}:5000" localhost/capcon/registry:3.0.0 >/dev/null
   fi
   wait_for_it
-  local image
+  local image digest plane
   for image in "${!public[@]}"; do
     say "Pushing ${image} as ${address}/${public[${image}]}."
     engine tag "${image}" "${address}/${public[${image}]}"
-    push "${address}/${public[${image}]}"
+    digest="$(push "${address}/${public[${image}]}")"
+    [[ "${digest}" == sha256:* ]] || die "${ENGINE} printed no digest for ${image}." "Try again: hack/registry.sh start"
+    [[ "${image}" != localhost/capcon/plane:* ]] || plane="${address}/capcon/plane@${digest}"
     # The tag alone: whoever pulls must not find it there already.
     engine rmi "${address}/${public[${image}]}" >/dev/null
   done
-  say "The registry ${address} has the images: make quickstart REGISTRY=${address}"
+  say "The registry ${address} has the images:"
+  say "  make quickstart REGISTRY=${address} PLANE_IMAGE=${plane}"
 }
 
+# push prints the digest that the image has in the registry.
 push() {
+  local file
   case "${ENGINE}" in
-  docker) engine push --quiet "$1" >/dev/null ;;
-  # Docker takes a registry on 127.0.0.1 for safe without TLS, Podman must be told.
-  podman) engine push --quiet --tls-verify=false "$1" >/dev/null ;;
+  docker) engine push "$1" | sed --quiet 's/.* digest: \(sha256:[0-9a-f]*\) .*/\1/p' ;;
+  podman)
+    file="$(mktemp)"
+    # Docker needs no TLS for a registry on 127.0.0.1, Podman has this option.
+    engine push --quiet --tls-verify=false --digestfile "${file}" "$1" >/dev/null
+    cat "${file}"
+    rm "${file}"
+    ;;
   esac
 }
 

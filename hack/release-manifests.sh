@@ -22,7 +22,8 @@
 # Environment:
 #   RELEASE_VERSION  default: the tag of the commit, or a version that is no release,
 #                    the last series of metadata.yaml with the patch 99
-#   RELEASE_IMAGE    of the manager; default: docker.io/capcon/manager:<version>
+#   RELEASE_IMAGE    of the manager, pinned: REGISTRY/NAME@sha256:DIGEST; default: the
+#                    one that "make image-manager" builds, which no registry has
 #   RELEASE_DIR      below it the files are at infrastructure-container/<version>;
 #                    default: _artifacts/release
 
@@ -38,7 +39,8 @@ main() {
   cd "${root}"
   version="${RELEASE_VERSION:-$(default_version)}"
   check_version "${version}"
-  image="${RELEASE_IMAGE:-docker.io/capcon/manager:${version}}"
+  image="${RELEASE_IMAGE:-localhost/capcon/manager:dev}"
+  check_image "${image}"
   into="${RELEASE_DIR:-_artifacts/release}/${provider}/${version}"
   mkdir -p "$(dirname "${into}")" _artifacts
   # In place only when it is whole. kustomize finds its bases by relative paths.
@@ -68,17 +70,28 @@ check_version() {
     die "metadata.yaml has no series ${BASH_REMATCH[1]}, without which clusterctl refuses ${version}." "Add it there."
 }
 
+# check_image: the manager may get the engine's socket, so a tag that can be moved
+# is not enough.
+check_image() {
+  [[ "$1" =~ ^localhost/[^@]+:[^/@]+$ || "$1" =~ ^[^/@]*[.:][^/@]*/[^@]+@sha256:[0-9a-f]{64}$ ]] ||
+    die "The image $1 is not pinned." "Give RELEASE_IMAGE as REGISTRY/NAME@sha256:DIGEST, or as localhost/NAME:TAG."
+}
+
 # components prints what config/default is made of, with the image.
 components() {
-  local scratch="$1" image="$2" kustomize
+  local scratch="$1" image="$2" kustomize name pin
   kustomize="$(tool kustomize)"
+  name="${image%:*}" pin="newTag: ${image##*:}"
+  if [[ "${image}" == *@* ]]; then
+    name="${image%@*}" pin="digest: ${image##*@}"
+  fi
   cat >"${scratch}/kustomization.yaml" <<EOF
 resources:
   - ../../config/default
 images:
   - name: localhost/capcon/manager
-    newName: ${image%:*}
-    newTag: ${image##*:}
+    newName: ${name}
+    ${pin}
 EOF
   "${kustomize}" build "${scratch}"
 }

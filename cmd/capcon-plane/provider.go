@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
@@ -43,7 +44,7 @@ type containerProvider struct {
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.engine.Engine, "engine", connect.Auto, "container engine to run clusters on: auto, docker, podman, or none to leave this provider's controllers out")
 	p.metered.AddFlags(flags)
-	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", controllers.DefaultLoadBalancerImage, "image of load balancers where a cluster names none")
+	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "image of load balancers where a cluster names none")
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
 }
 

@@ -216,7 +216,7 @@ func TestImage(t *testing.T) {
 	cases := map[string]struct {
 		reason, version, image, problem string
 	}{
-		"built": {reason: "a version that images are built for has one by name", version: "v1.36.3", image: "kindest/node:v1.36.3"},
+		"built": {reason: "a version that images are built for has one by name", version: "v1.36.3", image: "localhost/capcon/node:v1.36.3"},
 		"published": {reason: "one that kind has published has it by digest", version: "v1.36.4",
 			image: "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed"},
 		"old":       {reason: "an old version is refused by name of the oldest", version: "v1.33.1", problem: "is older than v1.34, the oldest that is supported"},

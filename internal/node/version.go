@@ -35,10 +35,14 @@ const (
 // images built from source have.
 const DefaultVersion = "v1.36.3"
 
-// published is the repository of kind's own images. Its host is named, because
-// Podman looks nowhere else; there is no tag, because Podman takes none beside
-// a digest.
-const published = "docker.io/kindest/node@"
+// Where node images come from.
+const (
+	// published is the repository of kind's own images.
+	published = "docker.io/kindest/node@"
+	// built is where "make images" puts those that it builds. The first part
+	// keeps both engines from asking a registry.
+	built = "localhost/capcon/node:"
+)
 
 // knownImages are the node images that a version without an image stands for.
 var knownImages = map[string]string{
@@ -47,11 +51,10 @@ var knownImages = map[string]string{
 	"v1.36.4":  published + "sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
 	"v1.35.8":  published + "sha256:07b2536e30b803ed61d1677a79df6115f798ce64c80f9e22f6ed45afd09323c0",
 	"v1.34.11": published + "sha256:44e222ee2132dab25ff87301682f89eb82c7880ea3a1bf543bfe9708fd08d67d",
-	// What is built from source, by tag: what the engine has under that name
-	// is used as it is, and only where it has nothing a registry is asked.
-	"v1.36.3": "kindest/node:v1.36.3",
-	"v1.35.4": "kindest/node:v1.35.4",
-	"v1.34.4": "kindest/node:v1.34.4",
+	// What is built from source. No registry has it.
+	"v1.36.3": built + "v1.36.3",
+	"v1.35.4": built + "v1.35.4",
+	"v1.34.4": built + "v1.34.4",
 }
 
 // VersionError says that a Kubernetes version cannot be run.
@@ -93,6 +96,10 @@ func Minor(version string) (int, error) {
 	}
 	return int(parsed.Minor), nil
 }
+
+// BuiltImage returns the name that the node image of a version has where it is
+// built from source.
+func BuiltImage(version string) string { return built + version }
 
 // Image returns the node image known for a version. None: *VersionError.
 func Image(version string) (string, error) {

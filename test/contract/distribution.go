@@ -43,7 +43,7 @@ func distribution() []Rule {
 			repositoryTests, "TestManagerIsADeploymentWithTheContainerManager/default", "config/manager/kustomization.yaml", "newName: localhost/capcon/manager", "newName: capcon/manager",
 		}},
 		{ID: "K8", Says: "Variables are written as clusterctl reads them.", Proof: Proof{
-			repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml", pool, "image: ${CONTAINER_LOAD_BALANCER_IMAGE:=haproxy:3.2}", "picture: ${CONTAINER_LOAD_BALANCER_IMAGE:=haproxy:3.2}",
+			repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml", pool, "image: ${CONTAINER_LOAD_BALANCER_IMAGE:=null}", "picture: ${CONTAINER_LOAD_BALANCER_IMAGE:=null}",
 		}},
 		{ID: "K9", Says: "All components have the provider's label.", Proof: Proof{
 			repositoryTests, "TestComponentsAreWhatClusterctlWants/default", "config/default/kustomization.yaml", "      cluster.x-k8s.io/provider: infrastructure-container", "      cluster.x-k8s.io/provider: infrastructure-containers",

@@ -59,7 +59,15 @@ func TestClusterClassPatches(t *testing.T) {
 	}{
 		"nothing":       {"The templates are used as they are.", values{}, nil},
 		"load balancer": {"It is the cluster's.", values{"loadBalancer": `{"type":"None"}`}, map[string]values{clusterKind: {"loadBalancer": `{"type":"None"}`}}},
-		"network":       {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
+		"balancer's image": {
+			"It is the one that was named.", values{"loadBalancer": `{"type":"HAProxy","image":"r.example/haproxy:3.2"}`},
+			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy","image":"r.example/haproxy:3.2"}`}},
+		},
+		"no image of the balancer": {
+			"The provider has one.", values{"loadBalancer": `{"type":"HAProxy","image":""}`},
+			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy"}`}},
+		},
+		"network": {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
 		"failure domains": {
 			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},
 			map[string]values{clusterKind: {"failureDomains": `[{"name":"a","controlPlane":true}]`}},

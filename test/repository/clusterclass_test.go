@@ -222,6 +222,7 @@ func TestClusterClassVariables(t *testing.T) {
 	}{
 		"nothing":            {"All variables may be left out.", values{}, values{}},
 		"load balancer type": {"The default is completed.", values{"loadBalancer": `{"image":"haproxy:3.2"}`}, values{"loadBalancer": `{"image":"haproxy:3.2","type":"HAProxy"}`}},
+		"no image":           {"The flavour leaves the choice to the provider.", values{"loadBalancer": `{"image":""}`}, values{"loadBalancer": `{"image":"","type":"HAProxy"}`}},
 		"no load balancer":   {"Somebody else serves the endpoint.", values{"loadBalancer": `{"type":"None"}`}, values{"loadBalancer": `{"type":"None"}`}},
 		"other balancer":     {"There are two.", values{"loadBalancer": `{"type":"nginx"}`}, nil},
 		"network":            {"The default is completed.", values{"network": `{"subnet":"172.30.0.0/16"}`}, values{"network": `{"subnet":"172.30.0.0/16","name":"capcon"}`}},

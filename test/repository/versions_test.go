@@ -32,7 +32,7 @@ func TestKnownVersionsAreDocumented(t *testing.T) {
 	guide := readFile(t, "docs/explanation/versions.md")
 	for marker, isSo := range map[string]func(image string) bool{
 		"by digest":  func(image string) bool { return strings.Contains(image, "@sha256:") },
-		"as its tag": func(image string) bool { return strings.HasPrefix(image, "kindest/node:v") },
+		"as its tag": func(image string) bool { return strings.HasPrefix(image, "localhost/capcon/node:v") },
 	} {
 		var want []string
 		for _, version := range node.KnownVersions() {

@@ -27,6 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
 // probed is what a probe prints on a host with few instances of inotify.
@@ -84,7 +85,7 @@ func TestDoctor(t *testing.T) {
 				w.engine.RemoveImage("localhost/capcon/haproxy:2.6")
 				w.engine.RemoveImage("localhost/capcon/node:v1.36.3")
 			},
-			want: []string{"HostUnknown  warning", "not there; it is fetched", "library/haproxy:3.2"},
+			want: []string{"HostUnknown  warning", "not there; it is pulled", loadbalancer.DefaultImage, "in no registry: make images-load"},
 		},
 		"NetworkTaken": {
 			reason: "A network that clusters could not use is told.",

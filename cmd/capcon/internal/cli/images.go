@@ -27,6 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
@@ -39,7 +40,8 @@ type imageReport struct {
 	// KubernetesVersion of a node image.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 	Reference         string `json:"reference"`
-	// Present: the engine has it. Otherwise it is fetched when it is needed.
+	// Present: the engine has it. Otherwise it is pulled when it is needed,
+	// unless it is one that is built from source.
 	Present   bool  `json:"present"`
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 }
@@ -158,9 +160,11 @@ func (a *app) printImages(found []imageReport) error {
 	const megabyte = 1 << 20
 	lines := []string{"IMAGE FOR\tREFERENCE\tSTATE"}
 	for _, image := range found {
-		state := "not there; it is fetched when it is needed"
-		if image.Present {
+		state := "not there; it is pulled when it is needed"
+		if reference, err := imageref.Parse(image.Reference); image.Present {
 			state = fmt.Sprintf("there, %d MiB", image.SizeBytes/megabyte)
+		} else if err == nil && reference.LocalOnly() {
+			state = "not there, and in no registry: make images-load"
 		}
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s", strings.TrimSpace(image.Use+" "+image.KubernetesVersion), image.Reference, state))
 	}

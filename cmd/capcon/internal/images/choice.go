@@ -22,22 +22,25 @@ import (
 	"fmt"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
-// The images built offline by "make images". The prefix makes their names
-// mean the same in Docker and Podman and keeps both from asking a registry.
+// The images that "make images" builds, beside those of nodes. They are in no
+// registry.
 const (
-	offlineNode         = "localhost/capcon/node:"
-	offlineLoadBalancer = "localhost/capcon/haproxy:2.6"
-	offlinePlane        = "localhost/capcon/plane:dev"
+	builtLoadBalancer = "localhost/capcon/haproxy:2.6"
+	builtPlane        = "localhost/capcon/plane:dev"
 )
 
-// The public images, without a registry.
+// What follows the registry that the user names in the names of its images. The
+// plane has none: it gets the engine's socket, and a tag is no proof of what is
+// there.
 const (
-	publicNode         = "kindest/node:"
-	publicLoadBalancer = "library/haproxy:3.2"
-	publicPlane        = "capcon/plane:dev"
+	mirroredNode         = "/kindest/node:"
+	mirroredLoadBalancer = "/library/haproxy:3.2"
 )
 
 // Use is what an image is for.
@@ -76,35 +79,40 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 	if wish.Named != "" {
 		return wish.Named, nil
 	}
-	if wish.Registry != "" {
-		return wish.Registry + "/" + wish.mirrored(), nil
+	if mirrored := wish.mirrored(); wish.Registry != "" && mirrored != "" {
+		return wish.Registry + mirrored, nil
 	}
-	offline := wish.offline()
-	_, err := e.InspectImage(ctx, offline)
+	built := wish.built()
+	_, err := e.InspectImage(ctx, built)
 	switch {
 	case err == nil:
-		return offline, nil
+		return built, nil
 	case errors.Is(err, engine.ErrNotFound):
-		return wish.public()
+		return wish.published()
 	}
-	return "", fmt.Errorf("look for image %q: %w", offline, err)
+	return "", fmt.Errorf("look for image %q: %w", built, err)
 }
 
-func (w Wish) offline() string {
+func (w Wish) built() string {
 	switch w.Use {
 	case LoadBalancer:
-		return offlineLoadBalancer
+		return builtLoadBalancer
 	case Plane:
-		return offlinePlane
+		return builtPlane
 	case Node:
 	}
-	return offlineNode + w.KubernetesVersion
+	return node.BuiltImage(w.KubernetesVersion)
 }
 
-// public is the image that the provider itself would take.
-func (w Wish) public() (string, error) {
-	if w.Use != Node {
-		return w.mirrored(), nil
+// published is the image that the provider itself would take. There is no
+// release yet, so none of the plane is published.
+func (w Wish) published() (string, error) {
+	switch w.Use {
+	case LoadBalancer:
+		return loadbalancer.DefaultImage, nil
+	case Plane:
+		return builtPlane, nil
+	case Node:
 	}
 	image, err := node.Image(w.KubernetesVersion)
 	if err != nil {
@@ -113,17 +121,21 @@ func (w Wish) public() (string, error) {
 	return image, nil
 }
 
-// mirrored is the name of the public image in a registry of the user's.
+// mirrored is what follows a registry that the user names; empty where the image
+// is not taken from there.
 func (w Wish) mirrored() string {
 	switch w.Use {
 	case LoadBalancer:
-		return publicLoadBalancer
+		return mirroredLoadBalancer
 	case Plane:
-		return publicPlane
+		return ""
 	case Node:
 	}
-	return publicNode + w.KubernetesVersion
+	return mirroredNode + w.KubernetesVersion
 }
+
+// errNotPinned says that an image is not pulled by its tag.
+var errNotPinned = errors.New("it gets the engine's socket, so that it is pulled by digest only")
 
 // MissingError says that the engine does not have an image and cannot get it.
 type MissingError struct {
@@ -135,25 +147,39 @@ type MissingError struct {
 
 // Error implements error. It names what each kind of user can do.
 func (e *MissingError) Error() string {
-	why := "its registry cannot be reached"
+	return fmt.Sprintf("image %q for the %s is not there, and %s: build and load it with \"make images-load ENGINE=docker\" "+
+		"(or ENGINE=podman), load an archive with \"capcon images load FILE\", or %s",
+		e.Reference, e.Use, e.why(), e.other())
+}
+
+func (e *MissingError) why() string {
 	switch {
+	case errors.Is(e.Err, imagepull.ErrLocalOnly), errors.Is(e.Err, errNotPinned):
+		return e.Err.Error()
 	case errors.Is(e.Err, engine.ErrNotFound):
-		why = "its registry does not have it"
+		return fmt.Sprintf("its registry does not have it (%v)", e.Err)
 	case errors.Is(e.Err, engine.ErrUnauthorized):
-		why = "its registry refuses the credentials; log in with the engine's own command"
-	case !errors.Is(e.Err, engine.ErrUnavailable):
-		why = "it cannot be fetched"
+		return fmt.Sprintf("its registry refuses the credentials; log in with the engine's own command (%v)", e.Err)
+	case errors.Is(e.Err, engine.ErrUnavailable):
+		return fmt.Sprintf("its registry cannot be reached (%v)", e.Err)
 	}
-	return fmt.Sprintf("image %q for the %s is not there, and %s: build it with \"make images\", "+
-		"load it with \"capcon images load FILE\", or name another with %s or --registry (%v)",
-		e.Reference, e.Use, why, flags[e.Use], e.Err)
+	return fmt.Sprintf("it cannot be fetched (%v)", e.Err)
+}
+
+// other is how to name another image.
+func (e *MissingError) other() string {
+	if e.Use == Plane {
+		return "name one by its digest: " + flags[Plane] + " REGISTRY/NAME@sha256:DIGEST"
+	}
+	return "name another with " + flags[e.Use] + " or --registry"
 }
 
 // Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// Ensure sees to it that the engine has the image, and fetches it if not.
-// Progress may be nil. Where it cannot be had: a *MissingError.
+// Ensure makes sure that the engine has the image, and pulls it if not, that of
+// the plane by digest only. Progress may be nil. Where it cannot be had: a
+// *MissingError.
 func Ensure(ctx context.Context, e engine.Images, use Use, image string, progress func(engine.PullProgress)) error {
 	_, err := e.InspectImage(ctx, image)
 	if err == nil {
@@ -162,11 +188,18 @@ func Ensure(ctx context.Context, e engine.Images, use Use, image string, progres
 	if !errors.Is(err, engine.ErrNotFound) {
 		return fmt.Errorf("look for image %q: %w", image, err)
 	}
-	credentials, err := storedCredentials(image)
+	parsed, err := imageref.Parse(image)
 	if err != nil {
 		return err
 	}
-	err = e.PullImage(ctx, image, credentials, progress)
+	if use == Plane && !parsed.Pinned && !parsed.LocalOnly() {
+		return &MissingError{Use: use, Reference: image, Err: errNotPinned}
+	}
+	credentials, err := storedCredentials(parsed.Registry)
+	if err != nil {
+		return err
+	}
+	err = imagepull.Pull(ctx, e, image, credentials, progress)
 	if err != nil && ctx.Err() == nil {
 		return &MissingError{Use: use, Reference: image, Err: err}
 	}

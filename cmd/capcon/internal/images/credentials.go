@@ -19,49 +19,37 @@ package images
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
-	"strings"
 
-	"github.com/distribution/reference"
 	"github.com/docker/cli/cli/config"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
+// dockerHub are the names that credentials for docker.io are stored under: the
+// address of its index by docker login, its own by podman login.
+var dockerHub = []string{"https://index.docker.io/v1/", "docker.io"}
+
 // storedCredentials are those that the user gave "docker login", from its
-// file or its credential helper; nil where there are none for the image's
-// registry.
-func storedCredentials(image string) (*engine.Credentials, error) {
-	named, err := reference.ParseNormalizedNamed(image)
-	if err != nil {
-		return nil, fmt.Errorf("find the registry of image %q: %w", image, err)
-	}
+// file or its credential helper; nil where there are none for the registry.
+func storedCredentials(registry string) (*engine.Credentials, error) {
 	// The package looks at the variable only once per process.
 	file, err := config.Load(cmp.Or(os.Getenv(config.EnvOverrideConfigDir), config.Dir()))
 	if err != nil {
 		return nil, fmt.Errorf("read stored registry credentials: %w", err)
 	}
-	all, err := file.GetAllCredentials()
-	if err != nil {
-		return nil, fmt.Errorf("read stored registry credentials: %w", err)
+	names := []string{registry}
+	if registry == "docker.io" {
+		names = dockerHub
 	}
-	domain := reference.Domain(named)
-	for server, stored := range all {
-		if stored.Username != "" && serves(server, domain) {
+	for _, name := range names {
+		stored, err := file.GetAuthConfig(name)
+		if err != nil {
+			return nil, fmt.Errorf("read stored credentials for %s: %w", registry, err)
+		}
+		if stored.Username != "" {
 			return &engine.Credentials{Username: stored.Username, Password: stored.Password}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // no credentials is an answer
-}
-
-// serves reports whether credentials stored for server are those of the
-// domain. They are stored under a host or a URL, and for the default registry
-// under that of its index, which is a host of the same domain.
-func serves(server, domain string) bool {
-	host := server
-	if parsed, err := url.Parse(server); err == nil && parsed.Host != "" {
-		host = parsed.Host
-	}
-	return host == domain || host == "index."+strings.TrimPrefix(domain, "index.")
 }

@@ -21,6 +21,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
@@ -56,7 +58,7 @@ func TestChoose(t *testing.T) {
 		},
 		"offline of another version": {
 			"It does not fit.", "localhost/capcon/node:v1.36.3",
-			Wish{Use: Node, KubernetesVersion: "v1.35.4"}, "kindest/node:v1.35.4",
+			Wish{Use: Node, KubernetesVersion: "v1.35.4"}, "localhost/capcon/node:v1.35.4",
 		},
 		"published": {
 			"It is the one the provider itself would take.", "localhost/capcon/node:v1.36.3",
@@ -74,8 +76,10 @@ func TestChoose(t *testing.T) {
 			"What is there is there.", "localhost/capcon/node:v1.36.99",
 			Wish{Use: Node, KubernetesVersion: "v1.36.99"}, "localhost/capcon/node:v1.36.99",
 		},
-		"load balancer": {"The public name.", "", Wish{Use: LoadBalancer}, "library/haproxy:3.2"},
-		"plane":         {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
+		"load balancer":     {"It is the one the provider itself would take.", "", Wish{Use: LoadBalancer}, loadbalancer.DefaultImage},
+		"plane":             {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
+		"plane, not there":  {"There is no release yet.", "", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
+		"plane, a registry": {"Its name there proves nothing.", "", Wish{Use: Plane, Registry: "127.0.0.1:5000"}, "localhost/capcon/plane:dev"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,19 +123,95 @@ func TestEnsureSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestEnsureUsesStoredCredentials(t *testing.T) {
-	directory := t.TempDir()
-	t.Setenv("DOCKER_CONFIG", directory)
+// Credentials are for the registry that they were stored for.
+func TestStoredCredentials(t *testing.T) {
 	// user:secret
-	config := `{"auths":{"127.0.0.1:5000":{"auth":"dXNlcjpzZWNyZXQ="}}}`
-	if err := os.WriteFile(filepath.Join(directory, "config.json"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
+	const entry = `{"auth":"dXNlcjpzZWNyZXQ="}`
+	cases := map[string]struct {
+		reason, stored, image string
+		want                  bool
+	}{
+		"host and port":     {"As docker login stores it.", "127.0.0.1:5000", "127.0.0.1:5000/kindest/node:v1", true},
+		"another port":      {"Another registry.", "127.0.0.1:5000", "127.0.0.1:5001/kindest/node:v1", false},
+		"URL":               {"As older clients store it.", "https://r.example/v1/", "r.example/a:1", true},
+		"docker.io":         {"It is stored under its index.", "https://index.docker.io/v1/", "kindest/node:v1", true},
+		"docker.io by name": {"As podman login stores it.", "docker.io", "docker.io/kindest/node:v1", true},
+		"index of another":  {"A host of its own.", "index.r.example", "r.example/a:1", false},
+		"domain of a host":  {"A host of its own.", "r.example", "index.r.example/a:1", false},
+		"short name":        {"No registry but docker.io is meant.", "quay.io", "kindest/node:v1", false},
 	}
-	const image = "127.0.0.1:5000/kindest/node:v1.36.3"
-	e := simulated.New()
-	e.AddRegistryImage(image, engine.Image{Tags: []string{image}}, &engine.Credentials{Username: "user", Password: "secret"})
-	if err := Ensure(t.Context(), e, Node, image, nil); err != nil {
-		t.Errorf("What \"docker login\" stored opens the registry, got: %v", err)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			t.Setenv("DOCKER_CONFIG", directory)
+			config := fmt.Sprintf(`{"auths":{%q:%s}}`, tc.stored, entry)
+			if err := os.WriteFile(filepath.Join(directory, "config.json"), []byte(config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			e := simulated.New()
+			e.AddRegistryImage(tc.image, engine.Image{}, &engine.Credentials{Username: "user", Password: "secret"})
+			err := Ensure(t.Context(), e, Node, tc.image, nil)
+			if tc.want && err != nil || !tc.want && !errors.Is(err, engine.ErrUnauthorized) {
+				t.Errorf("%s Want access %t, got: %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// The plane gets the engine's socket: whoever can push to the name of its image
+// would be root on the host.
+func TestEnsurePullsThePlaneByDigestOnly(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	digest := "@sha256:" + strings.Repeat("ab", 32)
+	cases := map[string]struct {
+		reason, registry, local string
+		wish                    Wish
+		want                    []string
+	}{
+		"nothing said": {
+			"No name that this project does not own.", "docker.io/capcon/plane:dev", "", Wish{Use: Plane},
+			[]string{"localhost/capcon/plane:dev", "never pulled", "make images-load", "ENGINE=", "capcon images load", "--plane-image", "@sha256:"},
+		},
+		"registry":         {"The registry is for the other images.", "r.example/capcon/plane:dev", "", Wish{Use: Plane, Registry: "r.example"}, []string{"never pulled", "--plane-image"}},
+		"tag":              {"It may be another image tomorrow.", "r.example/plane:1", "", Wish{Use: Plane, Named: "r.example/plane:1"}, []string{"r.example/plane:1", "digest", "make images-load", "--plane-image"}},
+		"digest":           {"It is what the user chose.", "r.example/plane" + digest, "", Wish{Use: Plane, Named: "r.example/plane" + digest}, nil},
+		"tag that is here": {"Nothing is pulled.", "", "r.example/plane:1", Wish{Use: Plane, Named: "r.example/plane:1"}, nil},
+		"built":            {"Nothing is pulled.", "", "localhost/capcon/plane:dev", Wish{Use: Plane, Registry: "r.example"}, nil},
+		"tag of a node":    {"It gets no socket, and the user chose it.", "r.example/node:1", "", Wish{Use: Node, Named: "r.example/node:1"}, nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := simulated.New()
+			if tc.registry != "" {
+				e.AddRegistryImage(tc.registry, engine.Image{}, nil)
+			}
+			if tc.local != "" {
+				e.AddImage(engine.Image{Tags: []string{tc.local}}, nil)
+			}
+			image, err := Choose(t.Context(), e, tc.wish)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = Ensure(t.Context(), e, tc.wish.Use, image, nil)
+			if tc.want == nil {
+				if err != nil {
+					t.Errorf("%s Got: %v", tc.reason, err)
+				}
+				return
+			}
+			var missing *MissingError
+			if !errors.As(err, &missing) {
+				t.Fatalf("%s Want a MissingError, got: %v", tc.reason, err)
+			}
+			for _, word := range tc.want {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("Want %q in: %v", word, err)
+				}
+			}
+			if calls := e.MutatingCalls(); len(calls) != 0 {
+				t.Errorf("%s Calls: %v", tc.reason, calls)
+			}
+		})
 	}
 }
 

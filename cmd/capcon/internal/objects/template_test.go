@@ -50,7 +50,7 @@ func TestClusterctlTemplate(t *testing.T) {
 	unstructured.RemoveNestedField(byCapcon[0], "metadata", "annotations")
 	byFile := fileObjects(t, map[string]string{
 		"CLUSTER_NAME": v.Name, "NAMESPACE": v.Namespace, "KUBERNETES_VERSION": v.KubernetesVersion,
-		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1", "CONTAINER_NODE_IMAGE": v.NodeImage,
+		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1", "CONTAINER_NODE_IMAGE": v.NodeImage, "CONTAINER_LOAD_BALANCER_IMAGE": v.LoadBalancerImage,
 	})
 	variables, _, err := unstructured.NestedSlice(byFile[0], "spec", "topology", "variables")
 	if err != nil || !cmp.Equal(variables[len(variables)-1], any(map[string]any{"name": "cni", "value": "default"})) {
