@@ -159,7 +159,7 @@ func snapshot(t *testing.T, w *world.World) state {
 	}
 	containerCluster, there := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
 	if there {
-		if id := containerCluster.Annotations[infrav1.OwnerIDAnnotation]; id != "" {
+		if id := containerCluster.Spec.OwnerID; id != "" {
 			names = append(names, id, "<owner>")
 		}
 		found.Objects["ContainerCluster"] = plain(t, containerCluster, names)

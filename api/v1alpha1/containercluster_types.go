@@ -17,6 +17,8 @@ limitations under the License.
 package v1alpha1
 
 import (
+	"cmp"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -27,11 +29,8 @@ const (
 	// network are gone from the engine.
 	ClusterFinalizer = "containercluster.infrastructure.cluster.x-k8s.io"
 
-	// OwnerIDAnnotation holds the random identity that a ContainerCluster is
-	// given once. Everything on the engine that belongs to the cluster
-	// carries it as a label, so that clusters of one name in two management
-	// clusters never touch each other's containers. It moves with the
-	// object; removing it orphans the containers.
+	// OwnerIDAnnotation is where the first version of this provider kept
+	// spec.ownerID. It is only read: the controller moves its value to the spec.
 	OwnerIDAnnotation = "container.infrastructure.cluster.x-k8s.io/owner-id"
 )
 
@@ -48,6 +47,18 @@ const (
 
 // ContainerClusterSpec is the desired state of a ContainerCluster.
 type ContainerClusterSpec struct {
+	// ownerID identifies the cluster on the container engine. All containers,
+	// networks and volumes of the cluster carry it as a label, so that two
+	// management clusters with a cluster of the same name never touch each
+	// other's containers. The provider generates it once; it is immutable, and
+	// "clusterctl move" and backups preserve it. Set it only to adopt the
+	// containers of a cluster whose objects were deleted.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([-a-zA-Z0-9_.]*[a-zA-Z0-9])?$`
+	OwnerID string `json:"ownerID,omitempty"`
+
 	// controlPlaneEndpoint is where the API servers are reached from within
 	// the engine's network. The provider fills it when it first chooses an
 	// address for the load balancer (port 6443 by default) and never changes
@@ -199,6 +210,12 @@ type ContainerCluster struct {
 	// status is the observed state.
 	// +optional
 	Status ContainerClusterStatus `json:"status,omitempty,omitzero"`
+}
+
+// OwnerID is spec.ownerID, or, in an object of the first version of this
+// provider, the annotation that preceded it; empty while there is neither.
+func (c *ContainerCluster) OwnerID() string {
+	return cmp.Or(c.Spec.OwnerID, c.Annotations[OwnerIDAnnotation])
 }
 
 // GetConditions implements conditions.Getter of Cluster API.

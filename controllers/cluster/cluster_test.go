@@ -40,7 +40,7 @@ import (
 func TestIdentityComesFirst(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(func(o *builders.Objects) {
-		o.ContainerCluster.Finalizers, o.ContainerCluster.Annotations = nil, nil
+		o.ContainerCluster.Finalizers, o.ContainerCluster.Spec.OwnerID = nil, ""
 	}))
 	for range 6 {
 		if _, err := w.ReconcileCluster(); err != nil {
@@ -51,7 +51,7 @@ func TestIdentityComesFirst(t *testing.T) {
 	if state, _ := world.State(object, infrav1.ClusterReadyCondition); state != usable {
 		t.Errorf("Ready is %s", state)
 	}
-	id := object.Annotations[infrav1.OwnerIDAnnotation]
+	id := object.Spec.OwnerID
 	containers, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelOwnerID: id})
 	if err != nil || len(containers) != 1 || len(id) < 10 {
 		t.Errorf("containers of owner %q: %v, %v", id, containers, err)
@@ -61,7 +61,7 @@ func TestIdentityComesFirst(t *testing.T) {
 		t.Errorf("%d containers were created:\n%s", creates, deeds)
 	}
 	w.CheckCluster(world.ByNewManager)
-	if again := get(w).Annotations[infrav1.OwnerIDAnnotation]; again != id {
+	if again := get(w).Spec.OwnerID; again != id {
 		t.Errorf("the owner ID changed from %q to %q", id, again)
 	}
 }
@@ -282,5 +282,23 @@ func TestVanishedLoadBalancerIsNotPinned(t *testing.T) {
 	w.SettleCluster()
 	if state, _ := world.State(get(w), infrav1.ClusterReadyCondition); state != usable {
 		t.Errorf("afterwards Ready is %s", state)
+	}
+}
+
+// TestOwnerIDMigrates: the first version kept the owner ID in an annotation, and
+// the containers of its clusters carry it.
+func TestOwnerIDMigrates(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New(func(o *builders.Objects) {
+		o.ContainerCluster.Spec.OwnerID = ""
+		o.ContainerCluster.Annotations = map[string]string{infrav1.OwnerIDAnnotation: builders.OwnerID, "other": "kept"}
+	}))
+	w.SettleCluster()
+	object := get(w)
+	if object.Spec.OwnerID != builders.OwnerID {
+		t.Errorf("spec.ownerID is %q, want %q", object.Spec.OwnerID, builders.OwnerID)
+	}
+	if diff := gocmp.Diff(map[string]string{"other": "kept"}, object.Annotations); diff != "" {
+		t.Errorf("annotations (-want, +got):\n%s", diff)
 	}
 }

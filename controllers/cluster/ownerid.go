@@ -17,26 +17,27 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// ensureOwnerID gives the cluster its identity before anything is created
-// that would have to carry it. It is written at once and with a lock: two
-// managers must not both believe in an ID of their own.
-// Before the patch of the reconcile is prepared, so that the two do not meet.
+// ensureOwnerID records the cluster's identity in its spec before anything is
+// created that carries it. The patch has an optimistic lock: two managers must
+// not both continue with an ID of their own. It precedes the patch helper of the
+// reconcile, which would otherwise write the same fields.
 func (r *Reconciler) ensureOwnerID(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
-	if containerCluster.Annotations[infrav1.OwnerIDAnnotation] != "" || !containerCluster.DeletionTimestamp.IsZero() {
+	if containerCluster.Spec.OwnerID != "" || !containerCluster.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	original := containerCluster.DeepCopy()
-	metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.OwnerIDAnnotation, identity.NewOwnerID())
+	containerCluster.Spec.OwnerID = cmp.Or(containerCluster.OwnerID(), identity.NewOwnerID())
+	delete(containerCluster.Annotations, infrav1.OwnerIDAnnotation)
 	patch := client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, containerCluster, patch); err != nil {
 		return fmt.Errorf("record owner ID: %w", err)

@@ -77,7 +77,7 @@ func (s *scope) owner() identity.Owner {
 	return identity.Owner{
 		Namespace: s.containerCluster.Namespace,
 		Cluster:   name,
-		ID:        s.containerCluster.Annotations[infrav1.OwnerIDAnnotation],
+		ID:        s.containerCluster.OwnerID(),
 	}
 }
 

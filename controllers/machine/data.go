@@ -51,8 +51,8 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	case s.containerCluster == nil:
 		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
 	case s.owner().ID == "":
-		// Its controller writes it first, or who manages it externally does.
-		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the annotation "+infrav1.OwnerIDAnnotation+" of the ContainerCluster")
+		// Its controller sets it, or whoever manages the object externally.
+		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
 	case s.dataSecretName() == "":
 		s.wait(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
 	default:

@@ -77,7 +77,7 @@ func (s *scope) hasLived() bool {
 func (s *scope) owner() identity.Owner {
 	owner := identity.Owner{Namespace: s.containerMachine.Namespace, Cluster: s.clusterName}
 	if s.containerCluster != nil {
-		owner.ID = s.containerCluster.Annotations[infrav1.OwnerIDAnnotation]
+		owner.ID = s.containerCluster.OwnerID()
 	}
 	return owner
 }

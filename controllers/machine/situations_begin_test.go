@@ -59,9 +59,10 @@ func waiting() map[string]situation {
 		"NoOwnerID": {
 			reason: "Nothing is created that could not be recognised again, as with an externally managed ContainerCluster.",
 			options: []builders.Option{func(o *builders.Objects) {
-				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another-controller"}
+				o.ContainerCluster.Spec.OwnerID = ""
 			}},
-			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: infrav1.OwnerIDAnnotation,
+			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "spec.ownerID",
 		},
 		"OtherInfrastructure": {
 			reason: "A Cluster with infrastructure of another kind has no network of ours.",

@@ -81,7 +81,7 @@ func compareClusters(before, after *infrav1.ContainerCluster) field.ErrorList {
 				"comes too late, since "+containers))
 		}
 	}
-	return append(errs, compareAnnotations(before, after)...)
+	return append(errs, compareOwnership(before, after)...)
 }
 
 // hasBegun reports whether containers may be on the cluster's network. Until
@@ -91,16 +91,16 @@ func hasBegun(cluster *infrav1.ContainerCluster) bool {
 	return ptr.Deref(cluster.Status.Initialization.Provisioned, false) || cluster.Spec.LoadBalancer.HostPort != 0
 }
 
-// compareAnnotations keeps those that say whose the cluster is. clusterctl
-// takes all away from an object that it has moved, just before it deletes it.
-func compareAnnotations(before, after *infrav1.ContainerCluster) field.ErrorList {
+// compareOwnership pins what says who owns the containers and who reconciles the
+// object. clusterctl removes all annotations of an object that it has moved, just
+// before it deletes it.
+func compareOwnership(before, after *infrav1.ContainerCluster) field.ErrorList {
 	if _, moved := after.Annotations[clusterctlv1.DeleteForMoveAnnotation]; moved {
 		return nil
 	}
 	annotations := field.NewPath("metadata", "annotations")
-	errs := pinned(annotations.Key(infrav1.OwnerIDAnnotation),
-		before.Annotations[infrav1.OwnerIDAnnotation], after.Annotations[infrav1.OwnerIDAnnotation],
-		"the cluster's containers carry it, and nobody would own them any more; put it back")
+	errs := pinned(field.NewPath("spec", "ownerID"), before.OwnerID(), after.OwnerID(),
+		"the cluster's containers carry it as a label and would be orphaned; put it back")
 	_, managedBefore := before.Annotations[clusterv1.ManagedByAnnotation]
 	manager, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
 	if managedBefore && !managedAfter {
@@ -108,7 +108,7 @@ func compareAnnotations(before, after *infrav1.ContainerCluster) field.ErrorList
 			"cannot be taken away: this provider would make again what another manages; put it back"))
 	}
 	// Either comes before anything on the engine.
-	taken := controllerutil.ContainsFinalizer(before, infrav1.ClusterFinalizer) || before.Annotations[infrav1.OwnerIDAnnotation] != ""
+	taken := controllerutil.ContainsFinalizer(before, infrav1.ClusterFinalizer) || before.OwnerID() != ""
 	if !managedBefore && managedAfter && taken {
 		errs = append(errs, field.Invalid(annotations.Key(clusterv1.ManagedByAnnotation), manager,
 			"comes too late: this provider manages the cluster and would leave its network, load balancer and finalizer behind; "+

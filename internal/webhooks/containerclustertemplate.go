@@ -46,10 +46,6 @@ func checkClusterTemplate(template *infrav1.ContainerClusterTemplate) field.Erro
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
 	metadata, spec := path.Child("metadata"), path.Child("spec")
 	errs := resource.ObjectMeta.Validate(metadata)
-	if id, found := resource.ObjectMeta.Annotations[infrav1.OwnerIDAnnotation]; found {
-		errs = append(errs, field.Invalid(metadata.Child("annotations").Key(infrav1.OwnerIDAnnotation), id,
-			"would make all clusters of the template own the same containers; leave it out, each cluster is given its own"))
-	}
 	errs = append(errs, checkNetwork(spec.Child("network"), resource.Spec.Network)...)
 	errs = append(errs, checkLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,

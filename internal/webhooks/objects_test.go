@@ -56,8 +56,9 @@ func TestGoodInput(t *testing.T) {
 		"EmptyMachine":   {"Its image is that of its version.", "ContainerMachine", `spec: {}`},
 		"EmptyTemplates": {"So it is with templates.", "ContainerMachineTemplate", `spec: {template: {spec: {}}}`},
 		"Moved": {"clusterctl creates what there was, without its status.", "ContainerCluster", `
-metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}, finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}
+metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}
 spec:
+  ownerID: abc
   controlPlaneEndpoint: {host: 172.18.0.2, port: 6443}
   network: {name: capcon}
   loadBalancer: {type: HAProxy, image: "haproxy:3.2", hostPort: 32768}

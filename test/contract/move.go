@@ -28,7 +28,7 @@ func move() []Rule {
 			contractTests, "TestRestore", "controllers/machine/container.go", "if s.hasLived() {\n\t\treturn nil\n\t}\n\t// One that was created", "if s.hasLived() && s.isNode() {\n\t\treturn nil\n\t}\n\t// One that was created",
 		}},
 		{ID: "M4", Says: "Identities are new: nothing on the engine is found by them.", Proof: Proof{
-			contractTests, "TestRestore", "controllers/cluster/scope.go", "ID:        s.containerCluster.Annotations[infrav1.OwnerIDAnnotation],", "ID:        string(s.containerCluster.UID),",
+			contractTests, "TestRestore", "controllers/cluster/scope.go", "ID:        s.containerCluster.OwnerID(),", "ID:        string(s.containerCluster.UID),",
 		}},
 		{ID: "M5", Says: "Pausing holds while deleting.", Proof: Proof{
 			machineTests, "TestDeletions/ClusterPaused", "controllers/machine/reconciler.go", "containerMachine); err != nil || isPaused {", "containerMachine); err != nil || isPaused && containerMachine.DeletionTimestamp.IsZero() {",

@@ -118,7 +118,7 @@ func (s *story) clusterIsProvisioned() {
 	cluster.UID, cluster.Spec.Paused = "", nil
 	s.create(cluster)
 	containerCluster := begin.ContainerCluster
-	containerCluster.UID, containerCluster.Annotations, containerCluster.Finalizers = "", nil, nil
+	containerCluster.UID, containerCluster.Spec.OwnerID, containerCluster.Finalizers = "", "", nil
 	containerCluster.OwnerReferences[0].UID = cluster.UID
 	s.create(containerCluster)
 
@@ -130,7 +130,7 @@ func (s *story) clusterIsProvisioned() {
 		s.t.Errorf("the endpoint is %+v", endpoint)
 	}
 	s.owner = identity.Owner{
-		Namespace: builders.Namespace, Cluster: builders.Cluster, ID: containerCluster.Annotations[infrav1.OwnerIDAnnotation],
+		Namespace: builders.Namespace, Cluster: builders.Cluster, ID: containerCluster.Spec.OwnerID,
 	}
 	s.editStatus(cluster, func() {
 		cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
@@ -204,7 +204,7 @@ func (s *story) identityIsAwaited() {
 	}
 	s.eventually("the machine waits for the owner ID", containerMachine, is("False/WaitingForClusterInfrastructure"))
 	s.nothingHappens()
-	s.edit(containerCluster, func() { containerCluster.Annotations[infrav1.OwnerIDAnnotation] = builders.OwnerID })
+	s.edit(containerCluster, func() { containerCluster.Spec.OwnerID = builders.OwnerID })
 	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/WaitingForBootstrapData"))
 }
 

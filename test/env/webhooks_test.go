@@ -179,7 +179,7 @@ func checkPerClusterFields(t *testing.T, api client.Client) {
 func checkFinalizers(t *testing.T, api client.Client) {
 	t.Helper()
 	for _, kind := range []string{"ContainerCluster", "ContainerMachine"} {
-		object := inputs.Decode(t, kind, "deleted", `{metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}}}`)
+		object := inputs.Decode(t, kind, "deleted", `{spec: {ownerID: abc}}`)
 		object.SetFinalizers([]string{"example.test/finalizer"})
 		must(t, api.Create(t.Context(), object))
 		must(t, api.Delete(t.Context(), object))
@@ -204,8 +204,8 @@ func checkMove(t *testing.T, api client.Client) {
 	removeFinalizers := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": []}}`))
 	for kind, body := range map[string]string{
 		"ContainerCluster": `
-metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}, finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}
-spec: {controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}, network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}}`,
+metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}
+spec: {ownerID: abc, controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}, network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}}`,
 		"ContainerMachine": `
 metadata: {finalizers: [containermachine.infrastructure.cluster.x-k8s.io]}
 spec: {providerID: "container:///a", image: "node:v1", extraMounts: [{hostPath: /a, containerPath: /a}]}`,

@@ -195,10 +195,6 @@ func badTemplates() map[string]Input {
 			`spec: {template: {spec: {loadBalancer: {type: None, image: "haproxy:3.2"}}}}`, spec + "loadBalancer.image", noBalancer},
 		"TemplateFailureDomain": {"What no cluster can have, no template can.", clusterTemplate,
 			`spec: {template: {spec: {failureDomains: [{name: rack 1}]}}}`, spec + "failureDomains[0].name", noLabel},
-		"TemplateOwnerID": {"Each cluster needs its own.", clusterTemplate,
-			`spec: {template: {metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: x}}, spec: {network: {name: a}}}}`,
-			"spec.template.metadata.annotations[container.infrastructure.cluster.x-k8s.io/owner-id]",
-			"would make all clusters of the template own the same containers; leave it out, each cluster is given its own"},
 		"TemplateClusterLabel": {"No cluster could be made from it.", clusterTemplate,
 			`spec: {template: {metadata: {labels: {a: "not a label"}}, spec: {network: {name: a}}}}`, "spec.template.metadata.labels",
 			"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +

@@ -22,12 +22,12 @@ const (
 	notAgain    = "cannot change, since the container is not made again for it; change the Machine's template, so that the Machine is replaced"
 	madeFrom    = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
 
-	ownerID = "metadata.annotations[container.infrastructure.cluster.x-k8s.io/owner-id]"
+	ownerID = "spec.ownerID"
 
 	// provisioned is a cluster as the controller leaves it.
 	provisioned = `
-metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}}
 spec:
+  ownerID: abc
   controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}
   network: {name: capcon}
   loadBalancer: {type: HAProxy, hostPort: 32768}
@@ -73,8 +73,8 @@ func clusterGrows() map[string]Change {
 			Before: `spec: {network: {name: other, subnet: 10.0.0.0/24}}`, After: `spec: {network: {name: capcon}}`},
 		"Labels": {Reason: "Cluster API writes them.", Kind: cluster,
 			Before: provisioned, After: `
-metadata: {labels: {a: b}, annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc, c: d}}
-spec: {controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}, network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}}`},
+metadata: {labels: {a: b}, annotations: {c: d}}
+spec: {ownerID: abc, controlPlaneEndpoint: {host: 172.30.0.2, port: 6443}, network: {name: capcon}, loadBalancer: {type: HAProxy, hostPort: 32768}}`},
 		"ErrorBefore": {Reason: "Rules that came after an object do not lock it.", Kind: cluster, IsOlder: true,
 			Before: `spec: {network: {name: host}, failureDomains: [{name: a b}]}`,
 			After:  `spec: {network: {name: host}, failureDomains: [{name: a b}], controlPlaneEndpoint: {port: 6443}}`},
@@ -90,8 +90,7 @@ func clusterStays() map[string]Change {
 	const host, port = "spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"
 	with := func(endpoint, network, balancer string) string {
 		return `
-metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/owner-id: abc}}
-spec: {controlPlaneEndpoint: {` + endpoint + `}, network: {` + network + `}, loadBalancer: {` + balancer + `}}`
+spec: {ownerID: abc, controlPlaneEndpoint: {` + endpoint + `}, network: {` + network + `}, loadBalancer: {` + balancer + `}}`
 	}
 	const endpoint, network, balancer = "host: 172.30.0.2, port: 6443", "name: capcon", "type: HAProxy, hostPort: 32768"
 	return map[string]Change{
@@ -130,25 +129,29 @@ spec: {controlPlaneEndpoint: {` + endpoint + `}, network: {` + network + `}, loa
 
 // clusterIsOwned: whose the cluster is.
 func clusterIsOwned() map[string]Change {
-	const owner, manager = `container.infrastructure.cluster.x-k8s.io/owner-id`, `cluster.x-k8s.io/managed-by`
+	const manager = `cluster.x-k8s.io/managed-by`
 	const managedBy = "metadata.annotations[" + manager + "]"
 	const tooLate = "comes too late: this provider manages the cluster and would leave its network, load balancer and finalizer behind; " +
 		"take the annotation away, or make another cluster that has it from the start"
+	const owned, annotation = `spec: {ownerID: abc}`, "container.infrastructure.cluster.x-k8s.io/owner-id"
+	const orphaned = "is abc for life, since the cluster's containers carry it as a label and would be orphaned; put it back"
 	annotated := func(annotations string) string { return `metadata: {annotations: {` + annotations + `}}` }
 	return map[string]Change{
-		"OwnerIDFirst": {Reason: "The controller gives it.", Kind: cluster, Before: `spec: {}`, After: annotated(owner + ": abc")},
+		"OwnerIDFirst": {Reason: "The controller sets it.", Kind: cluster, Before: `spec: {}`, After: owned},
 		"OwnerIDOther": {Reason: "The containers carry the first.", Kind: cluster,
-			Before: annotated(owner + ": abc"), After: annotated(owner + ": xyz"), Field: ownerID,
-			Message: "is abc for life, since the cluster's containers carry it, and nobody would own them any more; put it back"},
-		"OwnerIDGone": {Reason: "A new one would be given.", Kind: cluster,
-			Before: annotated(owner + ": abc"), After: annotated("a: b"), Field: ownerID,
-			Message: "is abc for life, since the cluster's containers carry it, and nobody would own them any more; put it back"},
+			Before: owned, After: `spec: {ownerID: xyz}`, Field: ownerID, Message: orphaned},
+		"OwnerIDRemoved": {Reason: "The controller would generate another.", Kind: cluster,
+			Before: owned, After: `spec: {}`, Field: ownerID, Message: orphaned},
+		"OwnerIDMigrated": {Reason: "The controller moves the ID of the first version's annotation to the spec.", Kind: cluster,
+			Before: annotated(annotation + ": abc"), After: owned},
+		"OwnerIDMigratedWrongly": {Reason: "It is the ID that the containers carry.", Kind: cluster,
+			Before: annotated(annotation + ": abc"), After: `spec: {ownerID: xyz}`, Field: ownerID, Message: orphaned},
 		"Moved": {Reason: "clusterctl takes all annotations away from what it has moved.", Kind: cluster,
-			Before: annotated(owner + ": abc, " + manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
+			Before: annotated(annotation + ": abc, " + manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
 		"ManagedBy":      {Reason: "Another takes a cluster over that nobody has begun.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
 		"ManagedByOther": {Reason: "It may name its version.", Kind: cluster, Before: annotated(manager + ": one"), After: annotated(manager + ": two")},
 		"ManagedByLate": {Reason: "Nobody would remove what is on the engine.", Kind: cluster,
-			Before: annotated(owner + ": abc"), After: annotated(owner + ": abc, " + manager + ": me"), Field: managedBy, Message: tooLate},
+			Before: owned, After: annotated(manager+": me") + "\n" + owned, Field: managedBy, Message: tooLate},
 		"ManagedByFinalized": {Reason: "Nor the finalizer.", Kind: cluster,
 			Before: `metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}`,
 			After:  `metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io], annotations: {` + manager + `: me}}`,

@@ -49,7 +49,7 @@ func (m *move) observe(t *testing.T, at *side) map[string]string {
 	if err := at.api.Get(t.Context(), key, containerCluster); err != nil {
 		t.Fatal(err)
 	}
-	owner := identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: containerCluster.Annotations[infrav1.OwnerIDAnnotation]}
+	owner := identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: containerCluster.Spec.OwnerID}
 	seen := map[string]string{"owner": owner.ID, "endpoint": fmt.Sprint(containerCluster.Spec.ControlPlaneEndpoint)}
 	maps.Copy(seen, m.observeEngine(t, owner))
 	secret := &corev1.Secret{}

@@ -58,8 +58,8 @@ func leftoverWorld(t *testing.T) *world {
 		}
 	}
 	cluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "demo", Annotations: map[string]string{infrav1.OwnerIDAnnotation: "demo-id"},
-	}}
+		Namespace: "default", Name: "demo",
+	}, Spec: infrav1.ContainerClusterSpec{OwnerID: "demo-id"}}
 	directory := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated")
 	err := errors.Join(w.client.Create(ctx, cluster),
 		directory.Remember("demo", state.Cluster{OwnerID: "demo-id"}), directory.Remember("lost", state.Cluster{OwnerID: "lost-id"}))
@@ -151,8 +151,8 @@ func TestGC(t *testing.T) {
 			reason: "A management cluster that is named keeps what it has.",
 			change: func(t *testing.T, w *world) {
 				cluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
-					Namespace: "default", Name: "strange", Annotations: map[string]string{infrav1.OwnerIDAnnotation: "strange-id"},
-				}}
+					Namespace: "default", Name: "strange",
+				}, Spec: infrav1.ContainerClusterSpec{OwnerID: "strange-id"}}
 				w.plane.state = plane.State{}
 				if err := errors.Join(w.client.Create(t.Context(), cluster), os.WriteFile(filepath.Join(w.state, "theirs"), nil, 0o600)); err != nil {
 					t.Fatal(err)

@@ -116,7 +116,7 @@ func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig
 	for i := range clusters {
 		manager.Clusters = append(manager.Clusters, inventory.Cluster{
 			Owner: identity.Owner{
-				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: management.OwnerID(&clusters[i]),
+				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].OwnerID(),
 			},
 			Network: cmp.Or(clusters[i].Spec.Network.Name, defaultNetwork),
 		})

@@ -103,12 +103,12 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 
 // remember whose the containers are, as soon as that is decided.
 func (s *session) remember(name string, observed management.Observed) (bool, error) {
-	if observed.Infrastructure == nil || management.OwnerID(observed.Infrastructure) == "" {
+	if observed.Infrastructure == nil || observed.Infrastructure.OwnerID() == "" {
 		return false, nil
 	}
 	err := s.state.Remember(name, state.Cluster{
 		Namespace: namespace,
-		OwnerID:   management.OwnerID(observed.Infrastructure),
+		OwnerID:   observed.Infrastructure.OwnerID(),
 		Network:   observed.Infrastructure.Spec.Network.Name,
 	})
 	return err == nil, err

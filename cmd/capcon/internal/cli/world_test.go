@@ -274,10 +274,10 @@ func (w *world) become() {
 		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
 		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
 	)
-	if err != nil || infrastructure.Annotations != nil {
+	if err != nil || infrastructure.Spec.OwnerID != "" {
 		return // done already
 	}
-	infrastructure.Annotations = map[string]string{infrav1.OwnerIDAnnotation: "owner"}
+	infrastructure.Spec.OwnerID = "owner"
 	infrastructure.Spec.LoadBalancer.HostPort = 40123
 	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
 		APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: infrastructure.Name,

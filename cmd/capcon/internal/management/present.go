@@ -112,7 +112,7 @@ func readInfrastructure(ctx context.Context, c client.Client, p *Present) error 
 	if _, err := get(ctx, c, p.Namespace, p.Name, infrastructure); err != nil {
 		return err
 	}
-	p.OwnerID = OwnerID(infrastructure)
+	p.OwnerID = infrastructure.OwnerID()
 	p.Network = cmp.Or(infrastructure.Spec.Network.Name, p.Network)
 	p.LoadBalancerImage = cmp.Or(p.LoadBalancerImage, infrastructure.Spec.LoadBalancer.Image)
 	return nil
@@ -169,9 +169,4 @@ func get(ctx context.Context, c client.Client, namespace, name string, into clie
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// OwnerID of the cluster's containers; empty until it has one.
-func OwnerID(infrastructure *infrav1.ContainerCluster) string {
-	return infrastructure.Annotations[infrav1.OwnerIDAnnotation]
 }
