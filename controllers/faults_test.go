@@ -84,6 +84,7 @@ type armed struct {
 	// dead: a manager that is killed does nothing more, though its deferred
 	// functions run when a test kills it by a panic.
 	dead bool
+	lose func(w *world.World)
 	// struck: it has happened. After a call that did not succeed it does not:
 	// that would be as after the call before.
 	struck bool
@@ -124,6 +125,9 @@ func (a *armed) strike(target target, side side, number int) error {
 // revive starts another manager.
 func (a *armed) revive() {
 	a.dead = false
+	if a.lose != nil {
+		a.lose(a.world)
+	}
 	a.world.Restart()
 }
 
@@ -132,6 +136,9 @@ type scenario struct {
 	options []builders.Option
 	// begins brings the world, undisturbed, to where the work is due.
 	begins func(w *world.World)
+	// lose removes what a move, a restore or a user takes from the objects, while
+	// no manager runs; nil = nothing.
+	lose func(w *world.World)
 	// patience is for how many looks nothing may change before the work
 	// counts as ended; 3 where it is 0.
 	patience int
@@ -167,7 +174,7 @@ func TestDeletedHalfWay(t *testing.T) {
 	t.Parallel()
 	s := scenario{options: []builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
 		o.ContainerCluster.Spec.Network.Name = "mine"
-		o.ContainerCluster.Annotations, o.ContainerCluster.Finalizers, o.ContainerMachine.Finalizers = nil, nil, nil
+		o.ContainerCluster.Spec.OwnerID, o.ContainerCluster.Finalizers, o.ContainerMachine.Finalizers = "", nil, nil
 	}}}
 	whole := s.run(t, nil)
 	for _, f := range whole.faults() {
@@ -233,6 +240,7 @@ func (s scenario) run(t *testing.T, f *fault) outcome {
 		f = &fault{}
 	}
 	a := f.arm(w)
+	a.lose = s.lose
 	calls := s.drive(t, a)
 	result := outcome{world: w, calls: w.Calls.Made()[a.calls:calls], writes: len(w.Writes.Made()) - a.writes}
 	for i := range result.calls {

@@ -61,7 +61,7 @@ func scenarios() map[string]scenario {
 	}
 	return map[string]scenario{
 		"CreateCluster": {options: []builders.Option{network, noMachine, func(o *builders.Objects) {
-			o.ContainerCluster.Annotations, o.ContainerCluster.Finalizers = nil, nil
+			o.ContainerCluster.Spec.OwnerID, o.ContainerCluster.Finalizers = "", nil
 		}}},
 		"CreateWorker":       {options: []builders.Option{waits}, begins: func(w *world.World) { settle(w); hasData(w) }},
 		"CreateControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), waits}, begins: func(w *world.World) { settle(w); hasData(w) }},

@@ -21,6 +21,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -60,7 +61,16 @@ type Options struct {
 	ClusterConcurrency, MachineConcurrency, MachinePoolConcurrency int
 }
 
-const defaultConcurrency = 10
+const (
+	defaultConcurrency = 10
+
+	// reconciliationTimeout bounds one reconcile. Each call to the engine has a
+	// bound of its own (see internal/engine/metered); this one only has to be
+	// longer than the calls that follow each other in a reconcile: creating a
+	// container from an image with half a gigabyte below /var takes a minute on a
+	// busy disk, and several times that where ten are created at once.
+	reconciliationTimeout = 20 * time.Minute
+)
 
 // Setup registers all controllers with the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
@@ -126,5 +136,5 @@ func concurrency(asked int) controller.Options {
 	if asked == 0 {
 		asked = defaultConcurrency
 	}
-	return controller.Options{MaxConcurrentReconciles: asked}
+	return controller.Options{MaxConcurrentReconciles: asked, ReconciliationTimeout: reconciliationTimeout}
 }

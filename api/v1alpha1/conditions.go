@@ -84,8 +84,8 @@ const (
 	// SubnetExhaustedReason: the network has no free address. Delete
 	// machines or use a larger subnet. On ContainerReady too.
 	SubnetExhaustedReason = "SubnetExhausted"
-	// ContainerNotOursReason: a container of the name exists and belongs to
-	// somebody else, whom the message names. On ContainerReady too.
+	// ContainerNotOursReason: a container of the name exists and another
+	// object owns it, which the message names. On ContainerReady too.
 	ContainerNotOursReason = "ContainerNotOurs"
 	// EndpointMissingReason: the load balancer's type is None and no
 	// endpoint is given yet.
@@ -125,6 +125,9 @@ const (
 	// VersionUnsupportedReason: no image is given, and none is known for the
 	// Machine's Kubernetes version.
 	VersionUnsupportedReason = "VersionUnsupported"
+	// ContainerCreatingReason: the engine has not finished an earlier call to
+	// create the container; the controller waits for it.
+	ContainerCreatingReason = "ContainerCreating"
 	// ContainerFailedReason: the engine refuses the container, or it would be
 	// no node with what the spec asks for; the message says why.
 	ContainerFailedReason = "ContainerFailed"

@@ -56,7 +56,7 @@ type ContainerClusterSpec struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([-a-zA-Z0-9_.]*[a-zA-Z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._-]+$`
 	OwnerID string `json:"ownerID,omitempty"`
 
 	// controlPlaneEndpoint is where the API servers are reached from within

@@ -63,6 +63,40 @@ type ContainerMachineSpec struct {
 	// Nothing is stopped by it: a MachineHealthCheck decides what follows.
 	// +optional
 	BootstrapTimeout *metav1.Duration `json:"bootstrapTimeout,omitempty"`
+
+	// bootstrap is what the provider records about this machine's bootstrap.
+	// It is in the spec because it must survive the loss of status, labels and
+	// annotations: it decides whether a missing container may be recreated.
+	// Do not set it.
+	// +optional
+	Bootstrap MachineBootstrap `json:"bootstrap,omitempty,omitzero"`
+}
+
+// MachineBootstrap is what the provider records about a machine's bootstrap.
+// +kubebuilder:validation:MinProperties=1
+type MachineBootstrap struct {
+	// attempt of the bootstrap that the container is created for: 1 for the
+	// first, at most 3. It is increased before the container of an interrupted
+	// bootstrap is removed.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=3
+	Attempt int32 `json:"attempt,omitempty"`
+
+	// addresses of the container on the cluster's network. A container that is
+	// recreated gets the same ones.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:items:MinLength=2
+	// +kubebuilder:validation:items:MaxLength=45
+	Addresses []string `json:"addresses,omitempty"`
+
+	// completed is true once the node has finished its bootstrap. The container
+	// then holds the node's state and is never recreated.
+	// +optional
+	Completed *bool `json:"completed,omitempty"`
 }
 
 // Mount makes a path of the engine's host visible in a node.

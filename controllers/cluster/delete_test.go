@@ -108,7 +108,8 @@ func TestDeletions(t *testing.T) {
 		"NoIdentity": {
 			reason: "Without an identity nothing can have been created.", networks: []string{"capcon"},
 			options: []builders.Option{func(o *builders.Objects) {
-				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another-controller"}
+				o.ContainerCluster.Spec.OwnerID = ""
 			}},
 			happens: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) { c.Annotations = nil })
@@ -116,7 +117,7 @@ func TestDeletions(t *testing.T) {
 		},
 		"Paused": {reason: "Pausing holds while deleting.", happens: pause, stays: true, containers: []string{balancer()}, networks: []string{"capcon"}},
 		"MovedAway": {
-			reason: "It says so itself, and has lost its owner ID with all other annotations.",
+			reason: "The annotation that clusterctl leaves says so.",
 			happens: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
 					c.Annotations = map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
@@ -161,7 +162,7 @@ func recordPins(t *testing.T, w *world.World) {
 	t.Helper()
 	w.SettleCluster()
 	world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
-		c.Annotations[pinsAnnotation] = pins(t, w)
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, pinsAnnotation, pins(t, w))
 	})
 }
 

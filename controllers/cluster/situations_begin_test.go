@@ -110,6 +110,7 @@ func pinnedWhole(t *testing.T, w *world.World) {
 	found, err := w.Engine.InspectContainer(t.Context(), balancer())
 	must(t, err)
 	want := infrav1.ContainerClusterSpec{
+		OwnerID:              builders.OwnerID,
 		ControlPlaneEndpoint: infrav1.APIEndpoint{Host: found.Labels[identity.LabelAddress], Port: 6443},
 		LoadBalancer:         infrav1.LoadBalancer{HostPort: int32(found.Ports[0].HostPort)},
 		FailureDomains:       failureDomains(),

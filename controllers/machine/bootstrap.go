@@ -24,6 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -51,11 +52,19 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
 	}
 	switch result.State {
 	case bootstrap.Done:
+		if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) { record.Completed = ptr.To(true) }); err != nil {
+			return err
+		}
 		s.setBootstrapCompleted(metav1.ConditionTrue, infrav1.BootstrapCompletedReason, "")
-	case bootstrap.Failed:
-		s.reportFailure(infrav1.BootstrapFailedReason, result)
-	case bootstrap.Interrupted:
-		if s.notRunning == nil && s.repeatable() {
+	case bootstrap.Failed, bootstrap.Interrupted:
+		if err := r.readBootstrapData(ctx, s); err != nil {
+			return err
+		}
+		if result.State == bootstrap.Failed {
+			s.reportFailure(infrav1.BootstrapFailedReason, result)
+			break
+		}
+		if s.notRunning == nil && s.repeatable() && s.nextAttempt() <= maxAttempts {
 			return r.recoverInterrupted(ctx, s)
 		}
 		s.reportFailure(infrav1.BootstrapInterruptedReason, result)
@@ -98,25 +107,20 @@ func (s *scope) reportFailure(reason string, result bootstrap.Result) {
 	s.setBootstrapCompleted(metav1.ConditionFalse, reason, result.Message(s.config.Secrets()...))
 }
 
-// repeatable says whether an interrupted bootstrap may be begun again: the
-// first control plane and workers leave nothing behind. An interrupted join of
-// a control plane may have left a member in etcd, which only the replacement
-// of the whole Machine removes.
-func (s *scope) repeatable() bool {
-	operation := s.config.KubeadmOperation()
-	return (operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker) &&
-		!s.isNode() && s.currentAttempt() < maxAttempts
-}
-
-// recoverInterrupted begins the bootstrap again, in a new container.
+// recoverInterrupted repeats the bootstrap in a new container of the same name and
+// addresses. Both the attempt and the addresses are recorded before the container
+// that has them is removed.
 func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope) error {
-	s.attempt = s.currentAttempt() + 1
-	name := s.container.Name
+	attempt, name := s.nextAttempt(), s.container.Name
+	if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) { record.Attempt = attempt }); err != nil {
+		return err
+	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
-		"Bootstrap in container %s was interrupted; creating the container anew, attempt %d of %d", name, s.attempt, maxAttempts)
+		"Bootstrap in container %s was interrupted; recreating the container, attempt %d of %d", name, attempt, maxAttempts)
 	if err := r.Engine.RemoveContainer(ctx, name); err != nil {
 		return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
 	}
+	s.container = nil
 	if err := r.createContainer(ctx, s); err != nil {
 		return err
 	}

@@ -28,7 +28,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -39,13 +38,17 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
-// lookAgain is when something that only a person can mend is looked at again:
-// no event tells that a network or a mount was mended.
-const lookAgain = 15 * time.Second
+const (
+	// lookAgain is the interval for what only a user can correct: no event reports
+	// that a network or a mount was corrected.
+	lookAgain = 15 * time.Second
+	// creatingInterval is the interval for a call that the engine has not finished:
+	// neither engine sends an event when a container is created.
+	creatingInterval = 2 * time.Second
+)
 
-// observeContainer looks for the machine's container, and refuses one that is
-// somebody else's. One that is gone is made again only where no Node lived in
-// it: what made it a Node went with it.
+// observeContainer looks up the machine's container, and refuses one that another
+// object owns.
 func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if id := s.containerMachine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
@@ -60,54 +63,34 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	name := s.containerName()
 	container, err := r.Engine.InspectContainer(ctx, name)
 	switch {
-	case errors.Is(err, engine.ErrNotFound) && s.isNode():
-		s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(
-			"container %s is gone and its state with it; delete the Machine, or let a MachineHealthCheck replace it", name))
-		s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
-		return phase.Wait(0)
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
 		return s.engineError(fmt.Errorf("inspect container %q: %w", name, err))
-	case !s.owns(container):
+	}
+	owner, err := r.otherOwner(ctx, s, container)
+	if err != nil {
+		return err
+	}
+	if owner != "" {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOursReason, fmt.Sprintf(
-			"container %s exists and is not this machine's (it belongs to %s); remove or rename it", name, describeOwner(container.Labels)))
+			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner))
 		return phase.Wait(lookAgain)
 	}
 	s.container = &container
 	return nil
 }
 
-// owns says whether the container is this machine's: by its labels, or because
-// spec.providerID names it and its labels do not say that it is another
-// cluster's. So machines are taken over that were declared anew.
-func (s *scope) owns(container engine.Container) bool {
-	if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name) {
-		return s.owner().MayOwn(container.Labels)
-	}
-	return s.owner().Owns(container.Labels) && container.Labels[identity.LabelMachine] == s.containerMachine.Name
-}
-
-func describeOwner(labels map[string]string) string {
-	if labels[identity.LabelCluster] == "" {
-		return "nobody this provider knows"
-	}
-	return fmt.Sprintf("machine %q of cluster %s/%s, owner ID %s",
-		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
-}
-
-// ensureContainer makes the machine's container exist.
+// ensureContainer creates and starts the machine's container, or continues a
+// creation that was interrupted before the start.
 func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
-	if s.hasLived() {
+	if s.hasStarted() {
 		return nil
 	}
-	// One that was created and never started is what a crash left: it may
-	// lack its bootstrap.
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
 		_ = s.placeError(refused)
 		return phase.Wait(remaining)
 	}
-	s.attempt = max(1, s.currentAttempt())
 	return r.createContainer(ctx, s)
 }
 
@@ -165,8 +148,8 @@ func (r *Reconciler) reportRestart(s *scope) error {
 	return phase.Wait(remaining)
 }
 
-// createContainer creates the container with its bootstrap inside and starts
-// it. From then on the node needs nobody.
+// createContainer creates the container with its bootstrap data inside and starts
+// it. From then on the node bootstraps without the controller.
 func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	image, err := s.image()
 	if err != nil {
@@ -184,10 +167,10 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		return s.engineError(err)
 	}
 	spec := node.Spec(s.nodeMachine(image), facts.Node)
-	container, err := network.Place(ctx, r.Engine, network.Placement{
+	placement := network.Placement{
 		Spec:      spec,
 		Network:   s.networkName(),
-		Addresses: s.keepAddresses(),
+		Addresses: s.recordedAddresses(),
 		Prepare: func(ctx context.Context, _ []netip.Addr) error {
 			for _, archive := range archives {
 				if err := r.Engine.Upload(ctx, spec.Name, bytes.NewReader(archive)); err != nil {
@@ -196,30 +179,33 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 			}
 			return nil
 		},
-	})
+	}
+	container, err := network.Place(ctx, r.Engine, placement)
+	if engine.IsTaken(err, engine.ResourceAddress) && len(placement.Addresses) > 0 {
+		// Nothing refers to the address of a machine that has not become a Node.
+		placement.Addresses = nil
+		container, err = network.Place(ctx, r.Engine, placement)
+	}
 	if err != nil {
 		err = fmt.Errorf("create container %q: %w", spec.Name, err)
-		r.Refusals.Keep(s.containerMachine, err, lookAgain)
+		if !errors.Is(err, network.ErrCreating) {
+			r.Refusals.Keep(s.containerMachine, err, lookAgain)
+		}
 		return s.placeError(err)
 	}
 	s.container = &container
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
-		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt)
+		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt())
 	return nil
-}
-
-// keepAddresses are those of a container that is made anew.
-func (s *scope) keepAddresses() []netip.Addr {
-	if s.container == nil || s.attempt == 1 {
-		return nil
-	}
-	return network.Addresses(*s.container, s.networkName())
 }
 
 func (s *scope) nodeMachine(image string) node.Machine {
 	labels := s.owner().ContainerLabels(s.role(), s.containerMachine.Name)
-	labels[identity.LabelAttempt] = strconv.Itoa(s.attempt)
+	labels[identity.LabelAttempt] = strconv.Itoa(int(s.attempt()))
 	labels[identity.LabelFailureDomain] = s.failureDomain()
+	if s.config.ExternalCloudProvider() {
+		labels[identity.LabelCloudProvider] = externalCloudProvider
+	}
 	return node.Machine{
 		Container: s.containerName(),
 		Hostname:  identity.HostName(s.machine.Name),
@@ -262,6 +248,8 @@ func (s *scope) placeError(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+	case errors.Is(err, network.ErrCreating):
+		reason, result = infrav1.ContainerCreatingReason, phase.Wait(creatingInterval)
 	case errors.Is(err, network.ErrExhausted):
 		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
 	case engine.IsTaken(err, engine.ResourceName):

@@ -41,7 +41,7 @@ const (
 // waitForCluster keeps a container from being created before there is a
 // network to put it on. One that exists goes on whatever the cluster does.
 func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
-	if s.hasLived() {
+	if s.hasStarted() {
 		return nil
 	}
 	provisioned := ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
@@ -67,9 +67,19 @@ func (s *scope) wait(reason, message string) {
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
 }
 
-// readBootstrapData parses the data secret where a container is to be made
-// of it, and otherwise as far as it is still there: its secrets have to be
-// kept out of messages. Bad data is refused before anything is created.
+// needBootstrapData reads the data secret that a container is created from. What
+// has started does not need it any more.
+func (r *Reconciler) needBootstrapData(ctx context.Context, s *scope) error {
+	if s.hasStarted() {
+		return nil
+	}
+	return r.readBootstrapData(ctx, s)
+}
+
+// readBootstrapData parses the data secret. Invalid data is refused before
+// anything is created. Of a container that has started it is read as far as it is
+// still there, and valid: its secrets must not be quoted, and it says what may be
+// repeated.
 func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 	if s.dataSecretName() == "" {
 		return nil
@@ -78,8 +88,7 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 	key := client.ObjectKey{Namespace: s.machine.Namespace, Name: s.dataSecretName()}
 	err := r.Client.Get(ctx, key, secret)
 	switch {
-	case apierrors.IsNotFound(err) && s.hasLived():
-		// What runs does not need its data any more.
+	case apierrors.IsNotFound(err) && s.hasStarted():
 		return nil
 	case apierrors.IsNotFound(err):
 		s.wait(infrav1.WaitingForBootstrapDataReason, fmt.Sprintf("waiting for the bootstrap data Secret %q", key.Name))
@@ -88,7 +97,7 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
 	}
 	config, err := s.parse(secret)
-	if err != nil && !s.hasLived() {
+	if err != nil && !s.hasStarted() {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
 		return phase.Wait(lookAgain)

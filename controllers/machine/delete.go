@@ -52,8 +52,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 	)
 }
 
-// observeOwnContainer leaves a container of our name alone that is somebody
-// else's: then there is nothing of ours to remove.
+// observeOwnContainer ignores a container that another object owns: then there is
+// nothing to remove.
 func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
 	name := s.containerName()
 	container, err := r.Engine.InspectContainer(ctx, name)
@@ -62,10 +62,12 @@ func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
 		return nil
 	case err != nil:
 		return s.engineError(fmt.Errorf("inspect container %q: %w", name, err))
-	case s.owns(container):
+	}
+	owner, err := r.otherOwner(ctx, s, container)
+	if err == nil && owner == "" {
 		s.container = &container
 	}
-	return nil
+	return err
 }
 
 // waitForRelease keeps an API server running until the load balancer sends
@@ -82,7 +84,7 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 		return s.engineError(fmt.Errorf("ask the load balancer: %w", err))
 	}
 	if serving {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for the load balancer to let go")
+		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for the load balancer to drain")
 		return phase.Wait(releaseInterval)
 	}
 	return nil

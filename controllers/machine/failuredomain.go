@@ -41,7 +41,7 @@ func (s *scope) wantedFailureDomain() string {
 // keeps it whatever the Machine says later. One that was adopted is where it
 // is said to be.
 func (s *scope) failureDomain() string {
-	if s.hasLived() {
+	if s.hasStarted() {
 		if domain, recorded := s.container.Labels[identity.LabelFailureDomain]; recorded {
 			return domain
 		}
@@ -54,7 +54,7 @@ func (s *scope) failureDomain() string {
 // not start. A Cluster that declares none has none to compare with.
 func (r *Reconciler) checkFailureDomain(_ context.Context, s *scope) error {
 	domain := s.wantedFailureDomain()
-	if s.hasLived() || domain == "" {
+	if s.hasStarted() || domain == "" {
 		return nil
 	}
 	declared := s.cluster.Status.FailureDomains

@@ -47,7 +47,7 @@ func (s *scope) image() (string, error) {
 
 // ensureImage fetches the image of a container that is to be created.
 func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
-	if s.hasLived() {
+	if s.hasStarted() {
 		return nil
 	}
 	image, err := s.image()

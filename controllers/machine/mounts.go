@@ -32,7 +32,7 @@ import (
 // host, before anything is done for it. Webhooks refuse the same, where they
 // are asked.
 func (r *Reconciler) checkMounts(_ context.Context, s *scope) error {
-	if s.hasLived() {
+	if s.hasStarted() {
 		return nil
 	}
 	var refusals []string

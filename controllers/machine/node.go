@@ -41,15 +41,20 @@ import (
 // cloud-provider API.
 const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 
+// externalCloudProvider is the value of identity.LabelCloudProvider: the kubelet's
+// own name for it.
+const externalCloudProvider = "external"
+
 // nodeInterval is how often a Node is looked for that has not registered.
 const nodeInterval = 5 * time.Second
 
-// ensureNode sets what a Node lacks because nobody told its kubelet, as with
-// bootstrap providers that do not read the kubelet's environment. It acts only
-// until Cluster API has found the Node, but where that is left to a cloud
-// controller: Cluster API finds a Node that is still tainted.
+// ensureNode sets what a Node lacks because its kubelet was started without it, as
+// with bootstrap providers that do not read the kubelet's environment. It acts only
+// until Cluster API has found the Node, except where its initialization is left to
+// a cloud controller: Cluster API finds a Node that is still tainted.
 func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
-	if s.isNode() && !s.config.ExternalCloudProvider() || !conditions.IsTrue(s.containerMachine, infrav1.BootstrapCompletedCondition) {
+	external := s.container.Labels[identity.LabelCloudProvider] == externalCloudProvider
+	if s.isNode() && !external || !conditions.IsTrue(s.containerMachine, infrav1.BootstrapCompletedCondition) {
 		return nil
 	}
 	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))

@@ -28,22 +28,29 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// publish tells Cluster API what the machine is, all at the same time: Cluster
-// API waits for seconds where provisioned comes before the rest.
+// publish sets what Cluster API reads, and what a lost status is rebuilt from, all
+// in one patch: Cluster API waits for seconds where provisioned precedes the rest.
 func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	if s.containerMachine.Spec.ProviderID == "" {
 		s.containerMachine.Spec.ProviderID = identity.ProviderID(s.container.Name)
 	}
+	s.recordContainer()
+	s.publishStatus()
+	return nil
+}
+
+// publishStatus sets the status of a machine whose container was started, from the
+// record: the container may be missing.
+func (s *scope) publishStatus() {
 	addresses := clusterv1.MachineAddresses{{
 		Type: clusterv1.MachineHostName, Address: identity.HostName(s.machine.Name),
 	}}
-	for _, address := range s.addresses() {
-		addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: address.String()})
+	for _, address := range s.containerMachine.Spec.Bootstrap.Addresses {
+		addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: address})
 	}
 	s.containerMachine.Status.Addresses = addresses
 	s.containerMachine.Status.FailureDomain = s.failureDomain()
 	s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
-	return nil
 }
 
 // addresses are those the container was given, which it keeps while it does

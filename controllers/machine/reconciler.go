@@ -115,8 +115,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return phase.Run(ctx, s,
 		r.observeContainer,
+		r.checkLostState,
 		r.waitForCluster,
-		r.readBootstrapData,
+		r.needBootstrapData,
+		r.checkRepeatable,
 		r.checkMounts,
 		r.checkFailureDomain,
 		r.ensureImage,

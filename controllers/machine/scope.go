@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,8 +57,6 @@ type scope struct {
 	// config is the bootstrap data; empty where it was not needed or there
 	// is none any more.
 	config bootstrap.Config
-	// attempt of the bootstrap that a container to be created is for.
-	attempt int
 	// notRunning is how the reconcile ends where the container does not run,
 	// after all that can be told of it; nil where it runs.
 	notRunning error
@@ -67,9 +64,9 @@ type scope struct {
 	conditions []metav1.Condition
 }
 
-// hasLived says that there is a container that was started once. Another may
-// lack its bootstrap and is replaced.
-func (s *scope) hasLived() bool {
+// hasStarted says that there is a container that was started once. One that never
+// was may lack its bootstrap data: its creation is continued.
+func (s *scope) hasStarted() bool {
 	return s.container != nil && (s.container.Status != engine.StatusCreated || !s.container.StartedAt.IsZero())
 }
 
@@ -105,8 +102,7 @@ func (s *scope) role() identity.Role {
 	return identity.RoleWorker
 }
 
-// isNode reports whether the machine has become a Node: then its container
-// holds state, and is never made again.
+// isNode reports whether Cluster API has found the machine's Node.
 func (s *scope) isNode() bool { return s.machine.Status.NodeRef.IsDefined() }
 
 // version of Kubernetes the node is made for, "" where nobody said. What a
@@ -119,18 +115,6 @@ func (s *scope) version() string {
 // dataSecretName is "" while there is none.
 func (s *scope) dataSecretName() string {
 	return cmp.Or(ptr.Deref(s.machine.Spec.Bootstrap.DataSecretName, ""), s.containerMachine.Annotations[infrav1.BootstrapDataSecretAnnotation])
-}
-
-// currentAttempt of the observed container, 1 where its label is damaged.
-func (s *scope) currentAttempt() int {
-	if s.container == nil {
-		return 0
-	}
-	attempt, err := strconv.Atoi(s.container.Labels[identity.LabelAttempt])
-	if err != nil {
-		return 1
-	}
-	return attempt
 }
 
 func (s *scope) bootstrapTimeout() time.Duration {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -50,7 +51,7 @@ func running() map[string]situation {
 		"ClusterExternallyManaged": {
 			reason: "Who manages the cluster gives it an identity, and the rest is as always.",
 			options: []builders.Option{func(o *builders.Objects) {
-				o.ContainerCluster.Annotations[clusterv1.ManagedByAnnotation] = "somebody"
+				metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, clusterv1.ManagedByAnnotation, "another-controller")
 			}},
 			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
 		},
@@ -158,6 +159,10 @@ func disturbed() map[string]situation {
 	}
 	loadBalancer := builders.Owner().LoadBalancerContainer()
 	maintained := []builders.Option{annotate(infrav1.MaintenanceAnnotation, "")}
+	gone := func(t *testing.T, w *world.World) {
+		t.Helper()
+		must(t, w.Engine.RemoveContainer(t.Context(), container()))
+	}
 	asNode := func(steps ...func(*testing.T, *world.World)) func(*testing.T, *world.World) {
 		return all(append([]func(*testing.T, *world.World){record("done"), becomesNode}, steps...)...)
 	}
@@ -234,20 +239,39 @@ func disturbed() map[string]situation {
 			container: "False/Stopped", bootstrap: "True/Completed", message: "maintenance", containers: 1, provisioned: true,
 		},
 		"GoneBeforeItWasANode": {
-			reason: "Nothing lived in it: it is made again, with the same name.",
-			happens: func(t *testing.T, w *world.World) {
-				t.Helper()
-				must(t, w.Engine.RemoveContainer(t.Context(), container()))
-			},
+			reason:    "It held no state yet: it is recreated, with the same name and address.",
+			happens:   gone,
 			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			holds: publishedWhole,
+		},
+		"GoneAfterItsBootstrap": {
+			reason:    "Once the node recorded the end of its bootstrap, its state is what the cluster relies on, also where no Node was seen yet.",
+			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
+			happens:   all(record("done"), gone),
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "it held the state of a Node", provisioned: true,
+		},
+		"GoneAfterInitialization": {
+			reason:  "Cluster API may see that the control plane is initialized before the node has recorded it.",
+			options: []builders.Option{builders.ControlPlane(builders.InitData)},
+			happens: all(gone, func(t *testing.T, w *world.World) {
+				t.Helper()
+				world.EditStatus(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) {
+					c.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+				})
+				gone(t, w)
+			}),
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "kubeadm init would create an empty one", provisioned: true,
+		},
+		"ControlPlaneJoinGone": {
+			reason:    "It may have become a member of etcd.",
+			options:   []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
+			happens:   gone,
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "cannot be repeated", provisioned: true,
 		},
 		"Missing": {
-			reason: "A node's state is gone with its container; only its owner can replace it.",
-			happens: asNode(func(t *testing.T, w *world.World) {
-				t.Helper()
-				must(t, w.Engine.RemoveContainer(t.Context(), container()))
-			}),
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
+			reason:    "A node's state is gone with its container; only its owner can replace it.",
+			happens:   asNode(gone),
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true,
 		},
 		"MissingWithEverythingElse": {
 			reason: "That its state is gone is told whatever else is missing of what a container is made of.",

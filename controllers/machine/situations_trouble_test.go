@@ -19,6 +19,7 @@ package machine_test
 import (
 	"maps"
 	"net/netip"
+	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -161,6 +162,42 @@ func adopted() map[string]situation {
 				}
 			},
 		},
+		"AdoptedMissing": {
+			reason:    "A provider ID without a record names a container to adopt: a new one would not be what was lost.",
+			options:   named,
+			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "names a container to adopt", provisioned: true,
+		},
+		"ProviderIDOfTheLoadBalancer": {
+			reason:    "Deleting the machine would remove it.",
+			options:   named,
+			begins:    runsWith(ours.ContainerLabels(identity.RoleLoadBalancer, "")),
+			container: notOurs, bootstrap: "absent", message: "load-balancer", again: lookAgain,
+		},
+		"ProviderIDOfAControlPlane": {
+			reason:    "A worker that adopted it would take it from the load balancer's backends.",
+			options:   named,
+			begins:    runsWith(ours.ContainerLabels(identity.RoleControlPlane, "before")),
+			container: notOurs, bootstrap: "absent", message: "control-plane", again: lookAgain,
+		},
+		"ProviderIDOfAnotherMachine": {
+			reason: "One container is the node of one object: the one it was created for is still there.",
+			options: append(slices.Clone(named), func(o *builders.Objects) {
+				_, other := builders.MachinePair("before")
+				o.Others = append(o.Others, other)
+			}),
+			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
+			container: notOurs, bootstrap: "absent", message: `ContainerMachine "before"`, again: lookAgain,
+		},
+		"ProviderIDNamedTwice": {
+			reason: "Of two objects that name one container, the first gets it.",
+			options: append(slices.Clone(named), func(o *builders.Objects) {
+				_, other := builders.MachinePair("a-first")
+				other.Spec.ProviderID = identity.ProviderID(kept)
+				o.Others = append(o.Others, other)
+			}),
+			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
+			container: notOurs, bootstrap: "absent", message: `ContainerMachine "a-first"`, again: lookAgain,
+		},
 		"ProviderIDOfAnothers": {
 			reason:    "A name is no proof against the labels: the load balancer would never find it, and its owner would miss it.",
 			options:   named,
@@ -171,7 +208,7 @@ func adopted() map[string]situation {
 			reason:    "What this provider did not make it does not take over: it would remove it with the Machine.",
 			options:   named,
 			begins:    runsWith(nil),
-			container: notOurs, bootstrap: "absent", message: "nobody", again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: "it has no owner labels", again: lookAgain,
 		},
 	}
 }

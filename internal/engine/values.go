@@ -17,6 +17,10 @@ limitations under the License.
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -59,6 +63,17 @@ type Spec struct {
 	// TTY allocates a terminal, without which systemd does not log to the
 	// console.
 	TTY bool
+}
+
+// Hash identifies the specification: two with the same hash describe the same
+// container.
+func (s Spec) Hash() (string, error) {
+	encoded, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("encode specification of container %q: %w", s.Name, err)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // Attachment is a container's place on a network.
@@ -196,6 +211,10 @@ type Container struct {
 	// CreatedAt, StartedAt and FinishedAt are zero where it has not come to
 	// that. CreatedAt is listed.
 	CreatedAt, StartedAt, FinishedAt time.Time
+	// Incomplete says that the engine began to start it for the first time and
+	// did not finish: its volumes may lack content of the image. Docker fills
+	// volumes within CreateContainer, Podman within the first start.
+	Incomplete bool
 	// Networks by name. Of listed running containers the names alone: an
 	// engine may have to look at each container for its addresses.
 	Networks map[string]Endpoint

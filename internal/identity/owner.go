@@ -39,8 +39,14 @@ const (
 	// holds, also while it does not run.
 	LabelNetwork = prefix + "network"
 	LabelAddress = prefix + "address"
+	// LabelSpec is a hash of the specification a container was created from.
+	// It only decides whether an interrupted creation can be continued.
+	LabelSpec = prefix + "spec-hash"
+	// LabelCloudProvider is "external" where the bootstrap data leaves the
+	// initialization of the Node to a cloud controller.
+	LabelCloudProvider = prefix + "cloud-provider"
 	// LabelAttempt counts the containers created for a machine: 1 for the
-	// first, one more each time an interrupted bootstrap is begun anew.
+	// first, one more each time an interrupted bootstrap is repeated.
 	LabelAttempt = prefix + "attempt"
 	// LabelFailureDomain is where a machine's container was put; empty =
 	// nowhere in particular.

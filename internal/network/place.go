@@ -18,6 +18,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -47,6 +48,9 @@ type Placement struct {
 	Prepare func(ctx context.Context, addresses []netip.Addr) error
 }
 
+// ErrCreating: the engine has not finished an earlier call to create the container.
+var ErrCreating = errors.New("the engine is still creating the container")
+
 // Place creates a container with static addresses, prepares it, starts it and
 // returns it as observed then.
 //
@@ -57,16 +61,16 @@ type Placement struct {
 // start that an address is taken.
 //
 // A container of the same name and owner that was never started is what an
-// interrupted Place left; it is removed first. Any other container of the
-// name: a ConflictError of ResourceName. No address left: *ExhaustedError.
+// interrupted Place left. It is continued: prepared and started. It is replaced
+// where its specification is another one or the content of its volumes cannot be
+// relied on. Any other container of the name: a ConflictError of ResourceName. The
+// engine is still busy with an earlier call to create it: ErrCreating. No address left: *ExhaustedError.
 // An address of Addresses is taken: a ConflictError of ResourceAddress that
 // names the holder where it is known. Host port taken: a ConflictError of
-// ResourceHostPort. Image or network absent: ErrNotFound. On an error no
-// container is left behind.
+// ResourceHostPort. Image or network absent: ErrNotFound. What the
+// engine refuses is removed; what was interrupted (the context ended, or the engine
+// did not answer) is left for the next Place.
 func Place(ctx context.Context, containers Engine, placement Placement) (engine.Container, error) {
-	if err := removeLeftover(ctx, containers, placement.Spec); err != nil {
-		return engine.Container{}, err
-	}
 	p := placer{engine: containers, placement: placement, refused: Holders{}}
 	for {
 		container, err := p.attempt(ctx)

@@ -73,13 +73,51 @@ func (p *placer) mayRetry(err error) bool {
 	return p.attempts < maxAttempts
 }
 
+// attempt takes one container to where it runs. Where the engine refused it, it is
+// removed; where the attempt was interrupted, it stays for the next Place.
 func (p *placer) attempt(ctx context.Context) (engine.Container, error) {
-	addresses, err := p.choose(ctx)
+	id, addresses, err := p.claim(ctx)
 	if err != nil {
 		return engine.Container{}, err
 	}
+	container, err := p.start(ctx, id, addresses)
+	switch {
+	case err == nil:
+		return container, nil
+	case interrupted(err):
+		return engine.Container{}, err
+	}
+	return engine.Container{}, errors.Join(err, p.remove(ctx, id))
+}
+
+// interrupted says that the engine did not answer a call, or that the caller did
+// not wait for the answer: the call may have had its effect.
+func interrupted(err error) bool {
+	return errors.Is(err, engine.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// claim returns a container that was not started yet, and its addresses: what an
+// interrupted Place left, or a new one.
+func (p *placer) claim(ctx context.Context) (string, []netip.Addr, error) {
 	spec := p.placement.Spec
 	spec.Attachment.Network = p.placement.Network
+	hash, err := spec.Hash()
+	if err != nil {
+		return "", nil, fmt.Errorf("hash specification: %w", err)
+	}
+	leftover, err := p.leftover(ctx, hash)
+	if err != nil {
+		return "", nil, err
+	}
+	if leftover != nil {
+		addresses := Addresses(*leftover, p.placement.Network)
+		p.chosen = slices.DeleteFunc(slices.Clone(addresses), func(a netip.Addr) bool { return slices.Contains(p.placement.Addresses, a) })
+		return leftover.ID, addresses, nil
+	}
+	addresses, err := p.choose(ctx)
+	if err != nil {
+		return "", nil, err
+	}
 	spec.Attachment.Addresses = addresses
 	spec.Labels = maps.Clone(spec.Labels)
 	if spec.Labels == nil {
@@ -87,16 +125,17 @@ func (p *placer) attempt(ctx context.Context) (engine.Container, error) {
 	}
 	spec.Labels[identity.LabelNetwork] = p.placement.Network
 	spec.Labels[identity.LabelAddress] = addressLabel(addresses)
-
+	spec.Labels[identity.LabelSpec] = hash
 	id, err := p.engine.CreateContainer(ctx, spec)
-	if err != nil {
-		return engine.Container{}, fmt.Errorf("create: %w", err)
+	if engine.IsTaken(err, engine.ResourceName) {
+		if _, inspectErr := p.engine.InspectContainer(ctx, spec.Name); errors.Is(inspectErr, engine.ErrNotFound) {
+			return "", nil, fmt.Errorf("create: %w: %w", ErrCreating, err)
+		}
 	}
-	container, err := p.start(ctx, id, addresses)
 	if err != nil {
-		return engine.Container{}, errors.Join(err, p.remove(ctx, id))
+		return "", nil, fmt.Errorf("create: %w", err)
 	}
-	return container, nil
+	return id, addresses, nil
 }
 
 // start takes a created container to where it runs.
@@ -215,25 +254,33 @@ func (p *placer) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// removeLeftover removes a container that was created for the same owner and
-// never started: nothing ever lived in it, and whether it was prepared is
-// unknown. Its status alone does not tell: Podman 4 says of every container
-// after a boot of the host that it is created.
-func removeLeftover(ctx context.Context, containers Engine, spec engine.Spec) error {
-	container, err := containers.InspectContainer(ctx, spec.Name)
+// leftover returns the container that an interrupted Place created and did not
+// start, where it can be continued; nil where there is none. One that was created
+// from another specification, with other addresses, or whose volumes may be
+// incomplete is removed. Its status alone does not say that it was never started:
+// Podman 4 reports every container as created after a boot of the host.
+func (p *placer) leftover(ctx context.Context, hash string) (*engine.Container, error) {
+	spec := p.placement.Spec
+	container, err := p.engine.InspectContainer(ctx, spec.Name)
 	if errors.Is(err, engine.ErrNotFound) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("inspect container %q: %w", spec.Name, err)
+		return nil, fmt.Errorf("inspect container %q: %w", spec.Name, err)
 	}
 	if container.Status != engine.StatusCreated || !container.StartedAt.IsZero() || !sameOwner(container.Labels, spec.Labels) {
-		return &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name}
+		return nil, &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name}
 	}
-	if err := containers.RemoveContainer(ctx, container.ID); err != nil {
-		return fmt.Errorf("remove container %q, which was never started: %w", spec.Name, err)
+	held := Addresses(container, p.placement.Network)
+	other := func(a netip.Addr) bool { return !slices.Contains(held, a) }
+	if container.Labels[identity.LabelSpec] == hash && !container.Incomplete && len(held) > 0 &&
+		!slices.ContainsFunc(p.placement.Addresses, other) {
+		return &container, nil
 	}
-	return nil
+	if err := p.remove(ctx, container.ID); err != nil {
+		return nil, fmt.Errorf("replace container %q, which was never started: %w", spec.Name, err)
+	}
+	return nil, nil
 }
 
 func sameOwner(a, b map[string]string) bool {

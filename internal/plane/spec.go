@@ -17,10 +17,6 @@ limitations under the License.
 package plane
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/netip"
 	"path"
@@ -148,10 +144,5 @@ func (d description) environment() map[string]string {
 // hashOf a spec, without its image: that one is compared by what it names now.
 func hashOf(spec engine.Spec) (string, error) {
 	spec.Image = ""
-	encoded, err := json.Marshal(spec)
-	if err != nil {
-		return "", fmt.Errorf("encode specification of container %q: %w", spec.Name, err)
-	}
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:]), nil
+	return spec.Hash()
 }

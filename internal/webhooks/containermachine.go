@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
@@ -70,6 +71,10 @@ func compareMachines(before, after *infrav1.ContainerMachine) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := pinned(path.Child("providerID"), before.Spec.ProviderID, after.Spec.ProviderID,
 		"the Node has it and it names the container; put it back")
+	if ptr.Deref(before.Spec.Bootstrap.Completed, false) && !ptr.Deref(after.Spec.Bootstrap.Completed, false) {
+		errs = append(errs, field.Invalid(path.Child("bootstrap", "completed"), false,
+			"is true for life: without it a missing container would be bootstrapped a second time; put it back"))
+	}
 	if before.Spec.Image != after.Spec.Image {
 		errs = append(errs, field.Invalid(path.Child("image"), after.Spec.Image, remedy))
 	}

@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"reflect"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -42,6 +44,9 @@ func checkMachineTemplate(template *infrav1.ContainerMachineTemplate) field.Erro
 	if id := resource.Spec.ProviderID; id != "" {
 		errs = append(errs, field.Invalid(path.Child("spec", "providerID"), id,
 			"would make all machines of the template one container; leave it out, each machine is given its own"))
+	}
+	if !reflect.DeepEqual(resource.Spec.Bootstrap, infrav1.MachineBootstrap{}) {
+		errs = append(errs, field.Forbidden(path.Child("spec", "bootstrap"), "is recorded by the controller for each machine; remove it"))
 	}
 	return errs
 }

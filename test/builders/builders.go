@@ -134,7 +134,6 @@ func New(options ...Option) *Objects {
 			TypeMeta: typeMeta(infrav1.GroupVersion.String(), "ContainerCluster"),
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: Namespace, Name: Cluster, UID: "container-cluster-uid", Labels: labels(),
-				Annotations:     map[string]string{},
 				Finalizers:      []string{infrav1.ClusterFinalizer},
 				OwnerReferences: ownerReferences("Cluster", Cluster, "cluster-uid"),
 			},

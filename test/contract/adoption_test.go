@@ -175,6 +175,7 @@ func TestExternallyManaged(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
 		o.ContainerCluster.Finalizers = nil
 		o.ContainerCluster.Spec = infrav1.ContainerClusterSpec{
+			OwnerID:              builders.OwnerID,
 			ControlPlaneEndpoint: infrav1.APIEndpoint{Host: "api.example.test", Port: 443},
 			LoadBalancer:         infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone},
 		}

@@ -47,7 +47,7 @@ func machines() []Rule {
 			machineTests, "TestSituations/Bootstrapping", publish, "s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)", "_ = ptr.To(true)",
 		}},
 		{ID: "IM3", Says: "And stays so whatever happens.", Proof: Proof{
-			machineTests, "TestSituations/Missing", container, "s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)", "s.containerMachine.Status.Initialization.Provisioned = nil\n		_ = ptr.To(true)",
+			machineTests, "TestSituations/Missing", publish, "s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)", "s.containerMachine.Status.Initialization.Provisioned = nil\n	_ = ptr.To(true)",
 		}},
 		{ID: "IM4", Says: "Addresses are published.", Proof: Proof{
 			machineTests, "TestSituations/Bootstrapping", publish, "Type: clusterv1.MachineInternalIP", "Type: clusterv1.MachineExternalIP",
@@ -69,7 +69,7 @@ func machines() []Rule {
 			"finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer)", "finalizers.EnsureFinalizer(ctx, r.Client, containerMachine.DeepCopy(), \"example.test/none\")",
 		}},
 		{ID: "IM10", Says: "A dead machine is told of by a condition, for a MachineHealthCheck to see.", Proof: Proof{
-			machineTests, "TestSituations/Missing", container, "s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(", "s.wait(infrav1.ContainerStoppedReason, fmt.Sprintf(",
+			machineTests, "TestSituations/Missing", "controllers/machine/record.go", "s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(", "s.wait(infrav1.ContainerStoppedReason, fmt.Sprintf(",
 		}},
 		{ID: "IM11", Says: "What cannot change in place is refused, so that the Machine is replaced.", Proof: Proof{
 			webhookTests, "TestChanges/MachineImage", admission, "if before.Spec.Image != after.Spec.Image {", "if before.Spec.Image != after.Spec.Image && false {",
@@ -108,10 +108,10 @@ func machines() []Rule {
 		}},
 		{ID: "IM17", Says: "Objects made from templates are annotated with what they were made from.", Unproved: "Tells what Cluster API does."},
 		{ID: "IM18", Says: "Objects made again with nothing but spec.providerID take the container over.", Proof: Proof{
-			contractTests, "TestAdoption", "controllers/machine/image.go", "	if s.hasLived() {\n		return nil\n	}\n", "",
+			contractTests, "TestAdoption", "controllers/machine/image.go", "	if s.hasStarted() {\n		return nil\n	}\n", "",
 		}},
 		{ID: "IM18", Says: "Also one that an object of another name made.", Proof: Proof{
-			machineTests, "TestSituations/AdoptedByProviderID", container, "if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name) {", "if s.containerMachine.Spec.ProviderID == identity.ProviderID(container.ID) {",
+			machineTests, "TestSituations/AdoptedByProviderID", "controllers/machine/owner.go", "s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name)", "s.containerMachine.Spec.ProviderID == identity.ProviderID(container.ID)",
 		}},
 		{ID: "IM19", Says: "Of taints only the one is taken away that a cloud controller would.", Proof: Proof{
 			machineTests, "TestSituations/NodeWithoutProviderID", "controllers/machine/node.go", "return taint.Key == uninitializedTaint", "return taint.Key != \"\"",

@@ -25,7 +25,7 @@ func move() []Rule {
 		}},
 		{ID: "M3", Says: "Objects, or all of a kind, can be labelled to be moved.", Unproved: "None needs it: all have owners."},
 		{ID: "M4", Says: "Status is lost: it is written again as it was, from spec, annotations and the engine.", Proof: Proof{
-			contractTests, "TestRestore", "controllers/machine/container.go", "if s.hasLived() {\n\t\treturn nil\n\t}\n\t// One that was created", "if s.hasLived() && s.isNode() {\n\t\treturn nil\n\t}\n\t// One that was created",
+			contractTests, "TestRestore", "controllers/machine/container.go", "if s.hasStarted() {\n\t\treturn nil\n\t}\n\tif remaining", "if s.hasStarted() && s.isNode() {\n\t\treturn nil\n\t}\n\tif remaining",
 		}},
 		{ID: "M4", Says: "Identities are new: nothing on the engine is found by them.", Proof: Proof{
 			contractTests, "TestRestore", "controllers/cluster/scope.go", "ID:        s.containerCluster.OwnerID(),", "ID:        string(s.containerCluster.UID),",

@@ -21,7 +21,7 @@ package contract
 func operation() []Rule {
 	return []Rule{
 		{ID: "O1", Says: "What is on the engine is known by labels, not by its name.", Proof: Proof{
-			machineTests, "TestForeignContainerIsNeverRemoved", "controllers/machine/delete.go", "	case s.owns(container):\n", "	default:\n",
+			machineTests, "TestForeignContainerIsNeverRemoved", "controllers/machine/delete.go", "err == nil && owner == \"\"", "err == nil",
 		}},
 		{ID: "O1", Says: "And only by all of them.", Proof: Proof{
 			"internal/identity", "TestOwns", "internal/identity/owner.go", `if value == "" || labels[key] != value {`, `if labels[key] != value {`,

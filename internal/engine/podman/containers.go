@@ -42,7 +42,13 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 	if err != nil {
 		return engine.Container{}, err
 	}
-	return observed(raw), nil
+	container := observed(raw)
+	if container.Status == engine.StatusCreated && container.StartedAt.IsZero() {
+		if container.Incomplete, err = e.startInterrupted(ctx, raw); err != nil {
+			return engine.Container{}, fmt.Errorf("inspect container %q: %w", name, err)
+		}
+	}
+	return container, nil
 }
 
 // inspect finds a container by its exact name or ID.

@@ -34,6 +34,10 @@ type volumeAnswer struct {
 	Name      string
 	Labels    map[string]string
 	CreatedAt time.Time
+	Anonymous bool
+	// NeedsCopyUp is true until a container that has the volume is first started:
+	// Podman unsets it before it copies the image's content into the volume.
+	NeedsCopyUp bool
 }
 
 func (a volumeAnswer) observed() engine.Volume {
@@ -55,14 +59,40 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	if name == "" {
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
 	}
-	var found volumeAnswer
-	if err := e.call(ctx, get(volumePath(name)+"/json"), &found); err != nil {
+	found, err := e.volume(ctx, name)
+	if err != nil {
 		return fail(err)
 	}
-	if found.Name != name {
-		return fail(engine.ErrNotFound)
-	}
 	return found.observed(), nil
+}
+
+func (e *Engine) volume(ctx context.Context, name string) (volumeAnswer, error) {
+	var found volumeAnswer
+	if err := e.call(ctx, get(volumePath(name)+"/json"), &found); err != nil {
+		return volumeAnswer{}, err
+	}
+	if found.Name != name {
+		return volumeAnswer{}, engine.ErrNotFound
+	}
+	return found, nil
+}
+
+// startInterrupted says that a container that was never started has a volume of its
+// own that Podman has begun to fill.
+func (e *Engine) startInterrupted(ctx context.Context, raw define.InspectContainerData) (bool, error) {
+	for _, mount := range raw.Mounts {
+		if mount.Type != define.TypeVolume {
+			continue
+		}
+		found, err := e.volume(ctx, mount.Name)
+		if err != nil {
+			return false, fmt.Errorf("inspect volume %q: %w", mount.Name, err)
+		}
+		if found.Anonymous && !found.NeedsCopyUp {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // ListVolumes implements engine.Inventory.

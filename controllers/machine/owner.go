@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// otherOwner describes who owns the container, where that is not this machine;
+// empty where it is. The labels of a container say which machine it was created
+// for. One that spec.providerID names may also be adopted: by one ContainerMachine,
+// of the same role, and only while the one it was created for is not there.
+func (r *Reconciler) otherOwner(ctx context.Context, s *scope, container engine.Container) (string, error) {
+	labels := container.Labels
+	if s.owner().Owns(labels) && labels[identity.LabelMachine] == s.containerMachine.Name {
+		return "", nil
+	}
+	adopts := s.containerMachine.Spec.ProviderID == identity.ProviderID(container.Name)
+	if !adopts || !s.owner().MayOwn(labels) || !s.mayHaveRole(labels[identity.LabelRole]) {
+		return describeOwner(labels), nil
+	}
+	machines := &infrav1.ContainerMachineList{}
+	if err := r.Client.List(ctx, machines, client.InNamespace(s.containerMachine.Namespace)); err != nil {
+		return "", fmt.Errorf("list ContainerMachines: %w", err)
+	}
+	for i := range machines.Items {
+		if precedes(&machines.Items[i], s.containerMachine, container) {
+			return fmt.Sprintf("ContainerMachine %q", machines.Items[i].Name), nil
+		}
+	}
+	return "", nil
+}
+
+// precedes says whether the other machine has the better claim to a container that
+// spec.providerID of this one names: it was created for that machine, or that
+// machine named it first.
+func precedes(other, machine *infrav1.ContainerMachine, container engine.Container) bool {
+	id := identity.ProviderID(container.Name)
+	if other.Name == machine.Name || other.Spec.ProviderID != "" && other.Spec.ProviderID != id {
+		return false
+	}
+	if other.Name == container.Labels[identity.LabelMachine] {
+		return true
+	}
+	if other.Spec.ProviderID == "" {
+		return false
+	}
+	if at, otherAt := machine.CreationTimestamp, other.CreationTimestamp; !at.Equal(&otherAt) {
+		return otherAt.Before(&at)
+	}
+	return other.Name < machine.Name
+}
+
+// mayHaveRole says whether a container of that role can be this machine's. While
+// the object is deleted its Machine may be gone: then any role of a node will do.
+func (s *scope) mayHaveRole(role string) bool {
+	if s.machine != nil {
+		return role == string(s.role())
+	}
+	return role == string(identity.RoleControlPlane) || role == string(identity.RoleWorker)
+}
+
+func describeOwner(labels map[string]string) string {
+	if labels[identity.LabelCluster] == "" {
+		return "none, it has no owner labels"
+	}
+	return fmt.Sprintf("%s %q of cluster %s/%s, owner ID %s", labels[identity.LabelRole],
+		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
+}
