@@ -91,7 +91,8 @@ func (d description) spec() (engine.Spec, error) {
 		// The controllers reach workload clusters on this network. The
 		// address may change with each start: nobody knows it.
 		Attachment: engine.Attachment{Network: d.network},
-		// Only this host's users reach the API.
+		// On this host, only its users reach the API; on the network, nodes and
+		// Pods do: docs/adr/0007-plane-on-the-network.md.
 		Ports: []engine.PortBinding{{HostAddress: loopback, HostPort: d.port, ContainerPort: apiPort}},
 		Mounts: []engine.Mount{
 			{Type: engine.MountVolume, Source: d.volume, Target: stateDir},

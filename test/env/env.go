@@ -153,7 +153,11 @@ func Install(ctx context.Context, config *rest.Config, server manifests.Server) 
 		return fmt.Errorf("read manifests: %w", err)
 	}
 	served := slices.DeleteFunc(all, func(object *unstructured.Unstructured) bool {
-		return object.GetKind() != "CustomResourceDefinition" && strings.HasPrefix(object.GetName(), "capi-")
+		if object.GetKind() == "CustomResourceDefinition" {
+			return false
+		}
+		// clusterctl's inventory is a plane's.
+		return strings.HasPrefix(object.GetName(), "capi-") || !strings.HasSuffix(object.GetKind(), "WebhookConfiguration")
 	})
 	if err := manifests.Install(ctx, config, served); err != nil {
 		return fmt.Errorf("install CRDs and webhooks: %w", err)

@@ -57,7 +57,7 @@ const (
 // an API server that enforces them.
 func TestIntegrationManagerImage(t *testing.T) {
 	t.Parallel()
-	eng := integration.Engine(t)
+	eng := integration.Engine(t, observerImage)
 	info, err := eng.Info(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -81,6 +81,7 @@ func TestIntegrationManagerImage(t *testing.T) {
 	pod.run()
 	pod.becomesReady()
 	pausedIsSeen(t, api, pod)
+	pod.hasPermissions()
 	if log := pod.log(); strings.Contains(log, "forbidden") {
 		t.Errorf("the manager lacks a permission:\n%s", log)
 	}

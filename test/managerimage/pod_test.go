@@ -37,7 +37,13 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/permissions"
 )
+
+// observerImage has bash, to look at the manager's processes.
+const observerImage = "localhost/capcon/node:" + node.DefaultVersion
 
 // pod is a container that is what a kubelet would make of a Pod, but that it is
 // on the host's network, where the test's API server is.
@@ -124,6 +130,10 @@ func (p *pod) run() {
 	}
 	if *manager.SecurityContext.ReadOnlyRootFilesystem {
 		args = append(args, "--read-only")
+		if p.engine == "podman" {
+			// A kubelet mounts none beside those of the Pod.
+			args = append(args, "--read-only-tmpfs=false")
+		}
 	}
 	if !*manager.SecurityContext.AllowPrivilegeEscalation {
 		args = append(args, "--security-opt", "no-new-privileges")
@@ -192,6 +202,21 @@ func (p *pod) becomesReady() {
 	})
 	if err != nil {
 		p.t.Fatalf("the manager does not become ready: %v; %s\n%s", err, last, p.log())
+	}
+}
+
+// hasPermissions compares the container with what is documented. Its sockets are
+// not compared: their ports are the test's.
+func (p *pod) hasPermissions() {
+	p.t.Helper()
+	want := permissions.Manager()
+	found, err := permissions.Engine{Name: p.engine, Image: observerImage}.Observe(p.t.Context(), p.name, want)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	found.Listens = nil
+	if diff := permissions.Diff(want, found.Permissions); diff != "" {
+		p.t.Errorf("permissions of the manager: -documented, +found:\n%s", diff)
 	}
 }
 

@@ -165,6 +165,10 @@ func TestQuickstart(t *testing.T) {
 		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
 		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
 		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
+		{"permissions and secrets", func(t *testing.T) {
+			nothingLeaks(t, eng, program.at(t), comparePermissions(t, eng, clusterName))
+		}},
+		{"the plane as a node sees it", func(t *testing.T) { planeFromNode(t, eng, program.at(t)) }},
 		{"down", func(t *testing.T) { program.at(t).mustRun("down", clusterName) }},
 		{"nothing left", func(t *testing.T) {
 			// What was there before may have gone for reasons of its owner.

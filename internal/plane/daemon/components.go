@@ -110,8 +110,9 @@ func (id *identity) apiServerProcess() supervise.Process {
 			"service-account-key-file", files.serviceAccountKey(),
 			"service-account-signing-key-file", files.serviceAccountKey(),
 			"disable-admission-plugins", admissionOff,
-			// One user and a handful of controllers: fair queues would only
-			// cost objects and time at the start.
+			// All of the plane's own clients are of system:masters, which no
+			// limit holds back, and what does not authenticate is refused
+			// before any queue: docs/adr/0007-plane-on-the-network.md.
 			"enable-priority-and-fairness", "false",
 			"runtime-config", apisOff,
 			"profiling", "false",

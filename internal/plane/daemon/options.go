@@ -67,7 +67,8 @@ type Options struct {
 	// ManagerEnvironment is the manager's whole environment, "KEY=value".
 	ManagerEnvironment []string
 
-	// APIAddress is the address the API server listens on. Default 0.0.0.0.
+	// APIAddress is the address the API server listens on. Default 0.0.0.0:
+	// the host, through the engine's published port, and nodes reach it.
 	APIAddress string
 	// Ports to listen on; those that are zero get their default.
 	Ports Ports
