@@ -117,7 +117,9 @@ type Executor interface {
 	// code other than 0 is an *ExitError, returned together with the
 	// output; a program that is absent or cannot be run ends with 126 or 127,
 	// as in a shell. Container absent: ErrNotFound; not running: ErrConflict.
-	// When ctx ends the call returns; the process may live on.
+	// When ctx ends the call returns; the process may live on. So does it
+	// with ErrTooLarge and the output so far when the command prints more
+	// than MaxReadBytes to a stream.
 	Exec(ctx context.Context, name string, command Command) (Output, error)
 }
 

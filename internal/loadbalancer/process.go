@@ -147,10 +147,13 @@ func check(ctx context.Context, containers engine.Executor, name, text string) e
 	return nil
 }
 
+// maxAlertBytes is the limit of what is repeated of haproxy's reason to refuse a configuration.
+// +limit
+const maxAlertBytes = 1 << 10
+
 // alerts are the lines in which haproxy says why; all of them where none is
 // marked.
 func alerts(output engine.Output) string {
-	const most = 1024
 	var marked, all []string
 	for line := range strings.Lines(string(output.Stderr) + string(output.Stdout)) {
 		line = strings.TrimSpace(line)
@@ -164,7 +167,7 @@ func alerts(output engine.Output) string {
 		marked = all
 	}
 	message := strings.Join(marked, "; ")
-	return message[:min(len(message), most)]
+	return strings.ToValidUTF8(message[:min(len(message), maxAlertBytes)], "")
 }
 
 // reload makes the master process load its file. It answers the signal by
@@ -212,26 +215,15 @@ func archive(text string) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// stored reads the container's configuration; empty where there is none.
-func stored(ctx context.Context, containers engine.Archiver, name string) (text string, err error) {
-	stream, err := containers.Download(ctx, name, haproxy.ConfigPath)
-	if errors.Is(err, engine.ErrNotFound) {
+// stored reads the container's configuration; empty where there is none, or
+// one that is too large to be ours.
+func stored(ctx context.Context, containers engine.Archiver, name string) (string, error) {
+	content, err := engine.ReadFile(ctx, containers, name, haproxy.ConfigPath)
+	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrTooLarge) {
 		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("download configuration: %w", err)
-	}
-	defer func() { err = errors.Join(err, stream.Close()) }()
-	reader := tar.NewReader(stream)
-	if _, err := reader.Next(); err != nil {
-		return "", fmt.Errorf("read archive: %w", err)
-	}
-	// Ours is a few kilobytes; what is larger is not ours, and need not be
-	// read to know so.
-	const most = 1 << 20
-	content, err := io.ReadAll(io.LimitReader(reader, most))
-	if err != nil {
-		return "", fmt.Errorf("read archive: %w", err)
 	}
 	return string(content), nil
 }

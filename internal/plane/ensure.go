@@ -17,12 +17,10 @@ limitations under the License.
 package plane
 
 import (
-	"archive/tar"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"time"
 
@@ -44,8 +42,6 @@ const (
 	// watchInterval lies between looks whether a plane that is waited for is still
 	// the one; each costs the engine two calls.
 	watchInterval = time.Second
-	// maxKubeconfigBytes bounds what is read from the container.
-	maxKubeconfigBytes = 1 << 20
 )
 
 // Ready is a plane that answers.
@@ -358,16 +354,7 @@ func (p *Plane) notReady(ctx context.Context, err error) error {
 // downloadKubeconfig reads the host's kubeconfig from the volume. Not written
 // yet: ErrNotFound.
 func (p *Plane) downloadKubeconfig(ctx context.Context, id string) (kubeconfig []byte, err error) {
-	archive, err := p.engine.Download(ctx, id, path.Join(stateDir, adminKubeconfig))
-	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
-	}
-	defer func() { err = errors.Join(err, archive.Close()) }()
-	reader := tar.NewReader(archive)
-	if _, err := reader.Next(); err != nil {
-		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
-	}
-	kubeconfig, err = io.ReadAll(io.LimitReader(reader, maxKubeconfigBytes))
+	kubeconfig, err = engine.ReadFile(ctx, p.engine, id, path.Join(stateDir, adminKubeconfig))
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
 	}

@@ -17,7 +17,6 @@ limitations under the License.
 package docker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,6 @@ import (
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -105,8 +103,8 @@ func communicate(ctx context.Context, stream types.HijackedResponse, stdin []byt
 		_ = stream.CloseWrite()
 	}()
 
-	var stdout, stderr bytes.Buffer
-	_, err := stdcopy.StdCopy(&stdout, &stderr, stream.Reader)
+	var stdout, stderr engine.Buffer
+	err := engine.Demultiplex(stream.Reader, &stdout, &stderr)
 	stream.Close()
 	<-written
 	output := engine.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}

@@ -23,7 +23,6 @@ import (
 	"strconv"
 
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -47,7 +46,7 @@ func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.L
 	if raw.Config != nil && raw.Config.Tty {
 		_, err = io.Copy(out, stream)
 	} else {
-		_, err = stdcopy.StdCopy(out, out, stream)
+		err = engine.Demultiplex(stream, out, out)
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -50,6 +50,18 @@ func execChecks() map[string]check {
 				c.wantExec(t, engine.Command{Args: []string{"/tool", "unknown"}}, "", "no command unknown\n", 1)
 			},
 		},
+		"too much output": {
+			contract: "with ErrTooLarge when the command prints more than MaxReadBytes to a stream",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				for size, want := range map[int]error{engine.MaxReadBytes: nil, engine.MaxReadBytes + 1: engine.ErrTooLarge} {
+					_, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "big", fmt.Sprint(size)}})
+					if !errors.Is(err, want) {
+						t.Errorf("%d bytes: error %v, want %v", size, err, want)
+					}
+				}
+			},
+		},
 		"program absent": {
 			contract: "a program that cannot be run ends with 126 or 127, as in a shell",
 			run: func(t *testing.T, c *fixture) {

@@ -104,6 +104,7 @@ var kinds = []struct {
 	{"unavailable", engine.ErrUnavailable},
 	{"invalid", engine.ErrInvalid},
 	{"unauthorized", engine.ErrUnauthorized},
+	{"too_large", engine.ErrTooLarge},
 	{"canceled", context.Canceled},
 	{"deadline_exceeded", context.DeadlineExceeded},
 }

@@ -19,7 +19,6 @@ package podman
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -89,7 +88,7 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 		return engine.Output{}, fail(err)
 	}
 	output, broken := communicate(ctx, stream, command.Stdin)
-	if broken != nil && (ctx.Err() != nil || len(command.Stdin) == 0) {
+	if broken != nil && (ctx.Err() != nil || len(command.Stdin) == 0 || errors.Is(broken, engine.ErrTooLarge)) {
 		return output, fail(broken)
 	}
 	code, err := e.exitCode(ctx, path, broken)
@@ -159,39 +158,21 @@ func communicate(ctx context.Context, stream duplex, stdin []byte) (engine.Outpu
 	return output, nil
 }
 
-// The header before each piece of output: which stream, three zeros, and the
-// length, the most significant byte first.
-const (
-	frameHeader = 8
-	frameStdout = 1
-	frameStderr = 2
-)
-
 func demultiplex(stream io.Reader) (engine.Output, error) {
-	var out engine.Output
-	var header [frameHeader]byte
-	for {
-		if _, err := io.ReadFull(stream, header[:]); err != nil {
-			if errors.Is(err, io.EOF) {
-				return out, nil
-			}
-			return out, err
-		}
-		piece := make([]byte, binary.BigEndian.Uint32(header[4:]))
-		if _, err := io.ReadFull(stream, piece); err != nil {
-			return out, err
-		}
-		switch header[0] {
-		case frameStdout:
-			out.Stdout = append(out.Stdout, piece...)
-		case frameStderr:
-			if !slices.ContainsFunc(attachErrors, func(begin []byte) bool { return bytes.HasPrefix(piece, begin) }) {
-				out.Stderr = append(out.Stderr, piece...)
-			}
-		default:
-			return out, fmt.Errorf("output of a stream numbered %d", header[0])
-		}
+	var stdout, stderr engine.Buffer
+	err := engine.Demultiplex(stream, &stdout, withoutAttachErrors{&stderr})
+	return engine.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}, err
+}
+
+// withoutAttachErrors drops the pieces that are Podman's own.
+type withoutAttachErrors struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w withoutAttachErrors) Write(piece []byte) (int, error) {
+	if slices.ContainsFunc(attachErrors, func(begin []byte) bool { return bytes.HasPrefix(piece, begin) }) {
+		return len(piece), nil
 	}
+	return w.Writer.Write(piece)
 }
 
 // exitCode waits for the exit code of a command whose output has ended.

@@ -18,8 +18,6 @@ package podman
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -44,7 +42,8 @@ func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.L
 		return fail(err)
 	}
 	defer stream.Close()
-	err = copyFrames(out, stream)
+	// Podman frames the log of a container with a terminal too.
+	err = engine.Demultiplex(stream, out, out)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -52,21 +51,4 @@ func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.L
 		return fail(err)
 	}
 	return nil
-}
-
-// copyFrames copies the pieces of both streams in their order. Podman frames
-// the log of a container with a terminal too.
-func copyFrames(out io.Writer, stream io.Reader) error {
-	var header [frameHeader]byte
-	for {
-		if _, err := io.ReadFull(stream, header[:]); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
-		if _, err := io.CopyN(out, stream, int64(binary.BigEndian.Uint32(header[4:]))); err != nil {
-			return err
-		}
-	}
 }

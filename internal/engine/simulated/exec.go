@@ -57,5 +57,8 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return output, err
 	}
+	if max(len(output.Stdout), len(output.Stderr)) > engine.MaxReadBytes {
+		return output, engine.ErrTooLarge
+	}
 	return output, e.end(call)
 }

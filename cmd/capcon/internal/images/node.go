@@ -17,12 +17,10 @@ limitations under the License.
 package images
 
 import (
-	"archive/tar"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"text/template"
 	"time"
@@ -95,35 +93,14 @@ func readNode(ctx context.Context, e engine.Containers, name, image string) (Nod
 	}
 	var read NodeImage
 	for path, into := range map[string]*string{versionPath: &read.KubernetesVersion, cniPath: &read.CNIManifest} {
-		*into, err = readFile(ctx, e, name, path)
-		if err != nil {
+		content, err := engine.ReadFile(ctx, e, name, path)
+		if engine.IgnoreNotFound(err) != nil {
 			return NodeImage{}, err
 		}
+		*into = string(content)
 	}
 	read.KubernetesVersion = strings.TrimSpace(read.KubernetesVersion)
 	return read, nil
-}
-
-// readFile returns the text of a file, or none where there is no such file.
-func readFile(ctx context.Context, e engine.Archiver, name, path string) (string, error) {
-	stream, err := e.Download(ctx, name, path)
-	if errors.Is(err, engine.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = stream.Close() }() // read only
-	archive := tar.NewReader(stream)
-	if _, err := archive.Next(); err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	const most = 1 << 20 // a manifest has to fit into a ConfigMap
-	text, err := io.ReadAll(io.LimitReader(archive, most))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	return string(text), nil
 }
 
 // RenderCNI fills the Pod subnet into a manifest that is a template by kind's

@@ -21,11 +21,9 @@ limitations under the License.
 package logs
 
 import (
-	"archive/tar"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -90,9 +88,9 @@ func (l Log) read(ctx context.Context, e Engine, lines int) (string, error) {
 		return text, err
 	case Console:
 	}
-	var out strings.Builder
+	var out engine.Buffer
 	err := e.ContainerLog(ctx, l.Container, engine.LogRequest{Tail: lines}, &out)
-	return out.String(), engine.IgnoreNotFound(err)
+	return string(out.Bytes()), engine.IgnoreNotFound(err)
 }
 
 func journalLines(lines int) string {
@@ -125,22 +123,9 @@ func (l Log) journal(ctx context.Context, e engine.Executor, where string) (text
 
 // readFile reads the end of the bootstrap's log, also in a node that does not
 // run.
-func readFile(ctx context.Context, e engine.Archiver, container string, lines int) (text string, err error) {
-	stream, err := e.Download(ctx, container, bootstrap.LogPath)
-	if errors.Is(err, engine.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, stream.Close()) }()
-	archive := tar.NewReader(stream)
-	if _, err := archive.Next(); err != nil {
-		return "", err
-	}
-	const most = 16 << 20 // far more than any bootstrap prints
-	content, err := io.ReadAll(io.LimitReader(archive, most))
-	return lastLines(string(content), lines), err
+func readFile(ctx context.Context, e engine.Archiver, container string, lines int) (string, error) {
+	content, err := engine.ReadFile(ctx, e, container, bootstrap.LogPath)
+	return lastLines(string(content), lines), engine.IgnoreNotFound(err)
 }
 
 func lastLines(text string, lines int) string {
@@ -229,10 +214,17 @@ type lineWriter struct {
 	rest  string
 }
 
+// maxLineBytes is the limit of a line of a log that capcon follows; a longer one is printed in pieces.
+// +limit
+const maxLineBytes = 1 << 20
+
 // Write implements io.Writer.
 func (w *lineWriter) Write(piece []byte) (int, error) {
 	text := w.rest + string(piece)
 	end := strings.LastIndexByte(text, '\n') + 1
+	if end == 0 && len(text) > maxLineBytes {
+		end = len(text)
+	}
 	if w.rest = text[end:]; end > 0 {
 		w.write(text[:end])
 	}
