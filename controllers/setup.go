@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -91,7 +92,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Engine:            options.Engine,
 		Images:            images,
 		Host:              host,
-		Events:            mgr.GetEventRecorder("containercluster-controller"),
+		Events:            phase.Events(mgr.GetEventRecorder("containercluster-controller")),
 		Refusals:          refusal.NewMemory(clock.RealClock{}),
 		Deaths:            deaths,
 		LoadBalancerImage: options.LoadBalancerImage,
@@ -105,7 +106,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Engine:           options.Engine,
 		Images:           images,
 		Host:             host,
-		Events:           mgr.GetEventRecorder("containermachine-controller"),
+		Events:           phase.Events(mgr.GetEventRecorder("containermachine-controller")),
 		Refusals:         refusal.NewMemory(clock.RealClock{}),
 		Deaths:           deaths,
 		ClusterCache:     options.ClusterCache,
@@ -117,7 +118,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := (&machinepool.Reconciler{
 		Client:           mgr.GetClient(),
 		Live:             mgr.GetAPIReader(),
-		Events:           mgr.GetEventRecorder("containermachinepool-controller"),
+		Events:           phase.Events(mgr.GetEventRecorder("containermachinepool-controller")),
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {
 		return fmt.Errorf("set up ContainerMachinePool controller: %w", err)

@@ -134,7 +134,7 @@ func (s *scope) reportLenient(context.Context, *scope) error {
 }
 
 func (s *scope) setCondition(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.containerCluster, metav1.Condition{
+	phase.SetCondition(s.containerCluster, metav1.Condition{
 		Type: conditionType, Status: status, Reason: reason, Message: message,
 	})
 }

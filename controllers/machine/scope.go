@@ -125,13 +125,13 @@ func (s *scope) bootstrapTimeout() time.Duration {
 }
 
 func (s *scope) setContainerReady(status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.containerMachine, metav1.Condition{
+	phase.SetCondition(s.containerMachine, metav1.Condition{
 		Type: infrav1.ContainerReadyCondition, Status: status, Reason: reason, Message: message,
 	})
 }
 
 func (s *scope) setBootstrapCompleted(status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.containerMachine, metav1.Condition{
+	phase.SetCondition(s.containerMachine, metav1.Condition{
 		Type: infrav1.BootstrapCompletedCondition, Status: status, Reason: reason, Message: message,
 	})
 }
@@ -158,7 +158,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 			break
 		}
 	}
-	conditions.Set(s.containerMachine, ready)
+	phase.SetCondition(s.containerMachine, ready)
 	phase.KeepTransitionTimes(s.containerMachine, s.conditions)
 	owned := append(ownConditions(), infrav1.MachineReadyCondition, clusterv1.PausedCondition)
 	if err := helper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {

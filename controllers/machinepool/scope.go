@@ -69,13 +69,13 @@ func (s *scope) infrastructureProvisioned() bool {
 }
 
 func (s *scope) setReplicasReady(status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.pool, metav1.Condition{
+	phase.SetCondition(s.pool, metav1.Condition{
 		Type: infrav1.ReplicasReadyCondition, Status: status, Reason: reason, Message: message,
 	})
 }
 
 func (s *scope) setReplicasUpToDate(status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.pool, metav1.Condition{
+	phase.SetCondition(s.pool, metav1.Condition{
 		Type: infrav1.ReplicasUpToDateCondition, Status: status, Reason: reason, Message: message,
 	})
 }
@@ -86,7 +86,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	if replicas := conditions.Get(s.pool, infrav1.ReplicasReadyCondition); replicas != nil {
 		ready.Status, ready.Reason, ready.Message = replicas.Status, replicas.Reason, replicas.Message
 	}
-	conditions.Set(s.pool, ready)
+	phase.SetCondition(s.pool, ready)
 	phase.KeepTransitionTimes(s.pool, s.conditions)
 	owned := []string{
 		infrav1.ReplicasReadyCondition, infrav1.ReplicasUpToDateCondition,
