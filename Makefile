@@ -129,6 +129,10 @@ test-unit: ## Tests that need neither engine nor network, with the race detector
 test-integration: ## Tests on a real engine: conformance, networks, load balancers, plane
 	@hack/test-integration.sh
 
+.PHONY: fuzz
+fuzz: ## Look for input that exceeds a parser's limits, target by target (FUZZTIME=10m TARGET=Parse)
+	@hack/fuzz.sh
+
 .PHONY: test-contract
 test-contract: ## Make a change for each rule of the contract, and see its test fail (PICK=10 of them at random; ONLY=IM2)
 	@hack/test-contract.sh

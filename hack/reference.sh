@@ -50,6 +50,14 @@ api() {
   head_of "API" "api/v1alpha1"
   # Its own title, and blanks at ends of lines, are left out.
   sed -e '1{/^# /d}' -e 's/[[:space:]]*$//' "${output}" | cat --squeeze-blank
+  limits
+}
+
+limits() {
+  printf '\n## Limits\n\n'
+  printf 'What comes from users, other controllers, containers and engines has these limits, besides those of\n'
+  printf 'the fields above. What exceeds one is refused, or cut off where the text says so.\n\n'
+  go run ./hack/reference limits internal controllers cmd
 }
 
 conditions() {

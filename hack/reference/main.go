@@ -14,10 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Reference prints the conditions and reasons of this provider's objects as they
-// are documented where they are declared, for docs/reference.
+// Reference prints the conditions and reasons of this provider's objects, or its
+// limits, as they are documented where they are declared, for docs/reference.
 //
 //	go run ./hack/reference api/v1alpha1/conditions.go
+//	go run ./hack/reference limits DIRECTORY...
 package main
 
 import (
@@ -33,11 +34,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: reference FILE")
+	var err error
+	switch {
+	case len(os.Args) > 2 && os.Args[1] == "limits":
+		err = writeLimits(os.Stdout, os.Args[2:]...)
+	case len(os.Args) == 2:
+		err = write(os.Stdout, os.Args[1])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: reference FILE | reference limits DIRECTORY...")
 		os.Exit(2)
 	}
-	if err := write(os.Stdout, os.Args[1]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "reference:", err)
 		os.Exit(1)
 	}

@@ -32,7 +32,7 @@ const (
 	maxDecodedBytes = 4 << 20
 
 	// maxNodes is the limit of YAML or JSON values in one Secret, as estimated by their punctuation: a value takes
-	// several hundred bytes of memory, and two of the text. A megabyte of manifests as files has less than half as many.
+	// two bytes of text and several hundred of memory. A megabyte of manifests as files has less than half as many.
 	// +limit
 	maxNodes = 100_000
 

@@ -30,8 +30,9 @@ const (
 	FullWeight = 100
 	// maxWeight is haproxy's own limit.
 	maxWeight = 256
-	// maxBackends bounds the text. A control plane has seven machines at
-	// most, as etcd does; the rest is room for a rollout of many.
+	// maxBackends is the limit of control planes behind one load balancer, and so of its configuration. A control plane
+	// has seven machines at most, as etcd does; the rest is room for a rollout.
+	// +limit
 	maxBackends = 64
 )
 

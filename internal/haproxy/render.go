@@ -50,10 +50,11 @@ const (
 	// restricted hosts (20000; a maxconn of 100000 needs 200030 and does not
 	// start there).
 	OpenFiles = 10000
-	// maxConnections takes two descriptors each and leaves 2000 for health
-	// checks, listeners and the two processes' pipes during a reload. A node
+	// maxConnections is the limit of connections through a load balancer. Each takes two
+	// descriptors, which leaves 2000 for health checks, listeners and the two processes' pipes during a reload. A node
 	// keeps some ten connections to the API server, so it is enough for
 	// hundreds of nodes.
+	// +limit
 	maxConnections = 4000
 	// threads bounds memory on hosts with many cores: forwarding the bytes
 	// of one API server keeps less than one busy.

@@ -28,6 +28,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -187,7 +189,10 @@ func FuzzRender(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		text, err := Render(Config{Port: 6443, Backends: []Backend{{Name: name, Address: parsed, Port: port, Weight: weight}}})
+		var text string
+		budget.Check(t, len(name)+len(address), budget.Limit{Base: 1 << 20, PerByte: 64}, func() {
+			text, err = Render(Config{Port: 6443, Backends: []Backend{{Name: name, Address: parsed, Port: port, Weight: weight}}})
+		})
 		if err != nil {
 			var invalid *InvalidError
 			if !errors.As(err, &invalid) {

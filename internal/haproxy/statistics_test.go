@@ -23,6 +23,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 )
 
 func TestParseStatistics(t *testing.T) {
@@ -117,8 +119,10 @@ func TestStatusUp(t *testing.T) {
 func FuzzParseStatistics(f *testing.F) {
 	f.Add([]byte("# pxname,svname,type,status,weight,\ncontrol-plane,a,2,UP,1,\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, err := ParseStatistics(text); err != nil && !errors.Is(err, ErrStatistics) {
-			t.Errorf("untyped error: %v", err)
-		}
+		budget.Check(t, len(text), budget.Limit{Base: 1 << 20, PerByte: 1 << 10}, func() {
+			if _, err := ParseStatistics(text); err != nil && !errors.Is(err, ErrStatistics) {
+				t.Errorf("untyped error: %v", err)
+			}
+		})
 	})
 }

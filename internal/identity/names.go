@@ -22,7 +22,9 @@ import (
 	"strings"
 )
 
-// MaxLength of a container's name and of a host name: one DNS label.
+// MaxLength is the limit of characters in a container's name and in a host name, which is a DNS label. A longer name of
+// a machine is cut and gets a hash of the whole.
+// +limit
 const MaxLength = 63
 
 // hashLength is how many hexadecimal digits tell two cut names apart: 32 bits
