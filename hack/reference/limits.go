@@ -70,27 +70,35 @@ func limitsOf(path string) (rows []string, err error) {
 			continue
 		}
 		for _, spec := range block.Specs {
-			limit, ok := spec.(*ast.ValueSpec)
-			if !ok {
-				continue
-			}
-			doc := limit.Doc
-			if doc == nil && !block.Lparen.IsValid() {
-				doc = block.Doc
-			}
-			said, marked := strings.CutSuffix(text(doc), limitMark)
-			if !marked {
-				continue
-			}
-			value, err := limitValue(limit)
+			row, err := limitRow(block, spec)
 			if err != nil {
 				return nil, fmt.Errorf("read %s: %w", path, err)
 			}
-			said = strings.TrimPrefix(strings.Join(strings.Fields(said), " "), limit.Names[0].Name+" is the limit of ")
-			rows = append(rows, fmt.Sprintf("| `%s` in `%s` | %s | %s |\n", limit.Names[0].Name, filepath.ToSlash(filepath.Dir(path)), value, said))
+			if row != nil {
+				rows = append(rows, fmt.Sprintf("| `%s` in `%s` | %s | %s |\n", row[0], filepath.ToSlash(filepath.Dir(path)), row[1], row[2]))
+			}
 		}
 	}
 	return rows, nil
+}
+
+// limitRow is the name, the value and the comment of a constant; nil where it is not a limit.
+func limitRow(block *ast.GenDecl, spec ast.Spec) ([]string, error) {
+	limit, ok := spec.(*ast.ValueSpec)
+	if !ok {
+		return nil, nil
+	}
+	doc := limit.Doc
+	if doc == nil && !block.Lparen.IsValid() {
+		doc = block.Doc
+	}
+	said, marked := strings.CutSuffix(text(doc), limitMark)
+	if !marked {
+		return nil, nil
+	}
+	name := limit.Names[0].Name
+	value, err := limitValue(limit)
+	return []string{name, value, strings.TrimPrefix(strings.Join(strings.Fields(said), " "), name+" is the limit of ")}, err
 }
 
 // limitValue of a constant expression; one whose name says bytes is in units of them.
