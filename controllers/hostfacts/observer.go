@@ -172,8 +172,7 @@ func (o *Observer) Renew(ctx context.Context) (Facts, error) {
 	return renewed, err
 }
 
-// lookLimit bounds a look at the host, which nobody may be waiting for any
-// more. On a busy host a container takes tens of seconds.
+// lookLimit bounds a probe of the host, whose callers may all have given up. On a busy host a container takes tens of seconds.
 const lookLimit = 5 * time.Minute
 
 // share has callers who ask the same at the same time wait for one answer, each

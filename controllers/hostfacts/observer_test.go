@@ -262,8 +262,8 @@ func kill(eng *simulated.Engine, number int, f func()) {
 	f()
 }
 
-// What an engine does not answer keeps none waiting who needs no answer, and
-// nobody longer than their context.
+// A call that the engine does not answer blocks only the callers that need its
+// result, and each no longer than its own context.
 func TestHungEngine(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)

@@ -41,7 +41,10 @@ func (r *Reconciler) record(ctx context.Context, s *scope, change func(*infrav1.
 	if equality.Semantic.DeepEqual(object.Spec.Bootstrap, s.containerMachine.Spec.Bootstrap) {
 		return nil
 	}
-	if err := r.Client.Patch(ctx, object, client.MergeFrom(s.containerMachine)); err != nil {
+	// The whole record, because what this reconcile added to it is not written yet.
+	base := s.containerMachine.DeepCopy()
+	base.Spec.Bootstrap = infrav1.MachineBootstrap{}
+	if err := r.Client.Patch(ctx, object, client.MergeFrom(base)); err != nil {
 		return fmt.Errorf("record bootstrap: %w", err)
 	}
 	s.containerMachine.Spec.Bootstrap = object.Spec.Bootstrap
@@ -51,7 +54,7 @@ func (r *Reconciler) record(ctx context.Context, s *scope, change func(*infrav1.
 
 // recordContainer sets what a container that replaces the observed one needs. It
 // is written together with the provider ID: a provider ID without a record is one
-// that somebody else set, to adopt a container.
+// that a user or another controller set, to adopt a container.
 func (s *scope) recordContainer() {
 	record := &s.containerMachine.Spec.Bootstrap
 	record.Attempt = max(record.Attempt, s.containerAttempt())
