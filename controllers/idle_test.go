@@ -19,6 +19,7 @@ package controllers_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -99,13 +100,14 @@ func TestIdleClusterIsLeftAlone(t *testing.T) {
 func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	// The engine's events tell the time of the bubble, and so does the clock.
-	go func() {
+	var running sync.WaitGroup
+	// The engine's events carry the bubble's time, and so does the clock.
+	running.Go(func() {
 		for ctx.Err() == nil {
 			w.Clock.SetTime(time.Now())
 			time.Sleep(time.Second)
 		}
-	}()
+	})
 	var queues []workqueue.TypedRateLimitingInterface[reconcile.Request]
 	everything := [][]reconcile.Request{requests(builders.Cluster), requests(builders.Machine, secondMachine)}
 	w.Writes.Hook(nil, func(world.Write) error {
@@ -145,13 +147,13 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 			queues = append(queues, queue)
 			return nil
 		})))
-		go func() { _ = c.Start(ctx) }()
+		running.Go(func() { _ = c.Start(ctx) })
 		synctest.Wait()
 	}
 	return func() {
 		cancel()
-		// The look that goes on ends.
-		time.Sleep(2 * time.Second)
+		// A controller first works off the requests left in its queue.
+		running.Wait()
 	}
 }
 
