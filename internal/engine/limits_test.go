@@ -25,6 +25,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,6 +113,14 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// letters never end.
+type letters struct{ endless }
+
+func (l *letters) Read(p []byte) (int, error) {
+	copy(p, bytes.Repeat([]byte("x"), len(p)))
+	return l.endless.Read(p)
+}
+
 // endless has more than anything may read.
 type endless struct{ read int }
 
@@ -121,6 +130,46 @@ func (e *endless) Read(p []byte) (int, error) {
 	}
 	e.read += len(p)
 	return len(p), nil
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	brokenOff := errors.New("connection reset")
+	cases := map[string]struct {
+		stream io.Reader
+		want   []int
+		err    error
+	}{
+		"lines":     {stream: strings.NewReader("1\r\n2 3"), want: []int{1, 2, 3}},
+		"broken":    {stream: io.MultiReader(strings.NewReader("1\n{"), iotest.ErrReader(brokenOff)), want: []int{1}, err: brokenOff},
+		"too large": {stream: io.MultiReader(strings.NewReader("1\n\""), &letters{}), want: []int{1}, err: ErrMessageTooLarge},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []int
+			err := Messages(tc.stream, func(message int) error {
+				got = append(got, message)
+				return nil
+			})
+			if diff := cmp.Diff(tc.want, got); !errors.Is(err, tc.err) || diff != "" {
+				t.Errorf("error %v, want %v, -want +got:\n%s", err, tc.err, diff)
+			}
+		})
+	}
+	if err := Messages(strings.NewReader("{"), func(int) error { return nil }); err == nil {
+		t.Error("a message that is cut off: success, want an error")
+	}
+}
+
+func FuzzMessages(f *testing.F) {
+	f.Add([]byte(`{"stream":"Copying blob sha256:1\n"}` + "\r\n" + `{"error":"denied"}`))
+	f.Add(bytes.Repeat([]byte("["), 20000))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		budget.Check(t, len(stream), budget.Limit{Base: 1 << 20, PerByte: 1 << 10}, func() {
+			_ = Messages(bytes.NewReader(stream), func(map[string]any) error { return nil })
+		})
+	})
 }
 
 func FuzzDemultiplex(f *testing.F) {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -143,14 +144,9 @@ func remove(ctx context.Context, containers engine.Containers, name string) erro
 // parseProbe reads what probeScript printed. What it lacks is unknown.
 func parseProbe(text string) Host {
 	sections := map[string]string{}
-	section := ""
-	for line := range strings.Lines(text) {
-		if name, found := strings.CutPrefix(line, sectionMark); found {
-			section = strings.TrimSpace(name)
-			sections[section] = ""
-			continue
-		}
-		sections[section] += line
+	for part := range strings.SplitSeq("\n"+text, "\n"+sectionMark) {
+		name, content, _ := strings.Cut(part, "\n")
+		sections[strings.TrimSpace(name)] = content
 	}
 	host := Host{
 		InotifyWatches:   number(sections[fileWatches]),
@@ -214,7 +210,7 @@ func mappedIDs(text string) int64 {
 			return unknown
 		}
 		length := number(fields[2])
-		if length == unknown {
+		if length == unknown || length > math.MaxUint32 {
 			return unknown
 		}
 		total = max(total, 0) + length
@@ -234,7 +230,7 @@ func storage(text string) (freeBytes, totalBytes, freeInodes int64) {
 		values[i] = number(field)
 	}
 	size, free, total, inodes, allInodes := values[0], values[1], values[2], values[3], values[4]
-	if size <= 0 || free == unknown || total <= 0 {
+	if size <= 0 || free == unknown || total <= 0 || max(free, total) > math.MaxInt64/size {
 		return unknown, unknown, unknown
 	}
 	if allInodes <= 0 {

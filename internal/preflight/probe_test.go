@@ -105,6 +105,11 @@ func TestProbe(t *testing.T) {
 			output: "== storage\n1 2 3 0 0\n",
 			want:   btrfs,
 		},
+		"Large": {
+			reason: "What exceeds an integer is unknown.",
+			output: "== /proc/1/uid_map\n0 0 9223372036854775807\n0 0 9223372036854775807\n== storage\n4096 9223372036854775807 1 1 1\n",
+			want:   unknown,
+		},
 		"Odd": {reason: "What cannot be read is unknown.", output: "== /proc/1/uid_map\n0 0 many\n== ipv6\nmaybe\n== storage\na b c d e\n== /proc/1/status\nCapBnd: zz\n== /proc/1/limits\nMax open files\n", want: unknown},
 		"StartRefused": {
 			reason: "An engine that refuses is a fact.",

@@ -18,8 +18,6 @@ package docker
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -74,18 +72,11 @@ func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 // messages reads a stream of progress to its end. An error that the engine
 // reports within the stream is returned.
 func messages(stream io.Reader, handle func(jsonmessage.JSONMessage)) error {
-	decoder := json.NewDecoder(stream)
-	for {
-		var message jsonmessage.JSONMessage
-		if err := decoder.Decode(&message); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return typed(err)
-		}
+	return typed(engine.Messages(stream, func(message jsonmessage.JSONMessage) error {
 		if message.Error != nil {
 			return message.Error
 		}
 		handle(message)
-	}
+		return nil
+	}))
 }

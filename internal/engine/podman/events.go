@@ -17,8 +17,8 @@ limitations under the License.
 package podman
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -94,15 +94,13 @@ func (e *Engine) follow(ctx context.Context, opened func(), handle func(engine.E
 	}
 	defer stream.Close()
 	opened()
-	for decoder := json.NewDecoder(stream); ; {
-		var next message
-		if err := decoder.Decode(&next); err != nil {
-			return fmt.Errorf("read the stream of events: %w", err)
-		}
+	err = engine.Messages(stream, func(next message) error {
 		if event, ok := translate(next); ok && ctx.Err() == nil {
 			handle(event)
 		}
-	}
+		return nil
+	})
+	return fmt.Errorf("read the stream of events: %w", cmp.Or(err, io.EOF))
 }
 
 // engineTime is the service's clock, which every answer carries.

@@ -100,15 +100,7 @@ func isLoopback(domain string) bool {
 // the image's configuration.
 func follow(stream io.Reader, progress func(engine.PullProgress)) error {
 	layers := map[string]bool{}
-	decoder := json.NewDecoder(stream)
-	for {
-		var message pullMessage
-		if err := decoder.Decode(&message); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return typed(err)
-		}
+	err := engine.Messages(stream, func(message pullMessage) error {
 		if message.Error != "" {
 			return explainPull(message.Error)
 		}
@@ -122,7 +114,9 @@ func follow(stream io.Reader, progress func(engine.PullProgress)) error {
 				progress(engine.PullProgress{LayersTotal: len(layers), LayersDone: len(layers), WithoutBytes: true})
 			}
 		}
-	}
+		return nil
+	})
+	return typed(err)
 }
 
 // refusals, absences and obstacles are words about registries. Podman reports

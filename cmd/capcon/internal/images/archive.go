@@ -30,6 +30,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
+// maxManifestBytes is the limit of the list of images in an archive: thousands of
+// images, of which Docker writes some hundred bytes each.
+const maxManifestBytes = 4 << 20
+
 // Archived is one image of a docker-archive.
 type Archived struct {
 	// ID is the digest of its configuration, "sha256:…".
@@ -89,20 +93,27 @@ func parseManifest(file io.Reader) ([]Archived, error) {
 		Config   string
 		RepoTags []string
 	}
-	if err := json.NewDecoder(file).Decode(&entries); err != nil {
+	content, err := io.ReadAll(io.LimitReader(file, maxManifestBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read manifest.json: %w", err)
+	}
+	if len(content) > maxManifestBytes {
+		return nil, fmt.Errorf("manifest.json is larger than %d MiB: %w", maxManifestBytes>>20, ErrNotAnArchive)
+	}
+	if err := json.Unmarshal(content, &entries); err != nil {
 		return nil, fmt.Errorf("parse manifest.json: %w", err)
 	}
-	content := make([]Archived, 0, len(entries))
+	archived := make([]Archived, 0, len(entries))
 	for _, entry := range entries {
 		// "<digest>.json", "blobs/sha256/<digest>" in newer ones, and
 		// "sha256:<digest>" in those that are not made by Docker.
 		digest := strings.TrimPrefix(strings.TrimSuffix(path.Base(entry.Config), ".json"), "sha256:")
-		content = append(content, Archived{ID: "sha256:" + digest, Tags: entry.RepoTags})
+		archived = append(archived, Archived{ID: "sha256:" + digest, Tags: entry.RepoTags})
 	}
-	if len(content) == 0 {
+	if len(archived) == 0 {
 		return nil, ErrNotAnArchive
 	}
-	return content, nil
+	return archived, nil
 }
 
 func hasAll(ctx context.Context, e Inspector, content []Archived) (bool, error) {

@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 )
 
 func TestChoose(t *testing.T) {
@@ -312,7 +313,25 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 	}
 }
 
-func archive(t *testing.T, config string) string {
+func FuzzReadArchive(f *testing.F) {
+	for _, config := range []string{"abc.json", "blobs/sha256/abc"} {
+		content, err := os.ReadFile(archive(f, config))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		budget.Check(t, len(file), budget.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
+			content, err := readArchive(bytes.NewReader(file))
+			if err == nil && len(content) == 0 {
+				t.Error("an archive without images: success, want an error")
+			}
+		})
+	})
+}
+
+func archive(t testing.TB, config string) string {
 	t.Helper()
 	manifest, err := json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}})
 	if err != nil {
