@@ -1,0 +1,294 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/cluster-api/util/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+const lossesCluster = "losses-test"
+
+// TestLosses stops the management plane at five points of a cluster's creation,
+// after its objects have lost status, labels and annotations. The cluster is
+// created all the same, and no container of it a second time. Then the container
+// of its only control plane is removed, with the same losses: a condition says
+// so, and kubeadm does not initialize another cluster in its place.
+//
+// The simulated engine has the same test for every point: TestLosses of package
+// controllers.
+func TestLosses(t *testing.T) {
+	eng := integration.Engine(t)
+	l := &losses{declared: declare(t, eng, lossesCluster), created: map[string]string{}}
+	l.create(t)
+	points := []struct {
+		name    string
+		reached func(context.Context) (bool, error)
+	}{
+		{"load balancer created", l.hasContainer(identity.RoleLoadBalancer)},
+		{"control plane created", l.hasContainer(identity.RoleControlPlane)},
+		{"control plane initialized", l.isInitialized},
+		{"worker created", l.hasContainer(identity.RoleWorker)},
+	}
+	for _, point := range points {
+		eventually(t, point.name, func(ctx context.Context) (string, error) {
+			reached, err := point.reached(ctx)
+			if err != nil || reached {
+				return "", err
+			}
+			return "not yet", nil
+		})
+		t.Logf("losses after: %s", point.name)
+		l.lose(t, func() {})
+	}
+	l.comesUp(t, 2)
+	first := l.systemUID(t)
+	t.Log("losses after: all Nodes are ready")
+	l.lose(t, func() {})
+	l.comesUp(t, 2)
+	l.sameContainers(t)
+	if second := l.systemUID(t); first != second {
+		t.Errorf("the cluster was initialized twice: UID of kube-system %s, then %s", first, second)
+	}
+
+	t.Log("losses after: the control plane's container is removed")
+	l.lose(t, func() { l.removeControlPlane(t) })
+	l.reportsMissing(t)
+	l.sameContainers(t)
+}
+
+// losses of a cluster, with the ID of each of its containers by name.
+type losses struct {
+	*declared
+
+	created map[string]string
+}
+
+// lose all that objects may lose while no manager runs. The Cluster is paused, so
+// that no manager writes between the loss and the end of the plane.
+func (l *losses) lose(t *testing.T, disturb func()) {
+	t.Helper()
+	l.pause(t, true)
+	eventually(t, "all objects are paused", func(ctx context.Context) (string, error) {
+		objects, err := l.objects(ctx)
+		for _, object := range objects {
+			if !conditions.IsTrue(object, clusterv1.PausedCondition) {
+				return object.GetName(), err
+			}
+		}
+		return "", err
+	})
+	l.sameContainers(t)
+	disturb()
+	objects, err := l.objects(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range objects {
+		key := client.ObjectKeyFromObject(object)
+		eventually(t, "lose metadata and status of "+key.Name, func(ctx context.Context) (string, error) {
+			if err := l.api.Get(ctx, key, object); err != nil {
+				return "", err
+			}
+			object.SetLabels(nil)
+			object.SetAnnotations(nil)
+			if err := l.api.Update(ctx, object); err != nil {
+				return "", err
+			}
+			switch object := object.(type) {
+			case *infrav1.ContainerCluster:
+				object.Status = infrav1.ContainerClusterStatus{}
+			case *infrav1.ContainerMachine:
+				object.Status = infrav1.ContainerMachineStatus{}
+			}
+			return "", l.api.Status().Update(ctx, object)
+		})
+	}
+	l.restartPlane(t)
+	l.pause(t, false)
+}
+
+// lossy objects have conditions and a status that a test may clear.
+type lossy interface {
+	client.Object
+	conditions.Getter
+}
+
+// objects of this provider in the cluster, by their name: they have no labels.
+func (l *losses) objects(ctx context.Context) ([]lossy, error) {
+	cluster := &infrav1.ContainerCluster{}
+	if err := l.api.Get(ctx, l.key(), cluster); err != nil {
+		return nil, err
+	}
+	found := []lossy{cluster}
+	list, err := listMachines(ctx, l.api, l.program.cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, owner := range list {
+		machine := &infrav1.ContainerMachine{}
+		key := client.ObjectKey{Namespace: owner.Namespace, Name: owner.Spec.InfrastructureRef.Name}
+		if err := l.api.Get(ctx, key, machine); err != nil {
+			return nil, err
+		}
+		found = append(found, machine)
+	}
+	return found, nil
+}
+
+func (l *losses) pause(t *testing.T, paused bool) {
+	t.Helper()
+	edit(t, l.api, l.key(), &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) { cluster.Spec.Paused = ptr.To(paused) })
+}
+
+func (l *losses) restartPlane(t *testing.T) {
+	t.Helper()
+	if err := l.engine.StopContainer(t.Context(), plane.DefaultName, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.engine.StartContainer(t.Context(), plane.DefaultName); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the management plane answers", func(ctx context.Context) (string, error) {
+		api, err := connectManagement(ctx, t.Output(), l.program)
+		if err != nil {
+			return "", err
+		}
+		l.api = api
+		return "", api.Get(ctx, l.key(), &clusterv1.Cluster{})
+	})
+}
+
+// containers of the cluster by name, the load balancer's too.
+func (l *losses) containers(ctx context.Context) (map[string]engine.Container, error) {
+	list, err := l.engine.ListContainers(ctx, map[string]string{identity.LabelCluster: l.program.cluster})
+	byName := map[string]engine.Container{}
+	for _, container := range list {
+		byName[container.Name] = container
+	}
+	return byName, err
+}
+
+func (l *losses) hasContainer(role identity.Role) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		containers, err := l.containers(ctx)
+		for _, container := range containers {
+			if container.Labels[identity.LabelRole] == string(role) {
+				return true, err
+			}
+		}
+		return false, err
+	}
+}
+
+func (l *losses) isInitialized(ctx context.Context) (bool, error) {
+	cluster := &clusterv1.Cluster{}
+	err := l.api.Get(ctx, l.key(), cluster)
+	return ptr.Deref(cluster.Status.Initialization.ControlPlaneInitialized, false), err
+}
+
+// sameContainers: each container that was there is there still, but for those
+// that the test removed.
+func (l *losses) sameContainers(t *testing.T) {
+	t.Helper()
+	containers, err := l.containers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := map[string]string{}
+	for name, container := range containers {
+		now[name] = container.ID
+	}
+	before := maps.Clone(now)
+	maps.Copy(before, l.created)
+	if diff := cmp.Diff(before, now); diff != "" {
+		t.Errorf("containers (-before, +now):\n%s", diff)
+	}
+	l.created = now
+}
+
+// systemUID identifies the cluster that kubeadm init created.
+func (l *losses) systemUID(t *testing.T) string {
+	t.Helper()
+	namespace, err := l.program.at(t).connectCluster().CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(namespace.UID)
+}
+
+func (l *losses) removeControlPlane(t *testing.T) {
+	t.Helper()
+	containers, err := l.containers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, container := range containers {
+		if container.Labels[identity.LabelRole] != string(identity.RoleControlPlane) {
+			continue
+		}
+		if err := l.engine.RemoveContainer(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		delete(l.created, name)
+	}
+}
+
+// reportsMissing waits until the control plane's machine says that its container
+// is gone, and then for as long as a creation would take to begin.
+func (l *losses) reportsMissing(t *testing.T) {
+	t.Helper()
+	const quiet = 30 * time.Second
+	var since time.Time
+	eventually(t, "the control plane is reported as missing", func(ctx context.Context) (string, error) {
+		objects, err := l.objects(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, object := range objects {
+			ready := conditions.Get(object, infrav1.MachineReadyCondition)
+			if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != infrav1.ContainerMissingReason {
+				continue
+			}
+			if since.IsZero() {
+				t.Log(ready.Message)
+				since = time.Now()
+			}
+			if time.Since(since) >= quiet {
+				return "", nil
+			}
+		}
+		return fmt.Sprintf("reported since %s", since), nil
+	})
+}
