@@ -22,10 +22,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +48,13 @@ import (
 // observerImage has bash, to look at the manager's processes.
 const observerImage = "localhost/capcon/node:" + node.DefaultVersion
 
+// The ports of the Deployment.
+const (
+	diagnosticsPort = 8443
+	healthPort      = 9440
+	webhookPort     = 9443
+)
+
 // pod is a container that is what a kubelet would make of a Pod, but that it is
 // on the host's network, where the test's API server is.
 type pod struct {
@@ -55,7 +65,8 @@ type pod struct {
 	socket string
 	// mounts and environment that a kubelet would add.
 	mounts, environment []string
-	health              string
+	// ports of this host by those of the Deployment, which may be taken here.
+	ports map[int]int
 }
 
 // mountServiceAccount gives the container the token of its ServiceAccount.
@@ -160,12 +171,12 @@ func (p *pod) run() {
 	for _, variable := range p.environment {
 		args = append(args, "--env", variable)
 	}
-	p.health = freeAddress(p.t)
-	_, webhookPort, _ := net.SplitHostPort(freeAddress(p.t))
+	p.ports = map[int]int{diagnosticsPort: freePort(p.t), healthPort: freePort(p.t), webhookPort: freePort(p.t)}
 	args = append(args, "--entrypoint", manager.Command[0], managerImage)
 	args = append(args, manager.Args...)
-	// The ports of the Deployment may be taken on a host.
-	args = append(args, "--health-addr="+p.health, "--webhook-port="+webhookPort, "--diagnostics-address="+freeAddress(p.t))
+	args = append(args,
+		fmt.Sprintf("--health-addr=:%d", p.ports[healthPort]), fmt.Sprintf("--webhook-port=%d", p.ports[webhookPort]),
+		fmt.Sprintf("--diagnostics-address=:%d", p.ports[diagnosticsPort]))
 	p.t.Cleanup(func() { _, _ = p.command(context.WithoutCancel(p.t.Context()), "rm", "--force", "--volumes", p.name) })
 	if output, err := p.command(p.t.Context(), args...); err != nil {
 		p.t.Fatalf("run the manager's image: %v\n%s", err, output)
@@ -185,7 +196,7 @@ func (p *pod) becomesReady() {
 	p.t.Helper()
 	last := "it was not asked"
 	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.health+"/readyz?verbose", http.NoBody)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz?verbose", p.ports[healthPort]), http.NoBody)
 		if err != nil {
 			return false, err
 		}
@@ -205,8 +216,8 @@ func (p *pod) becomesReady() {
 	}
 }
 
-// hasPermissions compares the container with what is documented. Its sockets are
-// not compared: their ports are the test's.
+// hasPermissions compares the container with what is documented. Of the sockets of
+// the host's network those count which a process of the container has.
 func (p *pod) hasPermissions() {
 	p.t.Helper()
 	want := permissions.Manager()
@@ -214,7 +225,15 @@ func (p *pod) hasPermissions() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	found.Listens = nil
+	found.Listens = slices.DeleteFunc(found.Listens, func(socket string) bool { return strings.HasSuffix(socket, " ?") })
+	for i, socket := range found.Listens {
+		for documented, port := range p.ports {
+			found.Listens[i] = strings.Replace(found.Listens[i], fmt.Sprintf(":%d ", port), fmt.Sprintf(":%d ", documented), 1)
+		}
+		if found.Listens[i] == socket {
+			p.t.Errorf("the manager listens on %s, which no flag gave it", socket)
+		}
+	}
 	if diff := permissions.Diff(want, found.Permissions); diff != "" {
 		p.t.Errorf("permissions of the manager: -documented, +found:\n%s", diff)
 	}
@@ -238,16 +257,13 @@ func (p *pod) command(ctx context.Context, args ...string) ([]byte, error) {
 	return exec.CommandContext(ctx, program, args...).CombinedOutput()
 }
 
-// freeAddress of this host, a moment ago.
-func freeAddress(t *testing.T) string {
+// freePort of this host, a moment ago.
+func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return address
+	defer listener.Close()
+	return int(netip.MustParseAddrPort(listener.Addr().String()).Port())
 }

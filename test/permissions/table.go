@@ -150,6 +150,7 @@ func Manager() Permissions {
 			"tmpfs: /tmp", engineSocket,
 			"bind: /tmp/k8s-webhook-server/serving-certs (read-only)", "bind: /var/run/secrets/kubernetes.io/serviceaccount (read-only)",
 		},
+		Listens: []string{Everywhere + ":8443 manager", Everywhere + ":9440 manager", Everywhere + ":9443 manager"},
 	}
 }
 
