@@ -42,25 +42,34 @@ source "$(dirname "${BASH_SOURCE[0]}")/ensure.sh"
 # The configuration is written before the package: where the package starts the
 # engine itself, its first start has what the host needs.
 install_engine() {
-  # Docker asks for CAP_SYS_RESOURCE in every privileged container.
-  if is_restricted; then
-    configure_restricted
+  local wanted=(docker.io)
+  configure
+  know_package docker.io
+  # Debian 13 has the command in a package of its own.
+  if [[ -n "$(candidate docker-cli)" ]]; then
+    wanted+=(docker-cli)
   fi
-  say "Installing the package docker.io, because no dockerd was found."
-  apt_install docker.io ||
+  say "Installing ${wanted[*]}, because dockerd or its command is not there."
+  apt_install "${wanted[@]}" ||
     die "docker.io cannot be installed." "Read the messages above; or follow ${instructions}."
 }
 
-configure_restricted() {
+# configure does nothing where the host has what Docker asks for in every privileged
+# container.
+configure() {
+  local wanted
+  is_restricted || return 0
+  wanted="$(restricted_config)"
+  [[ "${wanted}" != "$(cat "${config}" 2>/dev/null)" ]] || return 0
   say "This host lacks CAP_SYS_RESOURCE (limit of open files: $(ulimit -Hn)): runc would refuse privileged containers."
   if [[ -e "${config}" ]]; then
-    say "${config} exists and is left as it is. If privileged containers fail, set in it: $(restricted_config | tr -d '\n ')"
+    say "${config} exists and is left as it is. If privileged containers fail, set in it: $(tr -d '\n ' <<<"${wanted}")"
     return
   fi
   build_wrapper
   say "Writing ${config}: containers run by ${wrapper}, which asks runc only for what this host can give."
   install -d -m 0755 "$(dirname "${config}")"
-  restricted_config >"${config}.new"
+  echo "${wanted}" >"${config}.new"
   mv "${config}.new" "${config}"
 }
 
@@ -84,6 +93,8 @@ build_wrapper() {
 }
 
 start_engine() {
+  # Also of a Docker that was there: without it, no privileged container starts here.
+  configure
   if [[ -e "${config}" ]] && grep --quiet --fixed-strings "${wrapper}" "${config}" && [[ ! -x "${wrapper}" ]]; then
     build_wrapper
   fi

@@ -51,7 +51,7 @@ ensure() {
 
   require_local "${where}"
   require_root
-  if ! command -v "${program}" >/dev/null; then
+  if ! command -v "${program}" >/dev/null || ! command -v "${engine}" >/dev/null; then
     is_debian || die_not_debian
     install_engine
   fi
