@@ -213,9 +213,9 @@ e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and 
 	@RESTARTS=all hack/test-quickstart.sh Restart
 	@RESTARTS=all CONTROL_PLANES=3 WORKERS=3 hack/test-quickstart.sh Restart
 
-.PHONY: e2e-podman5
-e2e-podman5: ## The engine's conformance suite on the Podman of Debian 13, in a root file system of its own (as root)
-	@hack/engine/podman5.sh
+.PHONY: e2e-newest
+e2e-newest: images ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (as root)
+	@SCOPE=engine RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
 
 .PHONY: e2e-interrupt
 e2e-interrupt: ## Stop the engine for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
