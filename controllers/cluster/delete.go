@@ -31,6 +31,8 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -111,7 +113,7 @@ func (r *Reconciler) removeContainers(ctx context.Context, s *scope) error {
 }
 
 // removeNetwork removes the network with its last cluster. This process
-// leaves it first where nobody but it is attached; others keep it.
+// leaves it first where nothing but it is attached; others keep it.
 func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
 	if r.SelfContainer != "" && name != network.DefaultName {
@@ -129,18 +131,31 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// leaveNetwork detaches this process from a network that can then be removed. It
+// stays on one that was given, such as kind's, which it may have been created on, and
+// on the only one it has: clients reach it there.
 func (r *Reconciler) leaveNetwork(ctx context.Context, name string) error {
+	found, err := r.Engine.InspectNetwork(ctx, name)
+	if err != nil {
+		return wrap(engine.IgnoreNotFound(err), "inspect network "+name)
+	}
+	if _, managed := found.Labels[identity.LabelManaged]; !managed {
+		return nil
+	}
 	containers, err := r.Engine.ListContainers(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("list containers on network %q: %w", name, err)
 	}
-	attached := map[string]bool{}
+	attached, others := map[string]bool{}, 0
 	for _, container := range containers {
 		if _, on := container.Networks[name]; on {
 			attached[container.Name] = true
 		}
+		if container.Name == r.SelfContainer {
+			others = len(container.Networks) - 1
+		}
 	}
-	if !attached[r.SelfContainer] || len(attached) > 1 {
+	if !attached[r.SelfContainer] || len(attached) > 1 || others < 1 {
 		return nil
 	}
 	return wrap(r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer), "leave network "+name)

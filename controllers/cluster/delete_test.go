@@ -18,6 +18,8 @@ package cluster_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -247,6 +249,64 @@ func TestLeaving(t *testing.T) {
 			if diff := cmp.Diff(tc.containers, running, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s\nrunning containers (-want, +got):\n%s", tc.reason, diff)
 			}
+		})
+	}
+}
+
+// A manager that runs in a container of the engine is attached to the networks of its
+// clusters, and leaves them with the last cluster, but not the one it lives on.
+func TestManagerLeavesNetwork(t *testing.T) {
+	t.Parallel()
+	const self = "manager"
+	managed := map[string]string{identity.LabelManaged: "true"}
+	cases := map[string]struct {
+		reason string
+		// labels of the network of the cluster; nil = it does not exist before.
+		labels map[string]string
+		exists bool
+		// lives is the network that the manager's container is created on.
+		lives string
+		// networks that the manager's container is on afterwards, and all there are.
+		on, networks []string
+	}{
+		"ItsOwn": {reason: "A network made for the cluster is left and removed.", lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon"}},
+		"GivenAndOnly": {
+			reason: "The network of a kind cluster is that of its control plane.", exists: true, lives: "mine",
+			on: []string{"mine"}, networks: []string{"capcon", "mine"},
+		},
+		"Given": {
+			reason: "What was given may be what the manager was created on.", exists: true, lives: "capcon",
+			on: []string{"capcon", "mine"}, networks: []string{"capcon", "mine"},
+		},
+		"MadeAndOnly": {
+			reason: "Without a network nobody reaches the manager.", exists: true, labels: managed, lives: "mine",
+			on: []string{"mine"}, networks: []string{"capcon", "mine"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New(spec(func(s *infrav1.ContainerClusterSpec) { s.Network.Name = "mine" })...))
+			world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
+			if tc.exists {
+				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine", Labels: tc.labels})
+				must(t, err)
+			}
+			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+				Name: self, Image: builders.NodeImage, Attachment: engine.Attachment{Network: tc.lives},
+			})
+			must(t, err)
+			must(t, w.Engine.StartContainer(t.Context(), self))
+			w.Cluster.SelfContainer = self
+			w.SettleCluster()
+			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
+			w.SettleCluster()
+			found, err := w.Engine.InspectContainer(t.Context(), self)
+			must(t, err)
+			if diff := cmp.Diff(tc.on, slices.Sorted(maps.Keys(found.Networks))); diff != "" {
+				t.Errorf("%s\nnetworks of the manager (-want +got):\n%s", tc.reason, diff)
+			}
+			checkLeft(t, w, tc.reason, []string{self}, tc.networks)
 		})
 	}
 }
