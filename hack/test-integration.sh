@@ -20,6 +20,7 @@
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
+#   TIMEOUT of a package's tests; default 20m
 #   SCOPE   engine leaves out the packages whose tests ask no engine, which need not
 #           run again with a second one
 
@@ -46,7 +47,7 @@ main() {
   export CAPCON_PLANE_BINARIES
   export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
   # Two packages at a time: these tests wait more than they compute.
-  hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" "${race[@]}" -p=2 -timeout=20m "${packages[@]}"
+  hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" "${race[@]}" -p=2 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
 }
 
 # packages_with_tests are all but those of the other engines.

@@ -17,6 +17,7 @@ limitations under the License.
 package imagepull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,14 @@ const (
 	// a node image, half a GB, takes so long at 300 kB/s.
 	stallLimitOfLayer = 30 * time.Minute
 )
+
+// Limits are how long a pull may be without progress. Zero is the default.
+type Limits struct {
+	// Progress of an engine that reports bytes, or nothing yet. Default 5 min.
+	Progress time.Duration
+	// Layer of an engine that reports no bytes. Default 30 min.
+	Layer time.Duration
+}
 
 // ErrLocalOnly says that an image is in no registry.
 var ErrLocalOnly = errors.New("images below localhost/ are built or loaded, never pulled")
@@ -62,6 +71,13 @@ func (e *StalledError) Unwrap() error { return engine.ErrUnavailable }
 func Pull(
 	ctx context.Context, images engine.Images, reference string, credentials *engine.Credentials, progress func(engine.PullProgress),
 ) error {
+	return Limits{}.pull(ctx, images, reference, credentials, progress)
+}
+
+// pull is Pull within these limits.
+func (l Limits) pull(
+	ctx context.Context, images engine.Images, reference string, credentials *engine.Credentials, progress func(engine.PullProgress),
+) error {
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", reference, err) }
 	if parsed, err := imageref.Parse(reference); err == nil && parsed.LocalOnly() {
 		return fail(ErrLocalOnly)
@@ -71,11 +87,11 @@ func Pull(
 	after := func(limit time.Duration) *time.Timer {
 		return time.AfterFunc(limit, func() { cancel(&StalledError{Limit: limit}) })
 	}
-	timer := after(stallLimit)
+	timer := after(l.of(engine.PullProgress{}))
 	defer func() { timer.Stop() }()
 	err := images.PullImage(ctx, reference, credentials, func(now engine.PullProgress) {
 		timer.Stop()
-		timer = after(limitOf(now))
+		timer = after(l.of(now))
 		if progress != nil {
 			progress(now)
 		}
@@ -87,9 +103,9 @@ func Pull(
 	return err
 }
 
-func limitOf(progress engine.PullProgress) time.Duration {
+func (l Limits) of(progress engine.PullProgress) time.Duration {
 	if progress.WithoutBytes {
-		return stallLimitOfLayer
+		return cmp.Or(l.Layer, stallLimitOfLayer)
 	}
-	return stallLimit
+	return cmp.Or(l.Progress, stallLimit)
 }

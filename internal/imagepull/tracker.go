@@ -39,6 +39,9 @@ const (
 // Tracker keeps at most one pull of each image going. Its Start must run for
 // pulls to make progress.
 type Tracker struct {
+	// Limits of each pull; set them before Start.
+	Limits Limits
+
 	images   engine.Images
 	now      func() time.Time
 	requests chan request
@@ -175,7 +178,7 @@ func (t *Tracker) Start(ctx context.Context) error {
 func (t *Tracker) NeedLeaderElection() bool { return false }
 
 func (t *Tracker) pull(ctx context.Context, reference string) {
-	err := Pull(ctx, t.images, reference, nil, func(progress engine.PullProgress) {
+	err := t.Limits.pull(ctx, t.images, reference, nil, func(progress engine.PullProgress) {
 		t.mutex.Lock()
 		defer t.mutex.Unlock()
 		t.pulls[reference].progress = progress

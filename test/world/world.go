@@ -93,7 +93,7 @@ func New(tb testing.TB, objects *builders.Objects) *World {
 	clock := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))
 	w := &World{
 		TB:           tb,
-		Client:       apiServer(builders.Scheme(tb), objects.All()),
+		Client:       APIServer(builders.Scheme(tb), objects.All()),
 		Engine:       simulated.New(simulated.WithClock(clock.Now)),
 		Clock:        clock,
 		Events:       &Recorder{},
@@ -114,7 +114,8 @@ func New(tb testing.TB, objects *builders.Objects) *World {
 	return w
 }
 
-func apiServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch {
+// APIServer returns an API server in memory that has the objects.
+func APIServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch {
 	// The one that a builder makes by itself tracks the owners of fields too,
 	// which takes most of a test's time.
 	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())

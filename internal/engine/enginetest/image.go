@@ -46,8 +46,9 @@ const (
 	seedContent = "from the image"
 )
 
-// buildImage builds the suite's image for the engine's architecture.
-func buildImage(t *testing.T, architecture string) v1.Image {
+// BuildImage builds the suite's image for the engine's architecture. Its first program
+// runs until it is told to stop.
+func BuildImage(t *testing.T, architecture string) v1.Image {
 	t.Helper()
 	program := buildTool(t, architecture)
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {

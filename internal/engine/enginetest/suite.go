@@ -123,7 +123,7 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 		t.Fatalf("every connection to the engine under test has to see one ID, got %q and %q: %v", info.ID, again.ID, err)
 	}
 	t.Logf("engine %s %s, API %s, at %s", info.Name, info.Version, info.APIVersion, info.Endpoint)
-	img := buildImage(t, info.Architecture)
+	img := BuildImage(t, info.Architecture)
 	load(t, connection, harness, img)
 	if harness.Prepare != nil {
 		harness.Prepare(t)
