@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-stable e2e-concurrent e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-contract
 e2e-contract: ## Break ten rules of the contract at random, and see their tests fail (PICK=10)
@@ -191,6 +191,14 @@ e2e-concurrent: ## Run up and down of several users at once, at random offsets (
 .PHONY: e2e-losses
 e2e-losses: ## Lose status, labels and annotations of all objects at five points of a cluster's creation
 	@hack/test-quickstart.sh Losses
+
+.PHONY: e2e-manager-killed
+e2e-manager-killed: ## Kill the manager every 20 s for half an hour, while clusters come and go (PERIOD=20s LASTING=30m)
+	@hack/test-quickstart.sh ManagerKilled
+
+.PHONY: e2e-slow-engine
+e2e-slow-engine: ## An engine that answers after 40 s, and takes 90 s and longer to create a container
+	@SCALE=1 TIMEOUT=60m hack/test-integration.sh ./test/stress
 
 .PHONY: e2e-restore
 e2e-restore: ## Lose the management plane and restore the cluster into a new one, below clients that never pause

@@ -57,6 +57,7 @@ const podSubnet = "10.244.0.0/16"
 // declared is a cluster as a user declares it object by object, for what
 // capcon has no flag for. Tests change the objects before they create them.
 type declared struct {
+	name    string
 	program *capcon
 	engine  engine.Engine
 	api     client.Client
@@ -86,7 +87,14 @@ func declare(t *testing.T, eng engine.Engine, name string) *declared {
 	if _, err := plane.New(eng, plane.Options{}).Ensure(t.Context(), planeImage, nil); err != nil {
 		t.Fatalf("start the management plane: %v", err)
 	}
-	d := &declared{program: program, engine: eng, api: management(t, program)}
+	d := describe(name)
+	d.program, d.engine, d.api = program, eng, management(t, program)
+	return d
+}
+
+// describe returns the objects of a cluster of one control plane and one worker.
+func describe(name string) *declared {
+	d := &declared{name: name}
 	d.cluster = &clusterv1.Cluster{ObjectMeta: d.meta(name), Spec: clusterv1.ClusterSpec{
 		ClusterNetwork: clusterv1.ClusterNetwork{
 			Pods:     clusterv1.NetworkRanges{CIDRBlocks: []string{podSubnet}},
@@ -118,7 +126,7 @@ func declare(t *testing.T, eng engine.Engine, name string) *declared {
 
 func (d *declared) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Namespace: metav1.NamespaceDefault, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: d.program.cluster},
+		Namespace: metav1.NamespaceDefault, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: d.name},
 	}
 }
 
@@ -137,9 +145,9 @@ func (d *declared) template(name string) *infrav1.ContainerMachineTemplate {
 // deployment of workers, all made of the one template.
 func (d *declared) deployment(name string, replicas int32) *clusterv1.MachineDeployment {
 	return &clusterv1.MachineDeployment{ObjectMeta: d.meta(name), Spec: clusterv1.MachineDeploymentSpec{
-		ClusterName: d.program.cluster, Replicas: ptr.To(replicas),
+		ClusterName: d.name, Replicas: ptr.To(replicas),
 		Template: clusterv1.MachineTemplateSpec{Spec: clusterv1.MachineSpec{
-			ClusterName: d.program.cluster, Version: node.DefaultVersion,
+			ClusterName: d.name, Version: node.DefaultVersion,
 			Bootstrap: clusterv1.Bootstrap{
 				ConfigRef: reference(bootstrapv1.GroupVersion.Group, "KubeadmConfigTemplate", d.workerConfig.Name),
 			},
@@ -192,12 +200,12 @@ func (d *declared) podNetwork(t *testing.T) []client.Object {
 	if err := parsed.Execute(&manifest, struct{ PodSubnet string }{podSubnet}); err != nil {
 		t.Fatal(err)
 	}
-	name := d.program.cluster + "-cni"
+	name := d.name + "-cni"
 	return []client.Object{
 		&corev1.ConfigMap{ObjectMeta: d.meta(name), Data: map[string]string{"cni.yaml": manifest.String()}},
 		&addonsv1.ClusterResourceSet{ObjectMeta: d.meta(name), Spec: addonsv1.ClusterResourceSetSpec{
 			Strategy:        string(addonsv1.ClusterResourceSetStrategyReconcile),
-			ClusterSelector: metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: d.program.cluster}},
+			ClusterSelector: metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: d.name}},
 			Resources:       []addonsv1.ResourceRef{{Kind: string(addonsv1.ConfigMapClusterResourceSetResourceKind), Name: name}},
 		}},
 	}
@@ -208,11 +216,23 @@ func (d *declared) podNetwork(t *testing.T) []client.Object {
 // host takes its time for each.
 func (d *declared) comesUp(t *testing.T, want int) kubernetes.Interface {
 	t.Helper()
-	const forAll = 15 * time.Minute
 	began := time.Now()
+	d.machinesHaveNodes(t, want)
+	cluster := d.program.at(t).connectCluster()
+	nodesReady(t, cluster, want)
+	machinesReady(t, d.program.at(t))
+	t.Logf("%d Nodes ready after %s", want, time.Since(began).Round(100*time.Millisecond))
+	return cluster
+}
+
+// machinesHaveNodes waits until there are exactly so many Machines, each with a Node
+// that is ready.
+func (d *declared) machinesHaveNodes(t *testing.T, want int) {
+	t.Helper()
+	const forAll = 15 * time.Minute
 	eventuallyWithin(t, forAll, fmt.Sprintf("%d Machines with Nodes", want), func(ctx context.Context) (string, error) {
 		found := &clusterv1.MachineList{}
-		if err := d.api.List(ctx, found, client.MatchingLabels{clusterv1.ClusterNameLabel: d.program.cluster}); err != nil {
+		if err := d.api.List(ctx, found, client.MatchingLabels{clusterv1.ClusterNameLabel: d.name}); err != nil {
 			return "", err
 		}
 		ready := 0
@@ -226,11 +246,6 @@ func (d *declared) comesUp(t *testing.T, want int) kubernetes.Interface {
 		}
 		return fmt.Sprintf("%d of %d Machines have one", ready, len(found.Items)), nil
 	})
-	cluster := d.program.at(t).connectCluster()
-	nodesReady(t, cluster, want)
-	machinesReady(t, d.program.at(t))
-	t.Logf("%d Nodes ready after %s", want, time.Since(began).Round(100*time.Millisecond))
-	return cluster
 }
 
 // edit changes an object, again where a controller wrote it meanwhile.
@@ -250,9 +265,9 @@ func edit[T client.Object](t *testing.T, api client.Client, key client.ObjectKey
 func (d *declared) delete(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	if err := d.api.Delete(t.Context(), d.cluster); err != nil {
-		t.Fatalf("delete Cluster: %v", err)
-	}
+	eventually(t, "the Cluster is deleted", func(ctx context.Context) (string, error) {
+		return "", client.IgnoreNotFound(d.api.Delete(ctx, d.cluster))
+	})
 	eventually(t, "the Cluster is gone", func(ctx context.Context) (string, error) {
 		for _, object := range []client.Object{&clusterv1.Cluster{}, &infrav1.ContainerCluster{}} {
 			if err := d.api.Get(ctx, d.key(), object); !apierrors.IsNotFound(err) {
@@ -261,7 +276,7 @@ func (d *declared) delete(t *testing.T) {
 		}
 		return "", nil
 	})
-	if left := nodeContainers(t, d.engine, d.program.cluster); len(left) > 0 {
+	if left := nodeContainers(t, d.engine, d.name); len(left) > 0 {
 		t.Errorf("containers are left: %v", ids(left))
 	}
 	t.Logf("deleted after %s", time.Since(began).Round(100*time.Millisecond))

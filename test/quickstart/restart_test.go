@@ -249,6 +249,11 @@ func connectManagement(ctx context.Context, warnings io.Writer, program *capcon)
 	if err != nil {
 		return nil, err
 	}
+	return connectPlane(warnings, kubeconfig)
+}
+
+// connectPlane connects to the management plane of a kubeconfig.
+func connectPlane(warnings io.Writer, kubeconfig []byte) (client.Client, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
