@@ -222,7 +222,7 @@ e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and 
 	@RESTARTS=all CONTROL_PLANES=3 WORKERS=3 hack/test-quickstart.sh Restart
 
 .PHONY: e2e-newest
-e2e-newest: images ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (as root)
+e2e-newest: images ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (as root; DOCKERD=built: a newer dockerd)
 	@SCOPE=engine RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
 
 .PHONY: e2e-interrupt

@@ -25,6 +25,8 @@
 #
 # Environment:
 #   DEBIAN_MIRROR  default http://deb.debian.org/debian
+#   DOCKERD        "built": the dockerd of hack/engine/dockerd/go.mod, built from source,
+#                  instead of Debian's; its containerd and runc are Debian's
 
 set -o errexit -o nounset -o pipefail
 
@@ -39,6 +41,7 @@ readonly suite="trixie"
 readonly packages="docker.io,docker-cli,podman,netavark,aardvark-dns,runc,iptables,nftables,ca-certificates,busybox-static,iproute2,kmod,procps,make"
 readonly mirror="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
 readonly system="${cache}/debian13/system"
+readonly dockerd="${here}/dockerd"
 
 main() {
   if [[ "${1:-}" == --inside ]]; then
@@ -50,17 +53,18 @@ main() {
   make_system
   raise_inotify
   download
+  [[ "${DOCKERD:-}" != built ]] || programs="$(build_dockerd)"
 
   work="$(mktemp --directory "${cache}/debian13/run.XXXXXX")"
   trap end EXIT
   trap 'exit 130' INT TERM
   # In the background: a trap waits for what runs in the foreground.
-  unshare --mount --net --pid --fork --kill-child "${BASH_SOURCE[0]}" --inside "${work}" "$@" <&0 &
+  unshare --mount --net --pid --fork --kill-child "${BASH_SOURCE[0]}" --inside "${work}" "${programs}" "$@" <&0 &
   namespaces="$!"
   wait "${namespaces}"
 }
 
-work="" namespaces=""
+work="" namespaces="" programs=""
 
 # make_system moves the finished root file system into place, so that one that was
 # interrupted is begun again.
@@ -88,6 +92,24 @@ download() {
   go list -deps -test ./... >/dev/null
 }
 
+# build_dockerd prints the directory of dockerd and what it runs besides containerd.
+build_dockerd() {
+  local version directory
+  version="$(go -C "${dockerd}" list -m -f '{{.Version}}' github.com/docker/docker)"
+  version="${version%+incompatible}"
+  directory="${cache}/debian13/dockerd-${version}"
+  if [[ ! -d "${directory}" ]]; then
+    say "Building dockerd ${version}; it is kept." >&2
+    rm -rf "${directory}.new"
+    mkdir -p "${directory}.new"
+    CGO_ENABLED=0 go -C "${dockerd}" build -trimpath -o "${directory}.new" \
+      -ldflags="-s -w -X github.com/docker/docker/dockerversion.Version=${version#v}" tool >&2 ||
+      die "dockerd cannot be built." "Read the messages above; is the Go module proxy reachable?"
+    mv "${directory}.new" "${directory}"
+  fi
+  echo "${directory}"
+}
+
 # end has the first process of the namespaces remove the containers; what is left in
 # the namespaces ends with it.
 end() {
@@ -102,9 +124,11 @@ end() {
 # inside is the first process of the namespaces. All its mounts end with them, and it
 # reaps what containers leave.
 inside() {
-  local work="$1"
-  shift
+  local work="$1" programs="$2"
+  shift 2
   enter "${work}"
+  # Before what packages installed.
+  PATH="${programs:+${programs}:}${PATH}"
   ip link set lo up
   trap remove_containers EXIT
   trap 'exit 130' TERM
