@@ -44,6 +44,9 @@ const (
 	// drainInterval is how often the health of backends is looked at while a
 	// machine waits to be drained.
 	drainInterval = time.Second
+	// creatingInterval is how often to look for a container that the engine has not
+	// finished: neither engine sends an event when one is created.
+	creatingInterval = 2 * time.Second
 )
 
 // ensureLoadBalancer makes sure that the load balancer runs, at its address
@@ -208,6 +211,8 @@ func (s *scope) loadBalancerError(err error) error {
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.As(err, &foreign):
 		reason, result = infrav1.ContainerNotOursReason, phase.Wait(lookAgain)
+	case errors.Is(err, network.ErrCreating):
+		result = phase.Wait(creatingInterval)
 	case engine.IsTaken(err, engine.ResourceHostPort):
 		reason, result = infrav1.HostPortTakenReason, phase.Wait(lookAgain)
 	case engine.IsTaken(err, engine.ResourceAddress):

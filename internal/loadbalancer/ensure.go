@@ -75,7 +75,8 @@ func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 // paused container stays paused.
 //
 // Image or network absent: ErrNotFound. A container of our name that is not
-// ours: *ForeignError. A pinned address or port taken: a ConflictError of
+// ours: *ForeignError. The engine is still busy with an earlier call to create it:
+// network.ErrCreating. A pinned address or port taken: a ConflictError of
 // ResourceAddress or ResourceHostPort. No address left:
 // *network.ExhaustedError. A configuration that cannot be rendered:
 // *haproxy.InvalidError.
@@ -93,6 +94,9 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec) (State, e
 		return State{}, fmt.Errorf("inspect load balancer %q: %w", name, err)
 	case !ours(container, spec.Owner):
 		return State{}, &ForeignError{Container: name}
+	case neverStarted(container):
+		// Place continues what an interrupted call left, or replaces it.
+		return create(ctx, containers, spec, text)
 	case !fit(container, spec):
 		return recreate(ctx, containers, spec, text)
 	case ended(container.Status):
@@ -121,7 +125,7 @@ func ours(container engine.Container, owner identity.Owner) bool {
 // started, if not by itself. One that cannot is made anew: nothing lives in it.
 func fit(container engine.Container, spec Spec) bool {
 	switch {
-	case container.Status == engine.StatusRemoving, container.Status == engine.StatusCreated && container.StartedAt.IsZero():
+	case container.Status == engine.StatusRemoving:
 		return false
 	case ended(container.Status) && container.Image != spec.Image:
 		// Another image is the remedy for one that does not run.
@@ -137,6 +141,11 @@ func fit(container engine.Container, spec Spec) bool {
 	// Who was taken off its network is not reached any more.
 	return container.Status != engine.StatusRunning ||
 		containsAll(container.Networks[spec.Network].Addresses, recorded)
+}
+
+// neverStarted is what was created and lacks its configuration, perhaps.
+func neverStarted(container engine.Container) bool {
+	return container.Status == engine.StatusCreated && container.StartedAt.IsZero()
 }
 
 // ended reports whether starting is the remedy. After a boot of its host
@@ -191,7 +200,7 @@ func create(ctx context.Context, containers network.Engine, spec Spec, text stri
 			break
 		}
 	}
-	if engine.IsTaken(err, engine.ResourceName) {
+	if engine.IsTaken(err, engine.ResourceName) && !errors.Is(err, network.ErrCreating) {
 		return State{}, fmt.Errorf("create load balancer: %w: %w", &ForeignError{Container: name}, err)
 	}
 	if err != nil {
