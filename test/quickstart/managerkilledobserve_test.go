@@ -284,7 +284,7 @@ func (k *killed) clear(t *testing.T, managed *plane.Plane) {
 			t.Logf("the log of the management plane: %s (%v)", file, os.WriteFile(file, log.Bytes(), 0o600))
 		}
 	}
-	if k.api != nil {
+	if k.api != nil && t.Failed() {
 		if err := k.api.DeleteAllOf(ctx, &clusterv1.Cluster{}, client.InNamespace(metav1.NamespaceDefault)); err != nil {
 			t.Logf("delete Clusters: %v", err)
 		}

@@ -54,8 +54,9 @@ func TestIntegrationStalledRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	stalled := newStallingRegistry(t, enginetest.BuildImage(t, info.Architecture))
-	s := newSubject(t, eng, eng, stalled.reference)
+	// After the container: with force, the engine would remove that too, without its volume.
 	t.Cleanup(func() { removeImage(t, info.Name, stalled.reference) })
+	s := newSubject(t, eng, eng, stalled.reference)
 	// The image is no node: nothing can be found out about the host with it.
 	s.host = hostfacts.NewKnown(hostfacts.Facts{})
 	images := imagepull.NewTracker(eng)
