@@ -109,7 +109,9 @@ remove_interfaces() {
   for bridge in $1; do
     ip link delete "${bridge}" 2>/dev/null || true
   done
-  iptables-save | grep --invert-match --ignore-case netavark | iptables-restore
+  # Which of the two has its rules is up to netavark's version, and the other has none.
+  { iptables-save | grep --invert-match --ignore-case netavark || true; } | iptables-restore
+  nft delete table inet netavark 2>/dev/null || true
 }
 
 main "$@"
