@@ -133,13 +133,16 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-func TestAllocateSkips(t *testing.T) {
+func TestAllocatePreferred(t *testing.T) {
 	t.Parallel()
 	s := subnet("10.0.0.0/29", "10.0.0.1", "10.0.0.4/30")
-	for skip, want := range []string{"10.0.0.2", "10.0.0.3", "10.0.0.3"} {
-		if got, err := allocate(s, nil, skip); err != nil || got.String() != want {
-			t.Errorf("allocate after %d = %s, %v, want %s", skip, got, err, want)
+	for preferred, want := range []string{"10.0.0.2", "10.0.0.3", "10.0.0.2"} {
+		if got, err := allocate(s, nil, uint32(preferred)); err != nil || got.String() != want { //nolint:gosec // Not negative.
+			t.Errorf("allocate from %d = %s, %v, want %s", preferred, got, err, want)
 		}
+	}
+	if got, err := allocate(s, Holders{netip.MustParseAddr("10.0.0.3"): "other"}, 1); err != nil || got.String() != "10.0.0.2" {
+		t.Errorf("allocate from a taken address = %s, %v, want the other one", got, err)
 	}
 }
 

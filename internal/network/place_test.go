@@ -19,6 +19,7 @@ package network_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func TestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := addresses("10.7.0.2")
+	want := []netip.Addr{preferred(t, "a")}
 	if container.Status != engine.StatusRunning {
 		t.Errorf("container is %s, want it running", container.Status)
 	}
@@ -115,22 +116,47 @@ func TestPlace(t *testing.T) {
 		t.Error("Place changed the caller's labels")
 	}
 	second, err := network.Place(t.Context(), eng, placement("b"))
-	if err != nil || network.Addresses(second, network.DefaultName)[0] != netip.MustParseAddr("10.7.0.3") {
+	if err != nil || network.Addresses(second, network.DefaultName)[0] != preferred(t, "b") {
 		t.Errorf("second = %v, %v", second.Labels, err)
+	}
+}
+
+// preferred is the address of a container that has the network to itself.
+func preferred(t *testing.T, name string) netip.Addr {
+	t.Helper()
+	container, err := network.Place(t.Context(), newEngine(t), placement(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return network.Addresses(container, network.DefaultName)[0]
+}
+
+// Containers that are created at the same time do not see each other.
+func TestPlaceSpreads(t *testing.T) {
+	t.Parallel()
+	names := map[netip.Addr]string{}
+	for i := range 10 {
+		name := fmt.Sprintf("demo-worker-%d", i)
+		address := preferred(t, name)
+		if other, found := names[address]; found {
+			t.Errorf("%s and %s prefer the same address %s", other, name, address)
+		}
+		names[address] = name
 	}
 }
 
 func TestPlaceHonoursStoppedContainers(t *testing.T) {
 	t.Parallel()
-	eng := newEngine(t)
-	if _, err := network.Place(t.Context(), eng, placement("a")); err != nil {
+	eng, first := newEngine(t), placement("a")
+	first.Addresses = []netip.Addr{preferred(t, "b")}
+	if _, err := network.Place(t.Context(), eng, first); err != nil {
 		t.Fatal(err)
 	}
 	if err := eng.StopContainer(t.Context(), "a", 0); err != nil {
 		t.Fatal(err)
 	}
 	second, err := network.Place(t.Context(), eng, placement("b"))
-	if err != nil || network.Addresses(second, network.DefaultName)[0] == netip.MustParseAddr("10.7.0.2") {
+	if err != nil || network.Addresses(second, network.DefaultName)[0] == first.Addresses[0] {
 		t.Errorf("the address of a stopped container was given away: %v, %v", second.Labels, err)
 	}
 }
@@ -147,7 +173,7 @@ func TestPlaceTakesNextAddress(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng := newEngine(t)
+			eng, address := newEngine(t), preferred(t, "a")
 			raced := false
 			eng.OnCall(func(call simulated.Call) error {
 				if raced || call.Method != tc.method {
@@ -156,7 +182,7 @@ func TestPlaceTakesNextAddress(t *testing.T) {
 				raced = true
 				// A container without our labels, as a user's would be.
 				spec := engine.Spec{Name: "other", Image: testImage, Attachment: engine.Attachment{
-					Network: network.DefaultName, Addresses: addresses("10.7.0.2"),
+					Network: network.DefaultName, Addresses: []netip.Addr{address},
 				}}
 				if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
 					return err
@@ -170,7 +196,7 @@ func TestPlaceTakesNextAddress(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s\nPlace: %v", tc.reason, err)
 			}
-			if got := container.Networks[network.DefaultName].Addresses; len(got) != 1 || got[0] == netip.MustParseAddr("10.7.0.2") {
+			if got := container.Networks[network.DefaultName].Addresses; len(got) != 1 || got[0] == address {
 				t.Errorf("%s\naddresses %v, want another one", tc.reason, got)
 			}
 			if prepared != 2 {
@@ -182,7 +208,7 @@ func TestPlaceTakesNextAddress(t *testing.T) {
 
 func TestPlaceGivesWayToClaim(t *testing.T) {
 	t.Parallel()
-	eng := newEngine(t)
+	eng, address := newEngine(t), preferred(t, "a")
 	raced := false
 	eng.OnCall(func(call simulated.Call) error {
 		if raced || call.Method != "CreateContainer" {
@@ -191,7 +217,7 @@ func TestPlaceGivesWayToClaim(t *testing.T) {
 		raced = true
 		// It is created and not started: the engine itself sees no conflict.
 		spec := placement("other").Spec
-		spec.Labels[identity.LabelNetwork], spec.Labels[identity.LabelAddress] = network.DefaultName, "10.7.0.2"
+		spec.Labels[identity.LabelNetwork], spec.Labels[identity.LabelAddress] = network.DefaultName, address.String()
 		_, err := eng.CreateContainer(t.Context(), spec)
 		return err
 	})
@@ -199,7 +225,7 @@ func TestPlaceGivesWayToClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := network.Addresses(container, network.DefaultName); got[0] == netip.MustParseAddr("10.7.0.2") {
+	if got := network.Addresses(container, network.DefaultName); got[0] == address {
 		t.Errorf("took %v, which another container claims", got)
 	}
 }
@@ -252,8 +278,9 @@ func TestPlaceDual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"10.8.0.2", "fd00:8::9"}, texts(network.Addresses(container, network.DefaultName))); diff != "" {
-		t.Errorf("addresses: -want +got:\n%s", diff)
+	got := network.Addresses(container, network.DefaultName)
+	if len(got) != 2 || !netip.MustParsePrefix("10.8.0.0/24").Contains(got[0]) || got[1] != p.Addresses[0] {
+		t.Errorf("addresses %s, want one of 10.8.0.0/24 and %s", got, p.Addresses[0])
 	}
 }
 

@@ -31,12 +31,9 @@ import (
 )
 
 // maxAttempts bounds how often Place chooses again. Each attempt either met
-// another process at the same address, after which the two spread out, or an
-// address that only the engine knew to be taken.
+// another one at the same address, or an address that only the engine knew to be
+// taken.
 const maxAttempts = 32
-
-// spread is over how many free addresses those who met spread out.
-const spread = 8
 
 // cleanupTimeout bounds the removal of a container that could not be placed,
 // which also happens when the caller has given up.
@@ -186,7 +183,7 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 		if slices.ContainsFunc(addresses, func(a netip.Addr) bool { return a.BitLen() == family }) {
 			continue
 		}
-		address, err := allocate(subnet, taken, p.skip())
+		address, err := allocate(subnet, taken, p.preferred())
 		if err != nil {
 			return nil, err
 		}
@@ -196,14 +193,13 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 	return addresses, nil
 }
 
-// skip makes processes that met at one address choose different ones next.
-func (p *placer) skip() int {
-	if p.attempts == 0 {
-		return 0
-	}
+// preferred makes containers choose different addresses, and those that met at one
+// choose others next. A machine that is created again prefers the address it had.
+func (p *placer) preferred() uint32 {
+	labels := p.placement.Spec.Labels
 	hash := fnv.New32a()
-	_, _ = fmt.Fprintf(hash, "%s/%d", p.placement.Spec.Name, p.attempts)
-	return int(hash.Sum32() % spread)
+	_, _ = fmt.Fprintf(hash, "%s/%s/%s/%d", labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelMachine], p.attempts)
+	return hash.Sum32()
 }
 
 // claimed checks that no other container claims the addresses. Of two that
