@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-contract
 e2e-contract: ## Break ten rules of the contract at random, and see their tests fail (PICK=10)
@@ -187,6 +187,10 @@ e2e-move: ## Move a cluster to another management plane and back, below clients 
 .PHONY: e2e-concurrent
 e2e-concurrent: ## Run up and down of several users at once, at random offsets (RUNS=20, SEED to repeat them)
 	@hack/test-quickstart.sh ConcurrentPlane
+
+.PHONY: e2e-nodes-at-once
+e2e-nodes-at-once: ## Create ten workers together, of an image that the engine copies into each node's volume (NODES=10)
+	@hack/test-quickstart.sh NodesAtOnce
 
 .PHONY: e2e-losses
 e2e-losses: ## Lose status, labels and annotations of all objects at five points of a cluster's creation
