@@ -331,28 +331,28 @@ func FuzzReadArchive(f *testing.F) {
 	})
 }
 
-func archive(t testing.TB, config string) string {
-	t.Helper()
+func archive(tb testing.TB, config string) string {
+	tb.Helper()
 	manifest, err := json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for name, content := range map[string][]byte{config: []byte("{}"), "manifest.json": manifest} {
 		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "image.tar")
+	file := filepath.Join(tb.TempDir(), "image.tar")
 	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }
