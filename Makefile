@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-contract
 e2e-contract: ## Break ten rules of the contract at random, and see their tests fail (PICK=10)
@@ -224,6 +224,10 @@ e2e-stable: ## Take finalizers and owners away, and see that nothing is written 
 e2e-restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3
 	@RESTARTS=all hack/test-quickstart.sh Restart
 	@RESTARTS=all CONTROL_PLANES=3 WORKERS=3 hack/test-quickstart.sh Restart
+
+.PHONY: e2e-full-disk
+e2e-full-disk: ## An engine whose disk is full, in a root file system of its own (as root)
+	@STORAGE=300m hack/engine/debian13.sh sh -c 'make engine && FORMAT=standard-verbose hack/test-go.sh full-disk -count=1 -run TestIntegrationFullDisk ./test/stress'
 
 .PHONY: e2e-newest
 e2e-newest: images ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (as root; DOCKERD=built: a newer dockerd)

@@ -132,11 +132,22 @@ func (s *subject) state(condition string) string {
 // await reconciles, as a manager would, until the condition is as wanted.
 func (s *subject) await(condition, want string) {
 	s.t.Helper()
+	s.awaitState(condition, want, func(state string) bool { return strings.HasPrefix(state, want) })
+}
+
+// awaitMessage reconciles until the condition says so.
+func (s *subject) awaitMessage(condition, want string) {
+	s.t.Helper()
+	s.awaitState(condition, want, func(state string) bool { return strings.Contains(state, want) })
+}
+
+func (s *subject) awaitState(condition, want string, isWanted func(state string) bool) {
+	s.t.Helper()
 	seen := []string{}
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		result, err := s.reconcile(s.t.Context())
 		state := s.state(condition)
-		if strings.HasPrefix(state, want) {
+		if isWanted(state) {
 			return
 		}
 		if text := fmt.Sprintf("%s (%v)", state, err); len(seen) == 0 || seen[len(seen)-1] != text {
