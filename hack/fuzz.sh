@@ -58,6 +58,11 @@ with_targets() {
 fuzz() {
   local result=ok executions inputs
   go test -tags=remote -run='^$' -fuzz="^$2\$" -fuzztime="${FUZZTIME:-10m}" -fuzzminimizetime=20x "$1" >"${output}" 2>&1 || result=FAILED
+  # Go before 1.27 reports the end of the time as a failure now and then, without an input
+  # that failed: go.dev/issue/75804.
+  if grep --quiet '^    context deadline exceeded$' "${output}" && ! grep --quiet 'Failing input' "${output}"; then
+    result=ok
+  fi
   executions="$(sed -n 's/.*execs: \([0-9]*\).*/\1/p' "${output}" | tail -n 1)"
   inputs="$(sed -n 's/.*new interesting: \([0-9]*\).*/\1/p' "${output}" | tail -n 1)"
   printf '| %s | %s | %s | %s | %s |\n' "$2" "${1#*/cluster-api-provider-container/}" "${executions:-0}" "${inputs:-0}" "${result}"
