@@ -37,8 +37,9 @@ import (
 // connect to it and has kill, which slim images have neither tools for.
 
 // executeLimit bounds each of these commands: they take a tenth of a second, on
-// a busy host one or two, and never end in a container that was paused meanwhile.
-const executeLimit = 5 * time.Second
+// a host with a load average of 60 more than five, and never end in a container
+// that was paused meanwhile.
+const executeLimit = 15 * time.Second
 
 func execute(ctx context.Context, containers engine.Executor, name string, command engine.Command) (engine.Output, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, executeLimit, errSilent)

@@ -55,8 +55,8 @@ var ErrNotApplied = errors.New("load balancer did not apply its configuration")
 
 const (
 	// applyLimit is within what time a process must have what it accepted.
-	// A reload takes a tenth of a second, on a busy host one or two.
-	applyLimit = 5 * time.Second
+	// A reload takes a tenth of a second, on a busy host more than five.
+	applyLimit = 15 * time.Second
 	// askInterval is between two questions whether it has.
 	askInterval = 50 * time.Millisecond
 	// reloadInterval is between two signals: one that arrives while the
@@ -72,7 +72,7 @@ const (
 //
 // Not running: ErrNotRunning. A configuration that cannot be rendered:
 // *haproxy.InvalidError. Refused by haproxy: *RejectedError; the process and
-// its file are then as they were. Not applied within five seconds:
+// its file are then as they were. Not applied within 15 s:
 // ErrNotApplied.
 func Sync(ctx context.Context, containers engine.Containers, name string, config haproxy.Config) (State, error) {
 	text, err := haproxy.Render(config)

@@ -187,7 +187,8 @@ func (s *story) identityIsAwaited() {
 	}
 	s.create(cluster)
 	s.editStatus(cluster, func() { cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true) })
-	containerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+	containerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another"}
+	containerCluster.Spec.OwnerID = ""
 	containerCluster.OwnerReferences[0].UID = cluster.UID
 	s.create(containerCluster)
 	machine.Spec.Bootstrap = clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
