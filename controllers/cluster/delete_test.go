@@ -279,7 +279,7 @@ func TestManagerLeavesNetwork(t *testing.T) {
 			on: []string{"capcon", "mine"}, networks: []string{"capcon", "mine"},
 		},
 		"MadeAndOnly": {
-			reason: "Without a network nobody reaches the manager.", exists: true, labels: managed, lives: "mine",
+			reason: "Without a network the manager is not reachable.", exists: true, labels: managed, lives: "mine",
 			on: []string{"mine"}, networks: []string{"capcon", "mine"},
 		},
 	}

@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -227,60 +225,6 @@ func TestPlaceGivesWayToClaim(t *testing.T) {
 	}
 	if got := network.Addresses(container, network.DefaultName); got[0] == address {
 		t.Errorf("took %v, which another container claims", got)
-	}
-}
-
-func TestPlaceGivenAddresses(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	p := placement("a")
-	p.Addresses = addresses("10.7.0.9")
-	container, err := network.Place(t.Context(), eng, p)
-	if err != nil || container.Networks[network.DefaultName].Addresses[0] != p.Addresses[0] {
-		t.Fatalf("Place = %v, %v", container.Networks, err)
-	}
-	other := placement("b")
-	other.Addresses = p.Addresses
-	_, err = network.Place(t.Context(), eng, other)
-	if !engine.IsTaken(err, engine.ResourceAddress) {
-		t.Errorf("Place of a taken address: %v, want a conflict", err)
-	}
-	if diff := cmp.Diff([]string{"a"}, names(t, eng)); diff != "" {
-		t.Errorf("containers: -want +got:\n%s", diff)
-	}
-}
-
-// Podman would start a container with the address of its gateway.
-func TestPlaceGivenGateway(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	p := placement("a")
-	p.Addresses = addresses("10.7.0.1")
-	_, err := network.Place(t.Context(), eng, p)
-	if !engine.IsTaken(err, engine.ResourceAddress) || !strings.Contains(err.Error(), "the gateway of network") {
-		t.Errorf("Place at the gateway: %v, want a conflict that names it", err)
-	}
-	if slices.ContainsFunc(eng.Journal(), func(call simulated.Call) bool { return call.Method == "CreateContainer" }) {
-		t.Errorf("a container was created for it: %v", eng.Journal())
-	}
-}
-
-func TestPlaceDual(t *testing.T) {
-	t.Parallel()
-	eng := simulated.New()
-	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
-	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.8.0.0/24", "fd00:8::/64")}); err != nil {
-		t.Fatal(err)
-	}
-	p := placement("a")
-	p.Addresses = addresses("fd00:8::9")
-	container, err := network.Place(t.Context(), eng, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := network.Addresses(container, network.DefaultName)
-	if len(got) != 2 || !netip.MustParsePrefix("10.8.0.0/24").Contains(got[0]) || got[1] != p.Addresses[0] {
-		t.Errorf("addresses %s, want one of 10.8.0.0/24 and %s", got, p.Addresses[0])
 	}
 }
 
