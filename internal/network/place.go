@@ -55,10 +55,11 @@ var ErrCreating = errors.New("the engine is still creating the container")
 // returns it as observed then.
 //
 // Any number of processes may place at once: no two of them end with one
-// address. A claim is a created container, whose labels all can see: who
-// finds another claim on its addresses after making its own gives way,
-// removes its container and takes the next address, and so does who finds at
-// start that an address is taken.
+// address. Each container prefers an address by its namespace, cluster and
+// machine, so that few meet. A claim is a created container, whose labels all
+// can see: who finds another claim on its addresses after making its own gives
+// way, removes its container and takes another address, and so does who finds
+// at start that an address is taken.
 //
 // A container of the same name and owner that was never started is what an
 // interrupted Place left. It is continued: prepared and started. It is replaced
