@@ -52,11 +52,7 @@ func TestNodesAtOnce(t *testing.T) {
 	seen := watchContainers(t, eng, atOnceCluster)
 	d.create(t)
 	d.comesUp(t, 1+workers)
-	for machine, containers := range seen.of(atOnceCluster) {
-		if len(containers) > 1 {
-			t.Errorf("machine %q has had %d containers: %q", machine, len(containers), containers)
-		}
-	}
+	seen.onlyOneEach(t, atOnceCluster, 1+workers)
 	var longest time.Duration
 	for _, container := range nodeContainers(t, eng, atOnceCluster) {
 		inspected, err := eng.InspectContainer(t.Context(), container.ID)

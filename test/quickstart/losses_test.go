@@ -19,11 +19,9 @@ package quickstart_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
@@ -50,7 +48,8 @@ const lossesCluster = "losses-test"
 // controllers.
 func TestLosses(t *testing.T) {
 	eng := integration.Engine(t)
-	l := &losses{declared: declare(t, eng, lossesCluster), created: map[string]string{}}
+	l := &losses{declared: declare(t, eng, lossesCluster)}
+	seen := watchContainers(t, eng, lossesCluster)
 	l.create(t)
 	points := []struct {
 		name    string
@@ -77,7 +76,6 @@ func TestLosses(t *testing.T) {
 	t.Log("losses after: all Nodes are ready")
 	l.lose(t, func() {})
 	l.comesUp(t, 2)
-	l.sameContainers(t)
 	if second := l.systemUID(t); first != second {
 		t.Errorf("the cluster was initialized twice: UID of kube-system %s, then %s", first, second)
 	}
@@ -85,14 +83,12 @@ func TestLosses(t *testing.T) {
 	t.Log("losses after: the control plane's container is removed")
 	l.lose(t, func() { l.removeControlPlane(t) })
 	l.reportsMissing(t)
-	l.sameContainers(t)
+	seen.onlyOneEach(t, lossesCluster, 2)
 }
 
-// losses of a cluster, with the ID of each of its containers by name.
+// losses of a cluster.
 type losses struct {
 	*declared
-
-	created map[string]string
 }
 
 // lose all that objects may lose while no manager runs. The Cluster is paused, so
@@ -109,7 +105,6 @@ func (l *losses) lose(t *testing.T, disturb func()) {
 		}
 		return "", err
 	})
-	l.sameContainers(t)
 	disturb()
 	objects, err := l.objects(t.Context())
 	if err != nil {
@@ -218,26 +213,6 @@ func (l *losses) isInitialized(ctx context.Context) (bool, error) {
 	return ptr.Deref(cluster.Status.Initialization.ControlPlaneInitialized, false), err
 }
 
-// sameContainers: each container that was there is there still, but for those
-// that the test removed.
-func (l *losses) sameContainers(t *testing.T) {
-	t.Helper()
-	containers, err := l.containers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := map[string]string{}
-	for name, container := range containers {
-		now[name] = container.ID
-	}
-	before := maps.Clone(now)
-	maps.Copy(before, l.created)
-	if diff := cmp.Diff(before, now); diff != "" {
-		t.Errorf("containers (-before, +now):\n%s", diff)
-	}
-	l.created = now
-}
-
 // systemUID identifies the cluster that kubeadm init created.
 func (l *losses) systemUID(t *testing.T) string {
 	t.Helper()
@@ -261,7 +236,6 @@ func (l *losses) removeControlPlane(t *testing.T) {
 		if err := l.engine.RemoveContainer(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		delete(l.created, name)
 	}
 }
 

@@ -157,15 +157,7 @@ func (k *killed) comesUp(t *testing.T, d *declared) {
 	if last := k.clusterUID(t, d.name); last != first {
 		t.Errorf("the UID of Namespace kube-system was %s and is %s: the cluster was initialized twice", first, last)
 	}
-	containers := k.observed.of(d.name)
-	if len(containers) != 3 {
-		t.Errorf("containers %v, want those of a load balancer and two machines", containers)
-	}
-	for machine, ids := range containers {
-		if len(ids) != 1 {
-			t.Errorf("machine %q (empty: the load balancer) has had containers %q, want one", machine, ids)
-		}
-	}
+	k.observed.onlyOneEach(t, d.name, 2)
 }
 
 // clusterUID is the UID of a Namespace that kubeadm init makes.

@@ -141,7 +141,7 @@ func watchContainers(t *testing.T, eng engine.Engine, prefix string) *sightings 
 func (s *sightings) list(ctx context.Context, eng engine.ContainerReader, prefix string) {
 	containers, err := eng.ListContainers(ctx, map[string]string{identity.LabelRole: ""})
 	if err != nil {
-		return // The next event of the engine tells of them.
+		return // The next event of each container has its ID too.
 	}
 	for _, container := range containers {
 		s.note(prefix, container.ID, container.Labels)
@@ -168,6 +168,20 @@ func (s *sightings) of(cluster string) map[string][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.found[cluster])
+}
+
+// onlyOneEach: each of so many machines, and the load balancer, has had one container.
+func (s *sightings) onlyOneEach(t *testing.T, cluster string, machines int) {
+	t.Helper()
+	found := s.of(cluster)
+	if len(found) != machines+1 {
+		t.Errorf("containers %v, want those of a load balancer and %d machines", found, machines)
+	}
+	for machine, containers := range found {
+		if len(containers) != 1 {
+			t.Errorf("machine %q (empty: the load balancer) has had containers %q, want one", machine, containers)
+		}
+	}
 }
 
 // nothingIsLeft of any cluster in the management plane, which then goes too, and of
