@@ -19,7 +19,6 @@ package quickstart_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -29,6 +28,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -93,11 +95,15 @@ func planeFromNode(t *testing.T, eng engine.Engine, program *capcon) {
 		}
 	}
 
-	server := "https://" + net.JoinHostPort(address.String(), "6443")
+	api := management(t, program)
+	info := clusterInfo(t, api)
 	get := func(path, token string) string {
 		output, err := eng.Exec(t.Context(), node, engine.Command{
-			// From standard input, as the token should not be in arguments.
-			Args:  []string{"curl", "--silent", "--insecure", "--output", "/dev/null", "--write-out", "%{http_code}", "--config", "-", server + path},
+			Args: []string{
+				// The token is from standard input, as it should not be in arguments.
+				"bash", "-c", `curl --silent --show-error --output /dev/null --write-out '%{http_code}' --config - --cacert <(echo "$1") "$2"`,
+				"curl", string(info.CertificateAuthorityData), info.Server + path,
+			},
 			Stdin: []byte("header = \"Authorization: Bearer " + token + "\"\n"),
 		})
 		if err != nil {
@@ -115,7 +121,7 @@ func planeFromNode(t *testing.T, eng engine.Engine, program *capcon) {
 			}
 		}
 	}
-	token := reader(t, management(t, program))
+	token := reader(t, api)
 	for path, want := range map[string]string{
 		"/api/v1/namespaces/default/configmaps/from-node": "200",
 		"/api/v1/namespaces/default/secrets":              "403",
@@ -124,6 +130,26 @@ func planeFromNode(t *testing.T, eng engine.Engine, program *capcon) {
 			t.Errorf("GET %s with the token of a ServiceAccount: -want, +got:\n%s", path, diff)
 		}
 	}
+}
+
+// clusterInfo is what the management plane publishes for nodes: its API server's
+// address on their network, and who certified it.
+func clusterInfo(t *testing.T, api client.Client) *clientcmdapi.Cluster {
+	t.Helper()
+	published := &corev1.ConfigMap{}
+	key := client.ObjectKey{Namespace: metav1.NamespacePublic, Name: bootstrapapi.ConfigMapClusterInfo}
+	if err := api.Get(t.Context(), key, published); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := clientcmd.Load([]byte(published.Data[bootstrapapi.KubeConfigKey]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, ok := kubeconfig.Clusters[""]
+	if !ok {
+		t.Fatalf("%v: want a kubeconfig of a cluster without a name", published.Data)
+	}
+	return info
 }
 
 func planeAddress(t *testing.T, eng engine.Engine) netip.Addr {

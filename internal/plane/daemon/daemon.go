@@ -133,6 +133,9 @@ func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor)
 	if err := supervisor.Await(ctx, processAPIServer, id.apiReady); err != nil {
 		return err
 	}
+	if err := id.publishClusterInfo(ctx); err != nil {
+		return err
+	}
 	if len(id.opts.Manager) == 0 {
 		return nil
 	}

@@ -37,7 +37,8 @@ import (
 )
 
 const (
-	fieldManager = "capcon-plane"
+	// FieldManager applies what the plane installs.
+	FieldManager = "capcon-plane"
 	// hashAnnotation tells what was installed, so that a start that has
 	// nothing to change does not cost the API server a merge of every CRD.
 	hashAnnotation = "capcon.cluster.x-k8s.io/manifest-hash"
@@ -114,7 +115,7 @@ func apply(ctx context.Context, resource dynamic.ResourceInterface, o *unstructu
 	}
 	annotations[hashAnnotation] = hash
 	o.SetAnnotations(annotations)
-	_, err = resource.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	_, err = resource.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
 	return err
 }
 
