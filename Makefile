@@ -234,7 +234,7 @@ e2e-newest: images ## Conformance suite, quick start and restarts on the engines
 	@SCOPE=engine RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
 
 .PHONY: e2e-interrupt
-e2e-interrupt: ## Stop the engine for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
+e2e-interrupt: ## Stop the engine, on Podman the host, for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
 	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12}" hack/test-quickstart.sh EngineStopsDuringBootstrap
 
 .PHONY: soak

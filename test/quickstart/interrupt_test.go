@@ -18,7 +18,9 @@ package quickstart_test
 
 import (
 	"context"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,7 +32,7 @@ import (
 
 const (
 	interruptCluster = "interrupt-test"
-	// standstill is how long the engine stays down.
+	// standstill is how long the engine is down.
 	standstill = time.Minute
 )
 
@@ -60,14 +62,16 @@ func operations() map[string]operation {
 	}
 }
 
-// TestEngineStopsDuringBootstrap stops the engine for a minute at points of a
-// bootstrap. The cluster comes to be all the same, with the help of nothing
-// but the command that was interrupted.
+// TestEngineStopsDuringBootstrap interrupts the engine for a minute at points of a
+// bootstrap: Docker is stopped, and Podman's host boots, as its containers outlive
+// its service. The cluster becomes ready all the same, with the help of nothing but
+// the command that was interrupted.
 //
 // Environment:
 //
-//	OPERATIONS  init, join-worker, join-control-plane; default all
-//	POINTS      seconds after the machine's container appeared; default 3
+//	OPERATIONS    init, join-worker, join-control-plane; default all
+//	POINTS        seconds after the machine's container appeared; default 3
+//	INTERRUPTION  one of interruptions; default engine-SIGTERM, on Podman host-reboot
 func TestEngineStopsDuringBootstrap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
@@ -77,9 +81,8 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Name != "docker" || enginePID(t, info.Name) == 0 {
-		// Podman's containers go on without its service.
-		t.Skip("this engine is not one to stop")
+	if reason := inUse(t, eng, info.Name, interruptCluster); reason != "" {
+		t.Skip(reason)
 	}
 	program := build(t, interruptCluster)
 	program.mustRun("down", interruptCluster)
@@ -88,6 +91,12 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 			_, _ = program.run(context.WithoutCancel(t.Context()), "down", interruptCluster)
 		}
 	})
+	known := interruptions(eng, program, info.Name)
+	chosen := words("INTERRUPTION", map[string]string{"docker": engineStopped, "podman": hostReboot}[info.Name])[0]
+	interruption, ok := known[chosen]
+	if !ok {
+		t.Fatalf("INTERRUPTION: %q is not one of %q", chosen, slices.Sorted(maps.Keys(known)))
+	}
 	for _, name := range words("OPERATIONS", "init join-worker join-control-plane") {
 		what, known := operations()[name]
 		if !known {
@@ -99,7 +108,7 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 				t.Fatalf("POINTS: %v", err)
 			}
 			t.Run(name+" at "+point+"s", func(t *testing.T) {
-				what.interrupt(t, eng, program.at(t), time.Duration(seconds*float64(time.Second)))
+				what.interrupt(t, eng, program.at(t), interruption, time.Duration(seconds*float64(time.Second)))
 			})
 		}
 	}
@@ -112,16 +121,16 @@ func words(variable, otherwise string) []string {
 	return strings.Fields(otherwise)
 }
 
-// interrupt begins the operation, stops the engine at the point, and sees the
-// cluster to its end.
-func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, point time.Duration) {
+// interrupt begins the operation, interrupts the engine at the point for a
+// standstill, and waits until the cluster is ready.
+func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption interruption, point time.Duration) {
 	t.Helper()
 	program.mustRun(o.back...)
 	ended := make(chan struct{})
 	began := time.Now()
 	go func() {
 		defer close(ended)
-		// It may give up while the engine is down; the next one goes on.
+		// It may give up while the engine is down; the next one continues.
 		_, _ = program.run(t.Context(), o.begin...)
 	}()
 	awaitContainers(t, eng, o.before+1)
@@ -129,13 +138,13 @@ func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, p
 	case <-time.After(point):
 	case <-t.Context().Done():
 	}
-	mustExecute(t, "make", "-C", "../..", "engine-stop", "ENGINE=docker")
+	interruption.stop(t)
 	stopped := time.Now()
 	select {
 	case <-time.After(standstill):
 	case <-t.Context().Done():
 	}
-	mustExecute(t, "make", "-C", "../..", "engine", "ENGINE=docker")
+	interruption.start(t)
 	<-ended
 	program.mustRun(o.begin...)
 	nodesReady(t, program.connectCluster(), o.after)

@@ -39,8 +39,12 @@ type interruption struct {
 	stop, start func(*testing.T)
 }
 
-// randomOrder is the interruption that no other container notices.
-const randomOrder = "containers-in-random-order"
+const (
+	// randomOrder is the interruption that no other container notices.
+	randomOrder   = "containers-in-random-order"
+	engineStopped = "engine-SIGTERM"
+	hostReboot    = "host-reboot"
+)
 
 // interruptions are what can be done to an engine of the kind, by name.
 func interruptions(eng engine.Engine, program *capcon, kind string) map[string]interruption {
@@ -53,7 +57,7 @@ func interruptions(eng engine.Engine, program *capcon, kind string) map[string]i
 			stop:  func(t *testing.T) { restartContainers(t, eng, program.at(t)) },
 			start: func(*testing.T) {},
 		},
-		"engine-SIGTERM": {stopsAll: true, start: start, stop: func(t *testing.T) {
+		engineStopped: {stopsAll: true, start: start, stop: func(t *testing.T) {
 			mustExecute(t, "make", "-C", "../..", "--no-print-directory", "engine-stop", "ENGINE="+kind)
 			statusIsUnknown(t, program.at(t))
 		}},
@@ -80,7 +84,7 @@ func interruptions(eng engine.Engine, program *capcon, kind string) map[string]i
 			// Who stopped the management plane too starts it.
 			start: func(t *testing.T) { program.at(t).mustRun("up", program.cluster) },
 		}
-		known["host-reboot"] = interruption{
+		known[hostReboot] = interruption{
 			stopsAll: true,
 			stop: func(t *testing.T) {
 				mustExecute(t, "testdata/podman-reboot.sh")
@@ -96,22 +100,22 @@ func interruptions(eng engine.Engine, program *capcon, kind string) map[string]i
 
 // inUse says why an engine must not be stopped, and what to do about it; empty
 // where it may be. One that "make engine" did not start by hand is never stopped,
-// nor one that runs what is not of this test: others need it.
-func inUse(t *testing.T, eng engine.Engine, kind string) string {
+// nor one that runs what is not of the test's cluster: others need it.
+func inUse(t *testing.T, eng engine.Engine, kind, cluster string) string {
 	t.Helper()
 	instead := "; without it: RESTARTS=" + randomOrder
 	if enginePID(t, kind) == 0 {
 		return fmt.Sprintf("%s was not started by hand by \"make engine\", so it is not stopped; "+
 			"stop it, and run \"make engine ENGINE=%s\" where systemd does not run the host%s", kind, kind, instead)
 	}
-	if others := foreign(t, eng); len(others) > 0 {
+	if others := foreign(t, eng, cluster); len(others) > 0 {
 		return fmt.Sprintf("%s runs %q too, so it is not stopped; stop these%s", kind, others, instead)
 	}
 	return ""
 }
 
-// foreign names running containers that are not of this test.
-func foreign(t *testing.T, eng engine.Engine) []string {
+// foreign names running containers that are neither of the cluster nor the plane's.
+func foreign(t *testing.T, eng engine.Engine, cluster string) []string {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), nil)
 	if err != nil {
@@ -119,7 +123,7 @@ func foreign(t *testing.T, eng engine.Engine) []string {
 	}
 	var names []string
 	for _, container := range containers {
-		own := container.Labels[identity.LabelCluster] == restartCluster || container.Labels[identity.LabelRole] == string(identity.RolePlane)
+		own := container.Labels[identity.LabelCluster] == cluster || container.Labels[identity.LabelRole] == string(identity.RolePlane)
 		if container.Status == engine.StatusRunning && !own {
 			names = append(names, container.Name)
 		}

@@ -98,7 +98,7 @@ func TestRestart(t *testing.T) {
 			if !isKnown {
 				t.Fatalf("this engine cannot be interrupted that way: it can by %q", slices.Sorted(maps.Keys(known)))
 			}
-			if reason := inUse(t, eng, info.Name); interruption.stopsAll && reason != "" {
+			if reason := inUse(t, eng, info.Name, restartCluster); interruption.stopsAll && reason != "" {
 				if byName || os.Getenv("CI") != "" {
 					t.Fatal(reason)
 				}
@@ -137,9 +137,9 @@ func wantedRestarts(kind string, known []string) (names []string, byName bool) {
 	case len(asked) > 0:
 		return asked, true
 	case kind == "podman":
-		return []string{"host-reboot"}, false
+		return []string{hostReboot}, false
 	}
-	return []string{"engine-SIGTERM"}, false
+	return []string{engineStopped}, false
 }
 
 func number(t *testing.T, variable string, otherwise int) int {
