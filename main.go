@@ -23,6 +23,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	goruntime "runtime"
 
@@ -52,6 +53,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/hostsocket"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
@@ -210,9 +212,10 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 
 // setupProbes lets the manager be ready without its engine: the webhooks, which
 // the API server calls for every write to this provider's objects, do not need
-// one. The engine's state is in the objects' conditions and in the metrics.
+// one. The engine's state is in the objects' conditions and in the metrics. It is
+// not live where only a restart of its container leads to the engine again.
 func setupProbes(mgr ctrl.Manager) error {
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+	if err := mgr.AddHealthzCheck("engine-socket", func(*http.Request) error { return hostsocket.Check() }); err != nil {
 		return fmt.Errorf("add health check: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {

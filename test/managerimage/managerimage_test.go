@@ -37,6 +37,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
@@ -75,12 +76,21 @@ func TestIntegrationManagerImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	deployment := applyAllButRunning(t, api, objects)
+	var proxy *enginetest.Proxy
+	if info.Name == "docker" {
+		// Of Podman, whose service makes a new socket at each start, the directory is mounted.
+		proxy = enginetest.NewProxy(t, info.Endpoint)
+		socket = proxy.Path
+	}
 	pod := &pod{t: t, engine: info.Name, spec: deployment.Spec.Template.Spec, socket: socket, name: "capcon-test-" + identity.NewOwnerID()}
 	pod.mountServiceAccount(api, config, deployment.Namespace)
 	pod.mountCertificate()
 	pod.run()
 	pod.becomesReady()
 	pausedIsSeen(t, api, pod)
+	if proxy != nil {
+		pod.reconnects(proxy)
+	}
 	pod.hasPermissions()
 	if log := pod.log(); strings.Contains(log, "forbidden") {
 		t.Errorf("the manager lacks a permission:\n%s", log)

@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/permissions"
 )
@@ -194,9 +195,36 @@ func (p *pod) hostPath(source *corev1.HostPathVolumeSource) string {
 
 func (p *pod) becomesReady() {
 	p.t.Helper()
+	p.awaitProbe("readyz", http.StatusOK)
+}
+
+// reconnects: an engine that is restarted makes a new socket, which the container of a
+// Pod gets when a kubelet restarts it because its liveness probe fails.
+func (p *pod) reconnects(proxy *enginetest.Proxy) {
+	p.t.Helper()
+	p.awaitProbe("healthz", http.StatusOK)
+	proxy.Replace(p.t)
+	p.awaitProbe("healthz", http.StatusInternalServerError)
+	if output, err := p.command(p.t.Context(), "restart", p.name); err != nil {
+		p.t.Fatalf("restart the manager: %v\n%s", err, output)
+	}
+	before := proxy.Requests()
+	p.becomesReady()
+	p.awaitProbe("healthz", http.StatusOK)
+	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, becomesReady, true, func(context.Context) (bool, error) {
+		return proxy.Requests() > before, nil
+	})
+	if err != nil {
+		p.t.Errorf("the manager sends no request through the new socket: %v\n%s", err, p.log())
+	}
+}
+
+// awaitProbe waits until a probe of the kubelet's has the status.
+func (p *pod) awaitProbe(name string, want int) {
+	p.t.Helper()
 	last := "it was not asked"
 	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz?verbose", p.ports[healthPort]), http.NoBody)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/%s?verbose", p.ports[healthPort], name), http.NoBody)
 		if err != nil {
 			return false, err
 		}
@@ -209,10 +237,10 @@ func (p *pod) becomesReady() {
 		var body bytes.Buffer
 		_, _ = body.ReadFrom(response.Body)
 		last = response.Status + ": " + body.String()
-		return response.StatusCode == http.StatusOK, nil
+		return response.StatusCode == want, nil
 	})
 	if err != nil {
-		p.t.Fatalf("the manager does not become ready: %v; %s\n%s", err, last, p.log())
+		p.t.Fatalf("%s of the manager does not answer %d: %v; %s\n%s", name, want, err, last, p.log())
 	}
 }
 

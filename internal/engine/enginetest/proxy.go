@@ -35,6 +35,8 @@ type Proxy struct {
 	Path   string
 	target string
 
+	listener net.Listener
+
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
 	// down closes what connects.
@@ -70,14 +72,30 @@ func NewProxy(t *testing.T, endpoint string) *Proxy {
 		t.Fatalf("these tests need an engine behind a Unix socket, not %s", endpoint)
 	}
 	p := &Proxy{Path: filepath.Join(t.TempDir(), "engine.sock"), target: target, conns: map[net.Conn]struct{}{}}
+	p.listen(t)
+	t.Cleanup(func() {
+		_ = p.listener.Close()
+		p.Interrupt()
+	})
+	return p
+}
+
+// Replace removes the socket and serves a new one at its path, as an engine does that
+// starts.
+func (p *Proxy) Replace(t *testing.T) {
+	t.Helper()
+	_ = p.listener.Close()
+	p.Interrupt()
+	p.listen(t)
+}
+
+func (p *Proxy) listen(t *testing.T) {
+	t.Helper()
 	listener, err := net.Listen("unix", p.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = listener.Close()
-		p.Interrupt()
-	})
+	p.listener = listener
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -87,7 +105,6 @@ func NewProxy(t *testing.T, endpoint string) *Proxy {
 			go p.forward(conn)
 		}
 	}()
-	return p
 }
 
 func (p *Proxy) forward(conn net.Conn) {

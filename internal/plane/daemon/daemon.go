@@ -50,8 +50,9 @@ const (
 
 // Run runs the plane until ctx ends, then stops its processes in reverse order
 // and returns nil. It returns an error when the plane does not come up. The
-// state directory in use: supervise.ErrLocked. A plane that is retired, also by
-// an earlier daemon, runs nothing and waits for ctx to end.
+// state directory in use: supervise.ErrLocked. The engine's socket replaced:
+// hostsocket.ErrReplaced. A plane that is retired, also by an earlier daemon, runs
+// nothing and waits for ctx to end.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	began := time.Now()
@@ -79,18 +80,19 @@ func Run(ctx context.Context, opts Options) (err error) {
 	if err != nil {
 		return err
 	}
-	var renewal sync.WaitGroup
-	defer renewal.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	renewal.Go(func() { id.keepRenewing(ctx) })
+	var background sync.WaitGroup
+	defer background.Wait()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	background.Go(func() { id.keepRenewing(ctx) })
+	background.Go(func() { watchSocket(ctx, cancel) })
 
 	supervisor := supervise.New(supervise.Options{Output: opts.Output, Log: opts.Log, LivenessPeriod: opts.LivenessPeriod})
 	defer supervisor.Stop()
 	if err := id.start(ctx, supervisor); err != nil {
 		if ctx.Err() != nil {
 			opts.Log.Info("Stopping before the management plane was ready")
-			return nil
+			return replacedSocket(ctx)
 		}
 		return err
 	}
@@ -102,7 +104,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	supervisor.Stop()
 	// Without its process a container would be restarted by the engine.
 	<-ctx.Done()
-	return nil
+	return replacedSocket(ctx)
 }
 
 // findPrograms checks that there is something to run: a program that is not
