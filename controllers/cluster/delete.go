@@ -19,6 +19,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -113,7 +115,9 @@ func (r *Reconciler) removeContainers(ctx context.Context, s *scope) error {
 }
 
 // removeNetwork removes the network with its last cluster. This process
-// leaves it first where nothing but it is attached; others keep it.
+// leaves it first where nothing but it is attached; others keep it. A probe of the
+// host does not: it is removed within seconds, or within a minute where its
+// manager was killed, and nothing would remove the network after it.
 func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
 	if r.SelfContainer != "" && name != network.DefaultName {
@@ -127,6 +131,15 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	}
 	if gone {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkRemoved", "Remove", "Removed network %s", name)
+		return nil
+	}
+	probes, err := hostfacts.Probes(ctx, r.Engine, name)
+	if err != nil {
+		return s.deleteError(err)
+	}
+	if len(probes) > 0 {
+		s.setDeleting(fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name))
+		return phase.Wait(deleteInterval)
 	}
 	return nil
 }

@@ -311,6 +311,35 @@ func TestManagerLeavesNetwork(t *testing.T) {
 	}
 }
 
+// A manager that is killed while it probes the host leaves a container on the network
+// of a cluster: the network is removed with the cluster all the same, after the probe.
+func TestDeleteWaitsForProbe(t *testing.T) {
+	t.Parallel()
+	const self, probe = "manager", "capcon-probe-left"
+	w := world.New(t, builders.New(spec(func(s *infrav1.ContainerClusterSpec) { s.Network.Name = "mine" })...))
+	world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
+	run := func(container engine.Spec) {
+		container.Image = builders.NodeImage
+		_, err := w.Engine.CreateContainer(t.Context(), container)
+		must(t, err)
+		must(t, w.Engine.StartContainer(t.Context(), container.Name))
+	}
+	run(engine.Spec{Name: self, Attachment: engine.Attachment{Network: "capcon"}})
+	w.Cluster.SelfContainer = self
+	w.SettleCluster()
+	run(engine.Spec{
+		Name: probe, Attachment: engine.Attachment{Network: "mine"},
+		Labels: map[string]string{identity.LabelRole: string(identity.RoleProbe)},
+	})
+	world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
+	w.SettleCluster()
+	checkLeft(t, w, "The probe is on the network.", []string{probe, self}, []string{"capcon", "mine"})
+
+	must(t, w.Engine.RemoveContainer(t.Context(), probe))
+	w.SettleCluster()
+	checkLeft(t, w, "Nothing but the manager is on the network.", []string{self}, []string{"capcon"})
+}
+
 // checkLeft compares what is left on the engine of all that these tests make.
 func checkLeft(t *testing.T, w *world.World, reason string, containers, networks []string) {
 	t.Helper()

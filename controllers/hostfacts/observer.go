@@ -251,6 +251,22 @@ func probeLabels() map[string]string {
 // a manager that was killed.
 const probeLifetime = time.Minute
 
+// Probes returns the names of the containers that probe the host on a network, of
+// any manager, and of those that were left behind there.
+func Probes(ctx context.Context, containers engine.Containers, network string) ([]string, error) {
+	found, err := containers.ListContainers(ctx, probeLabels())
+	if err != nil {
+		return nil, fmt.Errorf("list probe containers: %w", err)
+	}
+	var names []string
+	for _, container := range found {
+		if _, on := container.Networks[network]; on {
+			names = append(names, container.Name)
+		}
+	}
+	return names, nil
+}
+
 // removeLeftovers removes the probe containers of managers that were killed, and
 // the one of that name: our own, when no probe is under way.
 func (o *Observer) removeLeftovers(ctx context.Context, own string) error {
