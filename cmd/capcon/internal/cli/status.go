@@ -28,10 +28,12 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -263,7 +265,34 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 	if workers := observed.Workers; workers != nil {
 		told.Workers = countReport{ptr.Deref(workers.Spec.Replicas, 1), ptr.Deref(workers.Status.ReadyReplicas, 0)}
 	}
+	if told.Available {
+		if told.State, err = s.stateOfContainers(ctx, observed.Infrastructure, told.State); err != nil {
+			return clusterReport{}, err
+		}
+		told.Available = told.State == snapshot.State()
+	}
 	return told, nil
+}
+
+// stateOfContainers returns the state that Cluster API reports unless a container of
+// the cluster has stopped: Cluster API reports it some seconds later, more after a
+// restart of the engine, which ends the management plane too. Those that were created
+// and not started yet belong to machines that Cluster API waits for anyway.
+func (s *session) stateOfContainers(ctx context.Context, cluster *infrav1.ContainerCluster, reported string) (string, error) {
+	if cluster == nil || cluster.Spec.OwnerID == "" {
+		return reported, nil
+	}
+	labels := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}.Labels()
+	containers, err := s.engine.ListContainers(ctx, labels)
+	if err != nil {
+		return "", fmt.Errorf("list containers of cluster %q: %w", cluster.Name, err)
+	}
+	for _, container := range containers {
+		if container.Status != engine.StatusRunning && container.Status != engine.StatusCreated {
+			return fmt.Sprintf("not available: container %s is %s", container.Name, container.Status), nil
+		}
+	}
+	return reported, nil
 }
 
 func (a *app) printReport(told report, options statusOptions) error {

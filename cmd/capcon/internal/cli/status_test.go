@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+)
+
+// After a restart of the engine Cluster API still reports what was true before.
+func TestStatusOfStoppedContainer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	cluster := &clusterv1.Cluster{}
+	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil {
+		t.Fatal(err)
+	}
+	conditions.Set(cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue, Reason: "Available"})
+	if err := w.client.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := w.run("status")
+	mustContain(t, out, "0/1      available")
+
+	if err := w.engine.StopContainer(t.Context(), "demo-a-1234", time.Second); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ = w.run("status")
+	mustContain(t, out, "not available: container demo-a-1234 is exited")
+	_, out, _ = w.run("status", "-o", "json")
+	mustContain(t, out, `"available": false`)
+}
