@@ -83,10 +83,6 @@ build-manager:
 
 -include images/images.mk
 
-.PHONY: image-manager
-image-manager: build-manager ## Build the image of the manager for a management cluster, and load it
-	@hack/image-manager.sh
-
 ##@ Release
 
 .PHONY: release-manifests

@@ -28,7 +28,7 @@ awk '
   /^[a-zA-Z0-9_.-]+:.*## / {
     target = $0; sub(/:.*/, "", target)
     text = $0; sub(/.*## /, "", text)
-    lines[group] = lines[group] sprintf("  %-22s %s\n", target, text)
+    lines[group] = lines[group] sprintf("  %-27s %s\n", target, text)
   }
   END {
     print "Usage: make TARGET"

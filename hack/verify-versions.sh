@@ -31,6 +31,8 @@ main() {
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required go.mod sigs.k8s.io/cluster-api/api)"
   same "Cluster API and its clusterctl" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(sed -n 's|.*/cmd/clusterctl@\(v[^"]*\)".*|\1|p' hack/tool.sh)"
+  same "Cluster API and the images of its managers" \
+    "$(required go.mod sigs.k8s.io/cluster-api)" "$(required images/cluster-api/go.mod sigs.k8s.io/cluster-api)"
   same "k8s.io/api and k8s.io/apimachinery" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/apimachinery)"
   same "k8s.io/api and k8s.io/client-go" \

@@ -17,6 +17,9 @@
 # go -C changes the directory first, so that the builder's own module is used.
 IMAGE_BUILDER = go -C images/builder run .
 
+# As the image is built, so that packages are compiled once.
+CERT_MANAGER = CGO_ENABLED=0 go -C images/cert-manager
+
 ##@ Images
 
 .PHONY: images
@@ -51,12 +54,29 @@ images-load: ## Build all images and load those the engine does not have
 images-load-previous: ## Build the node image that upgrades begin with, and load it
 	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}" node-previous
 
+.PHONY: image-manager
+image-manager: ## Build the image of the manager for a management cluster, and load it
+	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}" manager
+
+.PHONY: images-management
+images-management: ## Build what a management cluster runs: the manager, Cluster API's managers, cert-manager
+	@$(IMAGE_BUILDER) management
+
+.PHONY: images-management-previous
+images-management-previous: ## Build the managers of the Cluster API that upgrades begin with
+	@$(IMAGE_BUILDER) management-previous
+
+.PHONY: management-manifests
+management-manifests: ## Write what clusterctl installs on a management cluster besides this provider to _artifacts/release
+	@hack/management-manifests.sh
+
 ##@ Test
 
 .PHONY: test-images
-test-images: ## Test the image builder and the Pod network's daemon
+test-images: ## Test the image builder, the Pod network's daemon and cert-manager's program
 	@go -C images/builder test ./...
 	@go -C images/flannel test ./...
+	@$(CERT_MANAGER) test -trimpath ./...
 
 ##@ Benchmark
 

@@ -92,7 +92,17 @@ func (b *builder) components() (*components, error) {
 // kubernetesProgram sets the version that the programs report: kubeadm and the
 // API refuse to work together if they do not know theirs.
 func kubernetesProgram(version string) program {
-	const variables = "k8s.io/component-base/version."
+	return program{
+		name: "kubernetes", packages: []string{"tool"}, ldflags: versionFlags("k8s.io/component-base/version", version),
+		// As in Kubernetes' own builds: gRPC's tracing keeps the linker from
+		// leaving out methods that nothing calls.
+		tags: []string{"grpcnotrace"},
+	}
+}
+
+// versionFlags tell the linker a version like v1.36.3, for a package that has
+// the variables of Kubernetes' builds.
+func versionFlags(pkg, version string) []string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	var ldflags []string
@@ -100,12 +110,7 @@ func kubernetesProgram(version string) program {
 		{"gitVersion", version}, {"gitMajor", major}, {"gitMinor", minor},
 		{"gitTreeState", "clean"}, {"gitCommit", "module"},
 	} {
-		ldflags = append(ldflags, "-X", fmt.Sprintf("%s%s=%s", variables, pair[0], pair[1]))
+		ldflags = append(ldflags, "-X", fmt.Sprintf("%s.%s=%s", pkg, pair[0], pair[1]))
 	}
-	return program{
-		name: "kubernetes", packages: []string{"tool"}, ldflags: ldflags,
-		// As in Kubernetes' own builds: gRPC's tracing keeps the linker from
-		// leaving out methods that nothing calls.
-		tags: []string{"grpcnotrace"},
-	}
+	return ldflags
 }

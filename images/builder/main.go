@@ -29,6 +29,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -56,20 +57,16 @@ func run(ctx context.Context, arguments []string) error {
 	load := flags.Bool("load", false, "load the images into the engine, where it has others")
 	engine := flags.String("engine", "docker", "the engine to load into: docker or podman")
 	flags.Usage = func() {
-		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image>...\nimages: %s\n", strings.Join(allNames(), " "))
+		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
+			strings.Join(allNames(), " "), strings.Join(slices.Sorted(maps.Keys(groups())), " "))
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	names := flags.Args()
-	if len(names) == 0 {
-		names = imageNames()
-	}
-	for _, name := range names {
-		if !slices.Contains(allNames(), name) {
-			return fmt.Errorf("no image %q: there are %s", name, strings.Join(allNames(), ", "))
-		}
+	names, err := expand(flags.Args())
+	if err != nil {
+		return err
 	}
 	reach, err := engineCommand(*engine)
 	if err != nil {
@@ -112,7 +109,35 @@ func (b *builder) buildImages(ctx context.Context, names []string) error {
 const previousNode = "node-previous"
 
 // allNames are the images that can be asked for, in the order of the help.
-func allNames() []string { return append(imageNames(), previousNode) }
+func allNames() []string {
+	return slices.Concat(imageNames(), []string{previousNode}, managementNames(), previousManagementNames())
+}
+
+// groups are names for several images.
+func groups() map[string][]string {
+	return map[string][]string{"management": managementNames(), "management-previous": previousManagementNames()}
+}
+
+// expand returns the images that are asked for, by their own names or their groups'.
+func expand(arguments []string) ([]string, error) {
+	if len(arguments) == 0 {
+		return imageNames(), nil
+	}
+	var names []string
+	for _, argument := range arguments {
+		group, found := groups()[argument]
+		if !found {
+			group = []string{argument}
+		}
+		names = append(names, group...)
+	}
+	for _, name := range names {
+		if !slices.Contains(allNames(), name) {
+			return nil, fmt.Errorf("no image %q: there are %s", name, strings.Join(allNames(), ", "))
+		}
+	}
+	return names, nil
+}
 
 // imageNames are the images that are built where none is asked for.
 func imageNames() []string {

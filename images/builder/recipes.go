@@ -17,15 +17,17 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// prefix is of all images built here. With the host part "localhost" their
+// prefix is of this project's own images. With the host part "localhost" their
 // names are the same in Docker and Podman, and no registry is asked for them.
 const prefix = "localhost/capcon/"
 
@@ -77,13 +79,18 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 		bases.pause.name += previous.suffix
 		images[previousNode] = b.nodeRecipe(previous, root, bases, kindVersion)
 	}
-	// Only when asked for: it needs a checkout whose program compiles.
+	// Only when asked for: they need a checkout whose programs compile.
 	if slices.Contains(names, "plane") {
 		if images["plane"], err = b.planeImage(ctx, c, static); err != nil {
 			return nil, err
 		}
 	}
-	return images, nil
+	if slices.Contains(names, managerName) {
+		if images[managerName], err = b.managerImage(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return images, b.addManagement(images, static)
 }
 
 // nodeRecipe is the node image of one version of Kubernetes.
@@ -97,10 +104,13 @@ func (b *builder) nodeRecipe(c *components, root *artifact, bases podBases, kind
 	return image
 }
 
-// programsImage is an image of static programs in /usr/local/bin.
+// programsImage is an image of static programs.
 type programsImage struct {
 	name, reference string
-	base            *artifact
+	// base is the layer below the programs, nil for none.
+	base *artifact
+	// directory of the programs; default usr/local/bin.
+	directory string
 	// programs are the artifacts to take programs from, by program.
 	programs map[string]*artifact
 	// extra adds files besides.
@@ -114,7 +124,10 @@ func (p programsImage) artifact() *artifact {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	needs := []*artifact{p.base}
+	var needs []*artifact
+	if p.base != nil {
+		needs = append(needs, p.base)
+	}
 	for _, name := range names {
 		if !slices.Contains(needs, p.programs[name]) {
 			needs = append(needs, p.programs[name])
@@ -127,7 +140,7 @@ func (p programsImage) artifact() *artifact {
 			t := &tree{directory: filepath.Join(w.scratch, "tree")}
 			t.mkdir(".", 0o755)
 			for _, name := range names {
-				t.copy(w.of(p.programs[name], name), "usr/local/bin/"+name, 0o755)
+				t.copy(w.of(p.programs[name], name), path.Join(cmp.Or(p.directory, "usr/local/bin"), name), 0o755)
 			}
 			if p.extra != nil {
 				p.extra(t)
@@ -139,9 +152,11 @@ func (p programsImage) artifact() *artifact {
 			if err := packLayer(ctx, t.directory, layer); err != nil {
 				return err
 			}
-			return writeImage(w.dir, p.reference, []imageLayer{
-				{w.of(p.base, layerFile), p.base.name}, {layer, p.name},
-			}, p.config)
+			layers := []imageLayer{{layer, p.name}}
+			if p.base != nil {
+				layers = slices.Insert(layers, 0, imageLayer{w.of(p.base, layerFile), p.base.name})
+			}
+			return writeImage(w.dir, p.reference, layers, p.config)
 		},
 	}
 }

@@ -29,7 +29,7 @@ import (
 // cache.
 func TestArtifactNames(t *testing.T) {
 	t.Parallel()
-	images, err := repository(t).recipes(t.Context(), []string{"node", previousNode})
+	images, err := repository(t).recipes(t.Context(), allNames())
 	if err != nil {
 		t.Fatal(err)
 	}

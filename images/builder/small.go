@@ -18,13 +18,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"path/filepath"
-	"runtime"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -127,7 +120,7 @@ const planePackage = "./cmd/capcon-plane"
 // planeImage is etcd, the API server, the garbage collector's controller
 // manager, and the program that runs them and the providers.
 func (b *builder) planeImage(ctx context.Context, c *components, static *artifact) (*artifact, error) {
-	program, err := b.planeProgram(ctx)
+	program, err := b.repositoryProgram(ctx, "capcon-plane", program{packages: []string{planePackage}})
 	if err != nil {
 		return nil, err
 	}
@@ -142,57 +135,4 @@ func (b *builder) planeImage(ctx context.Context, c *components, static *artifac
 			Entrypoint: []string{"/usr/local/bin/capcon-plane"},
 		},
 	}.artifact(), nil
-}
-
-// planeProgram is built in the repository's own module.
-func (b *builder) planeProgram(ctx context.Context) (*artifact, error) {
-	build := program{name: "..", packages: []string{planePackage}}
-	files, err := b.planeFiles(ctx, build)
-	if err != nil {
-		return nil, err
-	}
-	return &artifact{
-		name: "capcon-plane", recipe: []string{"gobuild.go", "small.go"},
-		files:  files,
-		values: append(build.arguments(), append(build.environment(), runtime.Version())...),
-		build: func(ctx context.Context, w *workspace) error {
-			return build.build(ctx, w, w.root)
-		},
-	}, nil
-}
-
-// planeFiles are the files of the repository that the program is compiled from.
-func (b *builder) planeFiles(ctx context.Context, build program) ([]string, error) {
-	list := command{
-		dir: b.root, env: build.environment(),
-		args: []string{
-			"go", "list", "-deps",
-			"-json=Dir,Standard,Module,GoFiles,EmbedFiles", planePackage,
-		},
-		hint: "The plane's image is built from " + planePackage + " of this repository.",
-	}
-	output, err := list.output(ctx)
-	if err != nil {
-		return nil, err
-	}
-	files := []string{filepath.Join(b.root, "go.mod"), filepath.Join(b.root, "go.sum")}
-	decoder := json.NewDecoder(strings.NewReader(output))
-	for {
-		var found struct {
-			Dir                 string
-			Module              *struct{ Main bool }
-			GoFiles, EmbedFiles []string
-		}
-		if err := decoder.Decode(&found); errors.Is(err, io.EOF) {
-			return files, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("read the answer of go list: %w", err)
-		}
-		if found.Module == nil || !found.Module.Main {
-			continue
-		}
-		for _, file := range append(found.GoFiles, found.EmbedFiles...) {
-			files = append(files, filepath.Join(found.Dir, file))
-		}
-	}
 }

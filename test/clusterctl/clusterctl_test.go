@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +66,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 		t.Fatal(err)
 	}
 	installed(t, api, repository)
+	imagesOfReleases(t, api, repository.Core)
 	nobodyServesWebhooks(t, api)
 	flavours := repository.Files("cluster-template*.yaml")
 	if len(flavours) == 0 {
@@ -160,6 +162,30 @@ func installed(t *testing.T, api client.Client, repository *clusterctl.Repositor
 	}
 	if len(definitions.Items) != 6 {
 		t.Errorf("%d definitions of this provider have clusterctl's label, want 6", len(definitions.Items))
+	}
+}
+
+// imagesOfReleases: where a registry is reached it has them, and elsewhere "make
+// images-management" gives them these names.
+func imagesOfReleases(t *testing.T, api client.Client, version string) {
+	t.Helper()
+	for _, want := range []struct{ namespace, name, image string }{
+		{"capi-system", "capi", "cluster-api-controller"},
+		{"capi-kubeadm-bootstrap-system", "capi-kubeadm-bootstrap", "kubeadm-bootstrap-controller"},
+		{"capi-kubeadm-control-plane-system", "capi-kubeadm-control-plane", "kubeadm-control-plane-controller"},
+	} {
+		deployment := &appsv1.Deployment{}
+		key := client.ObjectKey{Namespace: want.namespace, Name: want.name + "-controller-manager"}
+		if err := api.Get(t.Context(), key, deployment); err != nil {
+			t.Fatal(err)
+		}
+		manager := deployment.Spec.Template.Spec.Containers[0]
+		if image := "registry.k8s.io/cluster-api/" + want.image + ":" + version; manager.Image != image {
+			t.Errorf("The image of %s is %s, want %s", want.name, manager.Image, image)
+		}
+		if manager.ImagePullPolicy != corev1.PullIfNotPresent {
+			t.Errorf("%s pulls its image %s, want %s", want.name, manager.ImagePullPolicy, corev1.PullIfNotPresent)
+		}
 	}
 }
 

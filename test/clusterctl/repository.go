@@ -29,13 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const (
-	capiModule = "sigs.k8s.io/cluster-api"
-	// certManagerVersion is that of the definitions that certificates of
-	// webhooks are checked by.
-	certManagerVersion = "v1.21.2"
-	certManagerModule  = "github.com/cert-manager/cert-manager"
-)
+const certManagerModule = "github.com/cert-manager/cert-manager"
 
 // Repository is a local repository of clusterctl.
 type Repository struct {
@@ -46,7 +40,6 @@ type Repository struct {
 
 	tb         testing.TB
 	root, path string
-	kustomize  string
 }
 
 // provider is an entry of clusterctl's configuration.
@@ -57,29 +50,27 @@ type provider struct {
 }
 
 // NewRepository fills a directory with this provider, as "make
-// release-manifests" makes it, with Cluster API's providers, made of its
-// module's manifests, and with what clusterctl needs of cert-manager to begin:
-// its definitions, without anything that would act on them. Clusterctl uses it
-// from then on.
+// release-manifests" makes it, with Cluster API's providers, as "make
+// management-manifests" does, and with what clusterctl needs of cert-manager to
+// begin: its definitions, without anything that would act on them. Clusterctl
+// uses it from then on.
 func (c *Clusterctl) NewRepository(root, version string) *Repository {
 	c.tb.Helper()
-	r := &Repository{
-		Version: version, tb: c.tb, root: root, path: c.tb.TempDir(), kustomize: tool(c.tb, root, "kustomize"),
-	}
-	module := r.list("-m", "-f", "{{.Version}} {{.Dir}}", capiModule)
-	core, capi, _ := strings.Cut(module, " ")
-	r.Core = core
+	r := &Repository{Version: version, tb: c.tb, root: root, path: c.tb.TempDir()}
+	r.Core = r.list("-m", "-f", "{{.Version}}", "sigs.k8s.io/cluster-api")
+	r.run("release-manifests.sh")
+	r.run("management-manifests.sh", "cluster-api")
 	configuration := struct {
 		Providers   []provider        `json:"providers"`
 		CertManager map[string]string `json:"cert-manager"`
 	}{
 		Providers: []provider{
-			r.cluster(capi, "cluster-api", clusterctlv1.CoreProviderType, "core/config/default", "core-components.yaml"),
-			r.cluster(capi, "kubeadm", clusterctlv1.BootstrapProviderType, "bootstrap/kubeadm/config/default", "bootstrap-components.yaml"),
-			r.cluster(capi, "kubeadm", clusterctlv1.ControlPlaneProviderType, "controlplane/kubeadm/config/default", "control-plane-components.yaml"),
-			r.release(),
+			r.provider("cluster-api", clusterctlv1.CoreProviderType, r.Core, "core-components.yaml"),
+			r.provider("kubeadm", clusterctlv1.BootstrapProviderType, r.Core, "bootstrap-components.yaml"),
+			r.provider("kubeadm", clusterctlv1.ControlPlaneProviderType, r.Core, "control-plane-components.yaml"),
+			r.provider("container", clusterctlv1.InfrastructureProviderType, r.Version, "infrastructure-components.yaml"),
 		},
-		CertManager: map[string]string{"version": certManagerVersion, "url": r.certManager()},
+		CertManager: r.certManager(),
 	}
 	content, err := yaml.Marshal(configuration)
 	if err != nil {
@@ -100,43 +91,29 @@ func (r *Repository) Files(pattern string) []string {
 	return found
 }
 
-// release writes this provider as a release has it.
-func (r *Repository) release() provider {
+// run a script that writes a part of the repository.
+func (r *Repository) run(script string, args ...string) {
 	r.tb.Helper()
-	command := exec.CommandContext(r.tb.Context(), "make", "-C", r.root, "release-manifests")
+	command := exec.CommandContext(r.tb.Context(), filepath.Join(r.root, "hack", script), args...)
 	command.Env = append(os.Environ(), "RELEASE_VERSION="+r.Version, "RELEASE_DIR="+r.path)
 	if output, err := command.CombinedOutput(); err != nil {
-		r.tb.Fatalf("make release-manifests: %v\n%s", err, output)
+		r.tb.Fatalf("run %s: %v\n%s", script, err, output)
 	}
-	kind := clusterctlv1.InfrastructureProviderType
-	return provider{Name: "container", Type: kind, URL: r.url(clusterctlv1.ManifestLabel("container", kind), r.Version, "infrastructure-components.yaml")}
 }
 
-// cluster writes one of Cluster API's providers.
-func (r *Repository) cluster(capi, name string, kind clusterctlv1.ProviderType, overlay, file string) provider {
-	r.tb.Helper()
-	components, err := output(r.tb, "", r.kustomize, "build", filepath.Join(capi, overlay))
-	if err != nil {
-		r.tb.Fatalf("kustomize build %s: %v", overlay, err)
-	}
-	metadata, err := os.ReadFile(filepath.Join(capi, "metadata.yaml"))
-	if err != nil {
-		r.tb.Fatal(err)
-	}
-	label := clusterctlv1.ManifestLabel(name, kind)
-	write(r.tb, filepath.Join(r.path, label, r.Core, file), components)
-	write(r.tb, filepath.Join(r.path, label, r.Core, "metadata.yaml"), metadata)
-	return provider{Name: name, Type: kind, URL: r.url(label, r.Core, file)}
+func (r *Repository) provider(name string, kind clusterctlv1.ProviderType, version, file string) provider {
+	return provider{Name: name, Type: kind, URL: r.url(clusterctlv1.ManifestLabel(name, kind), version, file)}
 }
 
-// certManager writes cert-manager's definitions, and returns where they are.
-func (r *Repository) certManager() string {
+// certManager writes the definitions of the cert-manager whose image is built
+// here, and returns where they are.
+func (r *Repository) certManager() map[string]string {
 	r.tb.Helper()
-	downloaded, err := output(r.tb, r.root, "go", "mod", "download", "-json", certManagerModule+"@"+certManagerVersion)
+	downloaded, err := output(r.tb, filepath.Join(r.root, "images", "cert-manager"), "go", "mod", "download", "-json", certManagerModule)
 	if err != nil {
 		r.tb.Fatalf("download %s: %v", certManagerModule, err)
 	}
-	var module struct{ Dir string }
+	var module struct{ Version, Dir string }
 	if err := json.Unmarshal(downloaded, &module); err != nil {
 		r.tb.Fatal(err)
 	}
@@ -155,8 +132,8 @@ func (r *Repository) certManager() string {
 	// What clusterctl calls a provider whose type it does not know.
 	label := clusterctlv1.ManifestLabel("cert-manager", "")
 	const file = "cert-manager.yaml"
-	write(r.tb, filepath.Join(r.path, label, certManagerVersion, file), bytes.Join(documents, []byte("\n---\n")))
-	return r.url(label, certManagerVersion, file)
+	write(r.tb, filepath.Join(r.path, label, module.Version, file), bytes.Join(documents, []byte("\n---\n")))
+	return map[string]string{"version": module.Version, "url": r.url(label, module.Version, file)}
 }
 
 func (r *Repository) url(label, version, file string) string {
