@@ -28,11 +28,18 @@ readonly difference
 trap 'rm -f "${difference}"' EXIT
 
 main() {
-  if ! go -C "${root}" mod tidy -diff >"${difference}"; then
-    head --lines 40 "${difference}"
-    die "go.mod or go.sum is not tidy." "Run: go mod tidy"
+  local module wrong=()
+  cd "${root}"
+  while IFS= read -r module; do
+    if ! go -C "$(dirname "${module}")" mod tidy -diff >"${difference}"; then
+      head --lines 40 "${difference}"
+      wrong+=("${module}. Run: go -C $(dirname "${module}") mod tidy")
+    fi
+  done < <(source_files 'go.mod' '*/go.mod')
+  if ((${#wrong[@]} > 0)); then
+    die "These files or their go.sum are not tidy:" "${wrong[@]}"
   fi
-  say "go.mod is tidy."
+  say "Each go.mod is tidy."
 }
 
 main "$@"
