@@ -29,8 +29,12 @@ import (
 type report struct {
 	Suites []struct {
 		// Timestamp as 2006-01-02T15:04:05.
-		Timestamp string `xml:"timestamp,attr"`
-		Cases     []struct {
+		Timestamp  string `xml:"timestamp,attr"`
+		Properties []struct {
+			Name  string `xml:"name,attr"`
+			Value string `xml:"value,attr"`
+		} `xml:"properties>property"`
+		Cases []struct {
 			Name    string  `xml:"name,attr"`
 			Status  string  `xml:"status,attr"`
 			Seconds float64 `xml:"time,attr"`
@@ -45,6 +49,9 @@ var (
 	failed = []string{"failed", "panicked", "timedout"}
 )
 
+// counts are the properties with which a run counts: everything was executed, and once.
+var counts = map[string]string{"DryRun": "false", "FlakeAttempts": "0"}
+
 // readReport returns the specs that a report says were executed, without their commit.
 func readReport(path string, specs []string) (map[string]attempt, error) {
 	var read report
@@ -57,6 +64,11 @@ func readReport(path string, specs []string) (map[string]attempt, error) {
 	}
 	executed := map[string]attempt{}
 	for _, suite := range read.Suites {
+		for _, property := range suite.Properties {
+			if want, matters := counts[property.Name]; matters && property.Value != want {
+				return nil, fmt.Errorf("read JUnit report %s: %s is %s, and only runs where it is %s count", path, property.Name, property.Value, want)
+			}
+		}
 		date, _, _ := strings.Cut(suite.Timestamp, "T")
 		for _, each := range suite.Cases {
 			title, isSpec := strings.CutPrefix(each.Name, "[It] ")

@@ -34,13 +34,18 @@ import (
 
 var kindOnDocker = column{"docker", "kind"}
 
-// junit is a report as ginkgo writes it; each case is "status seconds name".
+// junit is a report as ginkgo writes it; each case is "status seconds name", or
+// "property name value".
 func junit(t *testing.T, cases ...string) string {
 	t.Helper()
 	var out strings.Builder
 	out.WriteString(`<testsuites tests="9"><testsuite name="cluster-api-provider-container" timestamp="2026-11-24T10:20:30">`)
 	for _, each := range cases {
 		part := strings.SplitN(each, " ", 3)
+		if part[0] == "property" {
+			fmt.Fprintf(&out, `<properties><property name="%s" value="%s"></property></properties>`, part[1], part[2])
+			continue
+		}
 		fmt.Fprintf(&out, `<testcase name="%s" classname="c" status="%s" time="%s"></testcase>`, part[2], part[0], part[1])
 	}
 	out.WriteString(`</testsuite></testsuites>`)
@@ -96,6 +101,8 @@ func TestEnterRefuses(t *testing.T) {
 		"UnknownColumn": {entry{column: column{"docker", "minikube"}, commit: "c"}, "docker, minikube"},
 		"NoCommit":      {entry{column: kindOnDocker}, "-commit"},
 		"UnknownSpec":   {entry{column: kindOnDocker, commit: "c", reports: []string{junit(t, "passed 1 [It] Other Should work")}}, "Other"},
+		"DryRun":        {entry{column: kindOnDocker, commit: "c", reports: []string{junit(t, "property DryRun true", "passed 0 [It] QuickStart Should")}}, "DryRun is true"},
+		"Repeated":      {entry{column: kindOnDocker, commit: "c", reports: []string{junit(t, "property FlakeAttempts 3")}}, "FlakeAttempts is 3"},
 		"NoReport":      {entry{column: kindOnDocker, commit: "c", reports: []string{"absent.xml"}}, "absent.xml"},
 	} {
 		t.Run(name, func(t *testing.T) {
