@@ -60,11 +60,11 @@ verify-platforms: # the systems people run capcon on, beside this one
 
 .PHONY: lint
 lint: ## Check style and architecture with golangci-lint
-	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run
+	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run && cd e2e && "$${lint}" run --build-tags e2e
 
 .PHONY: lint-fix
 lint-fix: ## Mend what golangci-lint can mend by itself
-	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --fix
+	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --fix && cd e2e && "$${lint}" run --build-tags e2e --fix
 
 ##@ Build
 
@@ -139,6 +139,14 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 
 .PHONY: e2e
 e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+
+.PHONY: e2e-capi
+e2e-capi: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20)
+	@hack/e2e-capi.sh
+
+.PHONY: e2e-capi-results
+e2e-capi-results: ## Write docs/results/e2e.md again, and name the cells that have neither a result nor a reason
+	@go run ./hack/e2eresults -complete
 
 .PHONY: e2e-contract
 e2e-contract: ## Break ten rules of the contract at random, and see their tests fail (PICK=10)

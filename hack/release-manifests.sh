@@ -24,6 +24,9 @@
 #                    the last series of metadata.yaml with the patch 99
 #   RELEASE_IMAGE    of the manager, pinned: REGISTRY/NAME@sha256:DIGEST; default: the
 #                    one that "make image-manager" builds, which no registry has
+#   RELEASE_OVERLAY  what the components are built from; default: config/default, which
+#                    has no way to an engine, and config/docker-socket and podman-socket
+#                    have one
 #   RELEASE_DIR      below it the files are at infrastructure-container/<version>;
 #                    default: _artifacts/release
 
@@ -87,7 +90,7 @@ components() {
   fi
   cat >"${scratch}/kustomization.yaml" <<EOF
 resources:
-  - ../../config/default
+  - ../../${RELEASE_OVERLAY:-config/default}
 images:
   - name: localhost/capcon/manager
     newName: ${name}

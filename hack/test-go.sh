@@ -20,6 +20,7 @@
 #
 # Environment:
 #   FORMAT  of what gotestsum prints; default pkgname, a line per package
+#   MODULE  directory of the Go module; default the repository's own
 
 set -o errexit -o nounset -o pipefail
 
@@ -34,11 +35,11 @@ main() {
     summary=(--hide-summary=skipped)
   fi
   runner="$(tool gotestsum)"
-  cd "${root}"
-  mkdir -p _artifacts
+  mkdir -p "${root}/_artifacts"
+  cd "${root}/${MODULE:-.}"
   "${runner}" --format="${FORMAT:-pkgname}" --format-hide-empty-pkg "${summary[@]}" \
-    --junitfile="_artifacts/${name}.xml" --jsonfile="_artifacts/${name}.json" \
-    -- "$@" 2>&1 | tee "_artifacts/${name}.log"
+    --junitfile="${root}/_artifacts/${name}.xml" --jsonfile="${root}/_artifacts/${name}.json" \
+    -- "$@" 2>&1 | tee "${root}/_artifacts/${name}.log"
 }
 
 main "$@"

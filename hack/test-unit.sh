@@ -35,6 +35,12 @@ main() {
     say "Without the race detector, because there is no C compiler. To have it: sudo apt-get install gcc libc6-dev"
   fi
   hack/test-go.sh unit -short "${race[@]}" -timeout=30m "${@:-./...}"
+  if (($# == 0)); then
+    # The suite itself needs an engine and has a build tag. Cluster API's framework is
+    # not compiled a second time for the race detector.
+    go -C e2e vet -tags e2e ./...
+    MODULE=e2e hack/test-go.sh unit-e2e -short ./...
+  fi
 }
 
 main "$@"

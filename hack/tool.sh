@@ -25,6 +25,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 declare -Ar packages=(
   [clusterctl]="sigs.k8s.io/cluster-api/cmd/clusterctl@v1.14.2"
+  # What "clusterctl upgrade" is tested from.
+  [clusterctl-previous]="sigs.k8s.io/cluster-api/cmd/clusterctl@v1.13.2"
   [controller-gen]="sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0"
   [crd-ref-docs]="github.com/elastic/crd-ref-docs@v0.2.0"
   [golangci-lint]="github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.9.0"

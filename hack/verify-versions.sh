@@ -30,18 +30,25 @@ main() {
   same "Cluster API and its api module" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required go.mod sigs.k8s.io/cluster-api/api)"
   same "Cluster API and its clusterctl" \
-    "$(required go.mod sigs.k8s.io/cluster-api)" "$(sed -n 's|.*/cmd/clusterctl@\(v[^"]*\)".*|\1|p' hack/tool.sh)"
+    "$(required go.mod sigs.k8s.io/cluster-api)" "$(sed -n 's|.*\[clusterctl\]=.*@\(v[^"]*\)".*|\1|p' hack/tool.sh)"
   same "Cluster API and the images of its managers" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required images/cluster-api/go.mod sigs.k8s.io/cluster-api)"
   same "k8s.io/api and k8s.io/apimachinery" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/apimachinery)"
   same "k8s.io/api and k8s.io/client-go" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/client-go)"
-  local module
+  same "Cluster API and its e2e specs" \
+    "$(required go.mod sigs.k8s.io/cluster-api)" "$(required e2e/go.mod sigs.k8s.io/cluster-api/test)"
+  same "kind's files in node images and its library" \
+    "$(required images/builder/go.mod sigs.k8s.io/kind)" "$(required e2e/go.mod sigs.k8s.io/kind)"
+  local module version
+  while read -r module version; do
+    same "${module} in go.mod and in e2e/go.mod" "$(required go.mod "${module}")" "${version}"
+  done < <(shared go.mod e2e/go.mod)
   while IFS= read -r module; do
     same "the Go version of go.mod and of ${module}" \
       "$(go_minor go.mod)" "$(go_minor "${module}")"
-  done < <(source_files 'images/*/go.mod')
+  done < <(source_files 'images/*/go.mod' e2e/go.mod)
   if ((${#wrong[@]} > 0)); then
     die "Versions do not agree:" "${wrong[@]}"
   fi
@@ -55,6 +62,22 @@ same() {
 }
 
 required() { go mod edit -json "$1" | awk -v module="\"$2\"," '$1 == "\"Path\":" {found = $2 == module} $1 == "\"Version\":" && found {gsub(/[",]/, "", $2); print $2; exit}'; }
+
+# shared prints the modules that the second go.mod requires itself and the first has too,
+# with the second's versions.
+shared() {
+  local module version
+  go mod edit -json "$2" | awk '
+    $1 == "\"Path\":" {path = $2}
+    $1 == "\"Version\":" {version = $2}
+    $1 == "\"Indirect\":" {version = ""}
+    $1 ~ /^}/ && version != "" {gsub(/[",]/, "", path); gsub(/[",]/, "", version); print path, version; version = ""}' |
+    while read -r module version; do
+      if [[ -n "$(required "$1" "${module}")" ]]; then
+        echo "${module} ${version}"
+      fi
+    done
+}
 
 go_minor() { awk '$1 == "go" {split($2, part, "."); print part[1] "." part[2]; exit}' "$1"; }
 

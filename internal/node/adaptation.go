@@ -74,6 +74,16 @@ const restrictedDropIn = `# containerd may not lower an oom_score_adj on this ho
 ExecStartPre=/bin/sed -i "s/restrict_oom_score_adj = false/restrict_oom_score_adj = true/" /etc/containerd/config.toml
 `
 
+// ContainerdPatch is what restrictedDropIn does, as TOML for those who merge it into
+// containerd's configuration before they create a node, as kind does; empty where the
+// host restricts nothing.
+func ContainerdPatch(host Host) string {
+	if !host.restricted() {
+		return ""
+	}
+	return "[plugins.\"io.containerd.cri.v1.runtime\"]\nrestrict_oom_score_adj = true\n"
+}
+
 // podNetworkDropIn makes a node that boots again wait for its Pod network as a
 // new one does: flannel writes this file once the API server answers under its
 // Service's address, so once kube-proxy's rules are there. With the file of

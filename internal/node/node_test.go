@@ -150,6 +150,9 @@ func TestAdaptation(t *testing.T) {
 			if tc.dropIn {
 				dropIns = append(dropIns, "10-restricted-host.conf")
 			}
+			if got := node.ContainerdPatch(tc.host) != ""; got != tc.dropIn {
+				t.Errorf("%s: patched containerd's configuration: %t, want %t", tc.reason, got, tc.dropIn)
+			}
 			if diff := cmp.Diff(dropIns, fileNames(t, archive)); diff != "" {
 				t.Errorf("%s: files (-want, +got):\n%s", tc.reason, diff)
 			}

@@ -68,6 +68,10 @@ func CheckLocal(info engine.Info) error {
 // than Linux.
 const kernelFile = "/proc/sys/kernel/osrelease"
 
+// EngineSocket is the path of the engine's socket on the engine's host: the endpoint
+// where that is a socket of this host, otherwise the engine's usual one.
+func EngineSocket(info engine.Info) string { return socketOf(info, ownKernel()) }
+
 // socketOf is the path of the engine's socket on the engine's host. kernel is the
 // release of this host's; empty = not Linux.
 func socketOf(info engine.Info, kernel string) string {

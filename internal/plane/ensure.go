@@ -262,7 +262,7 @@ func (a *attempt) describe(volume string, port uint16) (engine.Spec, error) {
 		d.engineName = a.info.Name
 	}
 	if d.engineSocket == "" {
-		d.engineSocket = socketOf(a.info, ownKernel())
+		d.engineSocket = EngineSocket(a.info)
 	}
 	return d.spec()
 }

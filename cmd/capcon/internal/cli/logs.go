@@ -28,10 +28,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/logs"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 )
 
 // loadBalancerName names the load balancer where a machine is named.
@@ -203,7 +203,7 @@ func (s *session) secretsOf(ctx context.Context, machine, container string) []st
 	if s.client == nil {
 		return nil
 	}
-	secrets, err := management.BootstrapSecrets(ctx, s.client, namespace, machine, container)
+	secrets, err := logs.BootstrapSecrets(ctx, s.client, namespace, machine, container)
 	if err != nil {
 		s.complain("From %s on only what looks like a secret is left out, not what its bootstrap data names as one: %v", machine, err)
 		s.client = nil

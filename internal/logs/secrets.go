@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package management
+package logs
 
 import (
 	"context"
@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -45,12 +46,13 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, name, con
 		return nil, nil
 	}
 	secret := &corev1.Secret{}
-	found, err := get(ctx, c, namespace, *machines.Items[at].Spec.Bootstrap.DataSecretName, secret)
-	if err != nil {
-		return nil, fmt.Errorf("get bootstrap data of Machine %q: %w", name, err)
-	}
-	if !found {
+	key := client.ObjectKey{Namespace: namespace, Name: *machines.Items[at].Spec.Bootstrap.DataSecretName}
+	err := c.Get(ctx, key, secret)
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get bootstrap data of Machine %q: %w", name, err)
 	}
 	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), bootstrap.Instance{
 		ID: container, Hostname: identity.HostName(machines.Items[at].Name),

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
+
+	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavours"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+func readConfig(t *testing.T) *clusterctl.E2EConfig {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("config", "container.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &clusterctl.E2EConfig{}
+	if err := yaml.UnmarshalStrict(content, config); err != nil {
+		t.Fatal(err)
+	}
+	config.Defaults()
+	return config
+}
+
+// Every template that is built is in the repository that clusterctl gets.
+func TestConfigHasAllTemplates(t *testing.T) {
+	t.Parallel()
+	built, err := flavours.Build("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const directory = "../../_artifacts/e2e/templates/"
+	var listed []string
+	for _, provider := range readConfig(t).Providers {
+		if provider.Name != "container" {
+			continue
+		}
+		for _, file := range provider.Versions[0].Files {
+			if name, isTemplate := strings.CutPrefix(file.SourcePath, directory); isTemplate {
+				listed = append(listed, name)
+			}
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(built)), listed); diff != "" {
+		t.Errorf("Templates (-built +listed):\n%s", diff)
+	}
+}
+
+// The provider has an image for each version that a spec asks for.
+func TestConfigHasKnownVersions(t *testing.T) {
+	t.Parallel()
+	for name, value := range readConfig(t).Variables {
+		if !strings.HasPrefix(name, "KUBERNETES_VERSION") {
+			continue
+		}
+		if _, err := node.Image(value); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Of Cluster API, what this module requires is what is installed.
+func TestConfigHasClusterAPIOfTheModule(t *testing.T) {
+	t.Parallel()
+	module, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, version, _ := strings.Cut(string(module), "sigs.k8s.io/cluster-api/test ")
+	version, _, _ = strings.Cut(version, "\n")
+	for _, provider := range readConfig(t).Providers {
+		if provider.Name == "container" {
+			continue
+		}
+		if newest := provider.Versions[len(provider.Versions)-1].Name; newest != version {
+			t.Errorf("%s %s is %s, want %s", provider.Type, provider.Name, newest, version)
+		}
+	}
+}

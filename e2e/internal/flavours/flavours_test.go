@@ -1,0 +1,246 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package flavours
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/drone/envsubst/v2"
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+)
+
+var root = filepath.Join("..", "..", "..")
+
+// rendered is a template with its variables filled in, as clusterctl does it.
+func rendered(t *testing.T, template []byte) []*unstructured.Unstructured {
+	t.Helper()
+	variables := map[string]string{
+		"CLUSTER_NAME": "demo", "NAMESPACE": "spec", "KUBERNETES_VERSION": "v1.36.3",
+		"CONTROL_PLANE_MACHINE_COUNT": "3", "WORKER_MACHINE_COUNT": "2",
+		"TOKEN": "token", "SERVER": "https://plane:6443",
+		"CONTAINER_E2E_SOCKET": "/run/podman", "CONTAINER_E2E_SOCKET_IN_NODE": "/run/podman", "CONTAINER_E2E_IMAGES": "/images",
+	}
+	text, err := envsubst.Eval(string(template), func(name string) string { return variables[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []*unstructured.Unstructured
+	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096); ; {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
+
+func build(t *testing.T) map[string][]byte {
+	t.Helper()
+	built, err := Build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+// Each flavour holds objects that the API knows, with no field misspelt.
+func TestFlavoursAreValid(t *testing.T) {
+	t.Parallel()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, template := range build(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, object := range rendered(t, template) {
+				typed, err := scheme.New(object.GroupVersionKind())
+				if err != nil {
+					t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+					continue
+				}
+				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, typed, true); err != nil {
+					t.Errorf("%s %s: %v", object.GetKind(), object.GetName(), err)
+				}
+			}
+		})
+	}
+}
+
+// kinds of the objects in a flavour that have a label; all where it is empty.
+func kinds(t *testing.T, template []byte, label string) []string {
+	t.Helper()
+	var found []string
+	for _, object := range rendered(t, template) {
+		if _, has := object.GetLabels()[label]; has || label == "" {
+			found = append(found, object.GetKind())
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Adoption applies by label what is there first, and then what adopts it.
+func TestAdoptionHasTwoSteps(t *testing.T) {
+	t.Parallel()
+	template := build(t)["cluster-template-kcp-adoption.yaml"]
+	for label, want := range map[string][]string{
+		"kcp-adoption.step1": {"Cluster", "ContainerCluster", "ContainerMachine", "KubeadmConfig", "Machine"},
+		"kcp-adoption.step2": {"Cluster", "ContainerMachineTemplate", "KubeadmControlPlane"},
+	} {
+		if diff := cmp.Diff(want, kinds(t, template, label)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", label, diff)
+		}
+	}
+	var config, controlPlane any
+	for _, object := range rendered(t, template) {
+		switch object.GetKind() {
+		case "KubeadmConfig":
+			config = object.Object["spec"]
+		case "KubeadmControlPlane":
+			controlPlane, _, _ = unstructured.NestedFieldNoCopy(object.Object, "spec", "kubeadmConfigSpec")
+		}
+	}
+	if diff := cmp.Diff(controlPlane, config); config == nil || diff != "" {
+		t.Errorf("The Machine is not what the KubeadmControlPlane would create (-control plane +machine):\n%s", diff)
+	}
+}
+
+// A flavour is what a release has, but for the fields that it is for.
+func TestFlavoursChangeTheirFieldsOnly(t *testing.T) {
+	t.Parallel()
+	built := build(t)
+	type field struct {
+		kind string
+		path []string
+	}
+	for name, tc := range map[string]struct {
+		of     string
+		fields []field
+		added  []string
+	}{
+		"kcp-remediation": {
+			fields: []field{{"KubeadmControlPlane", []string{"spec", "kubeadmConfigSpec", "preKubeadmCommands"}}},
+			added:  []string{"MachineHealthCheck"},
+		},
+		"kcp-md-taints": {fields: []field{
+			{"KubeadmControlPlane", []string{"spec", "machineTemplate", "spec", "taints"}},
+			{"MachineDeployment", []string{"spec", "template", "spec", "taints"}},
+		}},
+		"kcp-scale-in": {fields: []field{{"KubeadmControlPlane", []string{"spec", "rollout"}}}},
+		"md-remediation": {
+			fields: []field{{"MachineDeployment", []string{"spec", "template", "metadata"}}},
+			added:  []string{"MachineHealthCheck"},
+		},
+		"topology-taints": {of: "-topology", fields: []field{
+			{"Cluster", []string{"spec", "topology", "controlPlane", "taints"}},
+			{"Cluster", []string{"spec", "topology", "controlPlane", "metadata"}},
+			{"Cluster", []string{"spec", "topology", "workers"}},
+		}},
+		"management": {fields: []field{
+			{"ContainerMachineTemplate", []string{"spec", "template", "spec", "extraMounts"}},
+			{"KubeadmControlPlane", []string{"spec", "kubeadmConfigSpec", "preKubeadmCommands"}},
+			{"KubeadmConfigTemplate", []string{"spec", "template", "spec", "preKubeadmCommands"}},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := rendered(t, built["cluster-template"+tc.of+".yaml"])
+			got := slices.DeleteFunc(rendered(t, built["cluster-template-"+name+".yaml"]), func(object *unstructured.Unstructured) bool {
+				return slices.Contains(tc.added, object.GetKind())
+			})
+			for _, field := range tc.fields {
+				if !remove(got, field.kind, field.path) {
+					t.Errorf("%s has no %v", field.kind, field.path)
+				}
+				remove(want, field.kind, field.path)
+			}
+			order := func(a, b *unstructured.Unstructured) int {
+				return strings.Compare(a.GetKind()+a.GetName(), b.GetKind()+b.GetName())
+			}
+			slices.SortFunc(want, order)
+			slices.SortFunc(got, order)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Objects (-release +flavour):\n%s", diff)
+			}
+		})
+	}
+}
+
+// remove a field from all objects of a kind, and report whether all have it.
+func remove(objects []*unstructured.Unstructured, kind string, path []string) bool {
+	all := true
+	for _, object := range objects {
+		if object.GetKind() != kind {
+			continue
+		}
+		_, found, _ := unstructured.NestedFieldNoCopy(object.Object, path...)
+		all = all && found
+		unstructured.RemoveNestedField(object.Object, path...)
+		// What only the field was in is not in a release.
+		if parent, _, _ := unstructured.NestedMap(object.Object, path[:len(path)-1]...); found && len(parent) == 0 {
+			unstructured.RemoveNestedField(object.Object, path[:len(path)-1]...)
+		}
+	}
+	return all
+}
+
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join(t.TempDir(), "templates")
+	if err := Write(root, directory); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written []string
+	for _, entry := range entries {
+		written = append(written, entry.Name())
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(build(t))), written); diff != "" {
+		t.Errorf("Files (-built +written):\n%s", diff)
+	}
+}

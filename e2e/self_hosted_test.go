@@ -1,0 +1,41 @@
+//go:build e2e
+
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"github.com/onsi/ginkgo/v2"
+	"k8s.io/utils/ptr"
+
+	upstream "sigs.k8s.io/cluster-api/test/e2e"
+)
+
+var _ = ginkgo.Describe("Self-hosted", func() {
+	upstream.SelfHostedSpec(ctx, func() upstream.SelfHostedSpecInput {
+		return upstream.SelfHostedSpecInput{
+			E2EConfig:                e2eConfig,
+			ClusterctlConfigPath:     clusterctlConfigPath,
+			BootstrapClusterProxy:    bootstrapClusterProxy,
+			ArtifactFolder:           *artifactFolder,
+			SkipCleanup:              *skipCleanup,
+			Flavor:                   "management",
+			ControlPlaneMachineCount: ptr.To[int64](1),
+			WorkerMachineCount:       ptr.To[int64](1),
+		}
+	})
+})

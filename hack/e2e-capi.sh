@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Runs the e2e specs that Cluster API exports against this provider, and enters their
+# results into docs/results/e2e.md. Reports and logs lie in _artifacts/e2e.
+#
+#   hack/e2e-capi.sh
+#
+# Environment:
+#   ENGINE          docker, podman or auto (default)
+#   MANAGEMENT      kind (default) makes a management cluster and installs all providers
+#                   with clusterctl; plane is capcon's, which has them
+#   FOCUS           regular expression of the specs to run, as in hack/e2eresults/specs.yaml;
+#                   default: all
+#   REPEAT          how often, each time with a new management cluster of kind; default 1.
+#                   The first result of each counts
+#   SKIP_CLEANUP    not empty: clusters and the management cluster stay
+#   E2E_REPOSITORY  local repository of clusterctl with the components of Cluster API, of
+#                   its release before, and of cert-manager; default: they are made of
+#                   the Go modules
+#   E2E_IMAGES      directory of archives (*.tar) with the images of these components and
+#                   of the provider's manager; not set: they are built offline. Empty:
+#                   nodes of management clusters pull them
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly management="${MANAGEMENT:-kind}"
+# The images that are built for Pods of management clusters.
+readonly archives=(manager {cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller{,-previous}
+  cert-manager-{controller,webhook,cainjector})
+# Of this provider in the repository, as e2e/config/container.yaml has it.
+readonly version=v0.1.99
+readonly artifacts="${root}/_artifacts/e2e"
+
+selected=()
+reports=()
+
+main() {
+  local repetition failed=0
+  cd "${root}"
+  check
+  use_engine
+  mkdir -p "${artifacts}"
+  provide_images
+  provide_components
+  provide_clusterctl
+  make build-capcon
+  go -C e2e test -c -tags e2e -o "${artifacts}/e2e.test" .
+  for ((repetition = 1; repetition <= ${REPEAT:-1}; repetition++)); do
+    say "${management} on ${ENGINE}, run ${repetition} of ${REPEAT:-1}: ${#selected[@]} specs."
+    run_once "${artifacts}/${ENGINE}-${management}/${repetition}" || failed=$((failed + 1))
+  done
+  results
+  ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
+}
+
+check() {
+  local spec
+  [[ "${management}" == kind || "${management}" == plane ]] ||
+    die "MANAGEMENT is ${management}, which is no management cluster." "It is kind or plane."
+  [[ "${REPEAT:-1}" =~ ^[1-9][0-9]*$ ]] || die "REPEAT is ${REPEAT}, which is no positive number."
+  while IFS= read -r spec; do
+    selected+=("${spec}")
+  done < <(sed -n '/^reasons:/q; s/^  - //p' hack/e2eresults/specs.yaml | grep --extended-regexp -- "${FOCUS:-.}")
+  ((${#selected[@]} > 0)) || die "No spec matches FOCUS=${FOCUS}." "hack/e2eresults/specs.yaml has them."
+}
+
+# wants reports whether a spec is selected whose name matches.
+wants() { printf '%s\n' "${selected[@]}" | grep --quiet --extended-regexp -- "$1"; }
+
+# provide_images gives the engine what nodes, load balancers and the plane are made of.
+# Archives of Pods' images are copied: a node mounts their directory, in which links to
+# other places lead nowhere.
+provide_images() {
+  make images-load
+  if wants 'upgrade|Self-hosted'; then
+    make images-load-previous
+  fi
+  rm -rf "${artifacts}/images"
+  mkdir "${artifacts}/images"
+  if [[ -z "${E2E_IMAGES+set}" ]]; then
+    go -C images/builder run . management management-previous
+    (cd "${cache}/images" && copy_archives "${archives[@]/%/.tar}")
+  elif [[ -n "${E2E_IMAGES}" ]]; then
+    compgen -G "${E2E_IMAGES}/*.tar" >/dev/null ||
+      die "${E2E_IMAGES} has no image archives." "Give their directory as E2E_IMAGES, or E2E_IMAGES= to pull the images."
+    copy_archives "${E2E_IMAGES}"/*.tar
+  fi
+}
+
+# copy_archives by hard links where it can.
+copy_archives() {
+  cp --link --dereference "$@" "${artifacts}/images/" 2>/dev/null || cp --dereference "$@" "${artifacts}/images/"
+}
+
+# provide_components fills the directory that e2e/config/container.yaml names.
+provide_components() {
+  rm -rf "${artifacts}/components"
+  if [[ -n "${E2E_REPOSITORY:-}" ]]; then
+    [[ -d "${E2E_REPOSITORY}/cluster-api" ]] || die "${E2E_REPOSITORY} is no local repository with Cluster API's components."
+    cp --recursive --dereference "${E2E_REPOSITORY}" "${artifacts}/components"
+  else
+    RELEASE_DIR="${artifacts}/components" hack/management-manifests.sh cluster-api cluster-api-previous cert-manager
+  fi
+  RELEASE_DIR="${artifacts}/components" RELEASE_VERSION="${version}" \
+    RELEASE_OVERLAY="config/${ENGINE}-socket" hack/release-manifests.sh
+}
+
+# provide_clusterctl of the release before, as a release names it.
+provide_clusterctl() {
+  local program
+  mkdir -p "${artifacts}/clusterctl"
+  wants '^clusterctl upgrade$' || return 0
+  program="$(tool clusterctl-previous)"
+  cp "${program}" "${artifacts}/clusterctl/clusterctl-$(basename "$(dirname "${program}")" | sed 's/.*-v/v/')-$(go env GOOS)-$(go env GOARCH)"
+}
+
+run_once() {
+  local into="$1" kubeconfig="" skip_cleanup=() result=0
+  rm -rf "${into}"
+  mkdir -p "${into}"
+  if [[ "${management}" == plane ]]; then
+    kubeconfig="${into}/plane.kubeconfig"
+    # The caller asks for the result, so that nothing here ends the script.
+    bin/capcon plane up --engine "${ENGINE}" || return
+    bin/capcon kubeconfig --management --engine "${ENGINE}" >"${kubeconfig}" || return
+  fi
+  if [[ -n "${SKIP_CLEANUP:-}" ]]; then
+    skip_cleanup=(-e2e.skip-cleanup)
+  fi
+  (
+    cd e2e
+    # Nothing of this is repeated: the first result counts.
+    "${artifacts}/e2e.test" -test.run="^TestE2E\$" -test.timeout=0 -ginkgo.timeout=48h -ginkgo.v -ginkgo.no-color \
+      -ginkgo.focus="${FOCUS:-}" -ginkgo.junit-report="${into}/junit.xml" \
+      -e2e.artifacts="${into}" -e2e.components="${artifacts}/components" -e2e.binaries="${artifacts}/clusterctl" \
+      -e2e.archives="${artifacts}/images" -e2e.engine="${ENGINE}" \
+      -e2e.management="${management}" -e2e.kubeconfig="${kubeconfig}" "${skip_cleanup[@]}"
+  ) >"${into}/output.log" 2>&1 </dev/null || result=$?
+  tail --lines 30 "${into}/output.log"
+  if [[ -e "${into}/junit.xml" ]]; then
+    reports+=("${into}/junit.xml")
+  fi
+  if [[ "${management}" == plane && -z "${SKIP_CLEANUP:-}" ]]; then
+    bin/capcon plane down --engine "${ENGINE}" || result=$?
+  fi
+  return "${result}"
+}
+
+results() {
+  local commit
+  ((${#reports[@]} > 0)) || die "There is no report: the suite did not begin." "Read ${artifacts}/${ENGINE}-${management}/*/output.log"
+  commit="$(git rev-parse --short=9 HEAD)"
+  # Results of runs before are no change.
+  [[ -z "$(git status --porcelain -- ':!docs/results')" ]] || commit+=+
+  go run ./hack/e2eresults -engine "${ENGINE}" -management "${management}" -commit "${commit}" "${reports[@]}"
+  say "docs/results/e2e.md has the results."
+}
+
+main "$@"

@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package artifacts
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+)
+
+const container = "node"
+
+func newEngine(t *testing.T, files map[string]string) *simulated.Engine {
+	t.Helper()
+	e := simulated.New()
+	e.AddImage(engine.Image{Tags: []string{"image:1"}}, nil)
+	_, err := e.CreateContainer(t.Context(), engine.Spec{Name: container, Image: "image:1"})
+	err = errors.Join(err, e.StartContainer(t.Context(), container))
+	for name, content := range files {
+		err = errors.Join(err, e.WriteFile(container, name, []byte(content)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.SetLog(container, "systemd says --token abcdef.0123456789abcdef\n")
+	e.HandleExec(func(_ string, command engine.Command) (engine.Output, error) {
+		return engine.Output{Stdout: []byte(strings.Join(command.Args[:2], " ") + " correct horse\n")}, nil
+	})
+	return e
+}
+
+// collect returns the artifacts without the description of the container.
+func collect(t *testing.T, run func(Collector) error, e Engine) map[string]string {
+	t.Helper()
+	written := map[string]string{}
+	err := run(Collector{Engine: e, Write: func(name string, content []byte) error {
+		written[name] = string(content)
+		return nil
+	}})
+	if err != nil {
+		t.Error(err)
+	}
+	delete(written, "container.json")
+	return written
+}
+
+func TestNode(t *testing.T) {
+	t.Parallel()
+	const podLog = podLogs + "/kube-system_etcd_1/etcd/0.log"
+	files := map[string]string{
+		bootstrap.LogPath: "password=x\n", podLog: "correct horse\n", "/var/log/other": "not of a Pod\n",
+	}
+	stopped := map[string]string{
+		"console.log":                        "systemd says --token [redacted]\n",
+		"bootstrap.log":                      "password=[redacted]\n",
+		"pods/kube-system_etcd_1/etcd/0.log": "[redacted]\n",
+	}
+	running := map[string]string{
+		"journal.log":    "journalctl --no-pager [redacted]\n",
+		"containers.txt": "crictl ps [redacted]\n",
+		"images.txt":     "crictl images [redacted]\n",
+	}
+	for name, content := range stopped {
+		running[name] = content
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*simulated.Engine) error
+		want   map[string]string
+	}{
+		"Running": {reason: "All, without secrets.", want: running},
+		"Stopped": {
+			reason: "What lies in the container is there without a process.",
+			change: func(e *simulated.Engine) error { return e.StopContainer(t.Context(), container, 0) },
+			want:   stopped,
+		},
+		"Gone": {
+			reason: "Nothing, and no error: Machines outlive their containers.",
+			change: func(e *simulated.Engine) error { return e.RemoveContainer(t.Context(), container) },
+			want:   map[string]string{},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(t, files)
+			if tc.change != nil {
+				if err := tc.change(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := collect(t, func(c Collector) error {
+				return c.Node(t.Context(), container, []string{"correct horse"})
+			}, e)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// One artifact that fails leaves the others.
+func TestNodeWithFailures(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, map[string]string{bootstrap.LogPath: "log\n"})
+	broken := errors.New("broken")
+	e.FailNext("Exec", broken)
+	var written []string
+	err := Collector{Engine: e, Write: func(name string, _ []byte) error {
+		written = append(written, name)
+		return nil
+	}}.Node(t.Context(), container, nil)
+	if !errors.Is(err, broken) {
+		t.Errorf("Got the error %v, want %v", err, broken)
+	}
+	want := []string{"container.json", "console.log", "bootstrap.log", "containers.txt", "images.txt"}
+	if diff := cmp.Diff(want, written); diff != "" {
+		t.Errorf("Artifacts (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadBalancer(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, map[string]string{haproxy.ConfigPath: "global\n"})
+	got := collect(t, func(c Collector) error { return c.LoadBalancer(t.Context(), container) }, e)
+	want := map[string]string{"haproxy.cfg": "global\n", "console.log": "systemd says --token [redacted]\n"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Artifacts (-want +got):\n%s", diff)
+	}
+}
