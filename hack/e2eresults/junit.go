@@ -19,6 +19,7 @@ package main
 import (
 	"encoding/xml"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -27,19 +28,21 @@ import (
 
 // report is what is read of ginkgo's JUnit report.
 type report struct {
-	Suites []struct {
-		// Timestamp as 2006-01-02T15:04:05.
-		Timestamp  string `xml:"timestamp,attr"`
-		Properties []struct {
-			Name  string `xml:"name,attr"`
-			Value string `xml:"value,attr"`
-		} `xml:"properties>property"`
-		Cases []struct {
-			Name    string  `xml:"name,attr"`
-			Status  string  `xml:"status,attr"`
-			Seconds float64 `xml:"time,attr"`
-		} `xml:"testcase"`
-	} `xml:"testsuite"`
+	Suites []suite `xml:"testsuite"`
+}
+
+type suite struct {
+	// Timestamp as 2006-01-02T15:04:05.
+	Timestamp  string `xml:"timestamp,attr"`
+	Properties []struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
+	} `xml:"properties>property"`
+	Cases []struct {
+		Name    string  `xml:"name,attr"`
+		Status  string  `xml:"status,attr"`
+		Seconds float64 `xml:"time,attr"`
+	} `xml:"testcase"`
 }
 
 // passed and failed are ginkgo's states of what was executed. What was skipped, is
@@ -64,24 +67,35 @@ func readReport(path string, specs []string) (map[string]attempt, error) {
 	}
 	executed := map[string]attempt{}
 	for _, suite := range read.Suites {
-		for _, property := range suite.Properties {
-			if want, matters := counts[property.Name]; matters && property.Value != want {
-				return nil, fmt.Errorf("read JUnit report %s: %s is %s, and only runs where it is %s count", path, property.Name, property.Value, want)
-			}
+		attempts, err := suite.attempts(specs)
+		if err != nil {
+			return nil, fmt.Errorf("read JUnit report %s: %w", path, err)
 		}
-		date, _, _ := strings.Cut(suite.Timestamp, "T")
-		for _, each := range suite.Cases {
-			title, isSpec := strings.CutPrefix(each.Name, "[It] ")
-			hasPassed := slices.Contains(passed, each.Status)
-			if !isSpec || !hasPassed && !slices.Contains(failed, each.Status) {
-				continue
-			}
-			spec := specOf(title, specs)
-			if spec == "" {
-				return nil, fmt.Errorf("read JUnit report %s: %q is of no spec in specs.yaml; add it there", path, title)
-			}
-			executed[spec] = attempt{Date: date, Seconds: int(math.Round(each.Seconds)), Passed: hasPassed}
+		maps.Copy(executed, attempts)
+	}
+	return executed, nil
+}
+
+// attempts are the specs of a suite that were executed.
+func (s suite) attempts(specs []string) (map[string]attempt, error) {
+	for _, property := range s.Properties {
+		if want, matters := counts[property.Name]; matters && property.Value != want {
+			return nil, fmt.Errorf("%s is %s, and only runs where it is %s count", property.Name, property.Value, want)
 		}
+	}
+	executed := map[string]attempt{}
+	date, _, _ := strings.Cut(s.Timestamp, "T")
+	for _, each := range s.Cases {
+		title, isSpec := strings.CutPrefix(each.Name, "[It] ")
+		hasPassed := slices.Contains(passed, each.Status)
+		if !isSpec || !hasPassed && !slices.Contains(failed, each.Status) {
+			continue
+		}
+		spec := specOf(title, specs)
+		if spec == "" {
+			return nil, fmt.Errorf("%q is of no spec in specs.yaml; add it there", title)
+		}
+		executed[spec] = attempt{Date: date, Seconds: int(math.Round(each.Seconds)), Passed: hasPassed}
 	}
 	return executed, nil
 }
