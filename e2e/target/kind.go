@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/onsi/gomega"
@@ -134,7 +135,7 @@ func (k *KindCluster) create(ctx context.Context) (err error) {
 		return fmt.Errorf("close %s: %w", k.kubeconfig, err)
 	}
 	provider := newProvider(info)
-	err = k.onNetwork(func() error {
+	err = k.onNetwork(info, func() error {
 		return provider.Create(k.options.Name, kind.CreateWithV1Alpha4Config(config), kind.CreateWithNodeImage(k.options.NodeImage),
 			kind.CreateWithKubeconfigPath(k.kubeconfig), kind.CreateWithWaitForReady(readyTimeout), kind.CreateWithRetain(true))
 	})
@@ -162,20 +163,19 @@ func newProvider(info engine.Info) *kind.Provider {
 
 // onNetwork runs a creation of kind's on our network. kind takes its name from the
 // environment only.
-func (k *KindCluster) onNetwork(create func() error) (err error) {
-	for _, name := range []string{"KIND_EXPERIMENTAL_DOCKER_NETWORK", "KIND_EXPERIMENTAL_PODMAN_NETWORK"} {
-		before, had := os.LookupEnv(name)
-		if err := os.Setenv(name, k.options.Network); err != nil {
-			return fmt.Errorf("set %s: %w", name, err)
-		}
-		defer func() {
-			if had {
-				err = errors.Join(err, os.Setenv(name, before))
-				return
-			}
-			err = errors.Join(err, os.Unsetenv(name))
-		}()
+func (k *KindCluster) onNetwork(info engine.Info, create func() error) (err error) {
+	name := "KIND_EXPERIMENTAL_" + strings.ToUpper(info.Name) + "_NETWORK"
+	before, had := os.LookupEnv(name)
+	if err := os.Setenv(name, k.options.Network); err != nil {
+		return fmt.Errorf("set %s: %w", name, err)
 	}
+	defer func() {
+		if had {
+			err = errors.Join(err, os.Setenv(name, before))
+			return
+		}
+		err = errors.Join(err, os.Unsetenv(name))
+	}()
 	return create()
 }
 
