@@ -138,6 +138,10 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 		return s.deleteError(err)
 	}
 	if len(probes) > 0 {
+		// Also those of managers that do not come back.
+		if err := hostfacts.RemoveLeftovers(ctx, r.Engine, ""); err != nil {
+			return s.deleteError(err)
+		}
 		s.setDeleting(fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name))
 		return phase.Wait(deleteInterval)
 	}

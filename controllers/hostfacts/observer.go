@@ -229,7 +229,7 @@ func (o *Observer) find(ctx context.Context, container preflight.ProbeContainer)
 	if err != nil {
 		return Facts{}, fmt.Errorf("ask the engine about itself: %w", err)
 	}
-	if err := o.removeLeftovers(ctx, o.name); err != nil {
+	if err := RemoveLeftovers(ctx, o.engine, o.name); err != nil {
 		return Facts{}, err
 	}
 	probed, err := preflight.Probe(ctx, o.engine, container)
@@ -267,18 +267,18 @@ func Probes(ctx context.Context, containers engine.Containers, network string) (
 	return names, nil
 }
 
-// removeLeftovers removes the probe containers of managers that were killed, and
+// RemoveLeftovers removes the probe containers of managers that were killed, and
 // the one of that name: our own, when no probe is under way.
-func (o *Observer) removeLeftovers(ctx context.Context, own string) error {
-	containers, err := o.engine.ListContainers(ctx, probeLabels())
+func RemoveLeftovers(ctx context.Context, containers engine.Containers, own string) error {
+	found, err := containers.ListContainers(ctx, probeLabels())
 	if err != nil {
 		return fmt.Errorf("list probe containers: %w", err)
 	}
-	for _, container := range containers {
+	for _, container := range found {
 		if container.Name != own && time.Since(container.CreatedAt) < probeLifetime {
 			continue
 		}
-		if err := o.engine.RemoveContainer(ctx, container.Name); err != nil {
+		if err := containers.RemoveContainer(ctx, container.Name); err != nil {
 			return fmt.Errorf("remove container %q: %w", container.Name, err)
 		}
 	}
@@ -297,7 +297,7 @@ func (o *Observer) Start(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		if err := o.removeLeftovers(ctx, ""); err != nil && ctx.Err() == nil {
+		if err := RemoveLeftovers(ctx, o.engine, ""); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Removing probe containers that were left behind")
 		}
 		timer.Reset(probeLifetime + time.Second)
