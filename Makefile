@@ -20,6 +20,11 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
+# One set of build settings, that of the images, so that Go compiles each package once. The
+# race detector, which needs cgo, is the exception (hack/test-go.sh).
+export CGO_ENABLED := 0
+export GOFLAGS := -trimpath -buildvcs=false
+
 ##@ Help
 
 .PHONY: help
@@ -55,15 +60,14 @@ verify-generated:
 
 .PHONY: verify-platforms
 verify-platforms: # the systems people run capcon on, beside this one
-	@GOOS=windows GOARCH=amd64 go vet ./cmd/capcon/...
-	@GOOS=darwin GOARCH=arm64 go vet ./cmd/capcon/...
+	@go run ./hack/platforms windows/amd64 darwin/arm64
 
 .PHONY: lint
 lint: ## Check style and architecture with golangci-lint
 	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run && cd e2e && "$${lint}" run --build-tags e2e
 
 .PHONY: lint-fix
-lint-fix: ## Mend what golangci-lint can mend by itself
+lint-fix: ## Fix what golangci-lint can fix by itself
 	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --fix && cd e2e && "$${lint}" run --build-tags e2e --fix
 
 ##@ Build
@@ -73,11 +77,11 @@ build: build-capcon build-manager ## Build bin/capcon and bin/manager
 
 .PHONY: build-capcon
 build-capcon:
-	@CGO_ENABLED=0 go build -trimpath -o bin/capcon ./cmd/capcon
+	@go build -o bin/capcon ./cmd/capcon
 
 .PHONY: build-manager
 build-manager:
-	@CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/manager .
+	@go build -ldflags="-s -w" -o bin/manager .
 
 ##@ Images
 

@@ -99,7 +99,7 @@ cert_manager() {
   found="$(module cert-manager github.com/cert-manager/cert-manager)"
   version="${found%% *}"
   # As the image is built, so that packages are compiled once.
-  CGO_ENABLED=0 go -C images/cert-manager run -trimpath ./manifest "${found#* }" "${version}" >"${scratch}/cert-manager.yaml"
+  go -C images/cert-manager run ./manifest "${found#* }" "${version}" >"${scratch}/cert-manager.yaml"
   place cert-manager "${version}" "${scratch}/cert-manager.yaml"
 }
 

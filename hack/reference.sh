@@ -30,9 +30,8 @@ trap 'rm -rf "${programs}"' EXIT
 main() {
   cd "${1:-${root}}"
   mkdir -p docs/reference
-  # As "make build" has them, whose objects in Go's cache are used here too.
-  CGO_ENABLED=0 go build -trimpath -o "${programs}/manager" .
-  CGO_ENABLED=0 go build -trimpath -o "${programs}/capcon" ./cmd/capcon
+  go build -o "${programs}/manager" .
+  go build -o "${programs}/capcon" ./cmd/capcon
   api >docs/reference/api.md
   conditions >docs/reference/conditions.md
   flags >docs/reference/flags.md

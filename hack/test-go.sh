@@ -21,6 +21,7 @@
 # Environment:
 #   FORMAT  of what gotestsum prints; default pkgname, a line per package
 #   MODULE  directory of the Go module; default the repository's own
+#   RACE    yes: with the race detector, where there is a C compiler
 
 set -o errexit -o nounset -o pipefail
 
@@ -35,6 +36,12 @@ main() {
     summary=(--hide-summary=skipped)
   fi
   runner="$(tool gotestsum)"
+  if [[ "${RACE:-}" == yes ]] && has_c_compiler; then
+    export CGO_ENABLED=1
+    set -- -race "$@"
+  elif [[ "${RACE:-}" == yes ]]; then
+    say "Without the race detector, because there is no C compiler. To have it: sudo apt-get install gcc libc6-dev"
+  fi
   mkdir -p "${root}/_artifacts"
   cd "${root}/${MODULE:-.}"
   "${runner}" --format="${FORMAT:-pkgname}" --format-hide-empty-pkg "${summary[@]}" \

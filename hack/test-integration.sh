@@ -34,20 +34,17 @@ readonly plane_image="localhost/capcon/plane:dev"
 readonly tests='^TestIntegration'
 
 main() {
-  local race=() packages=("$@")
+  local packages=("$@")
   cd "${root}"
   use_engine
   if ((${#packages[@]} == 0)); then
     mapfile -t packages < <(packages_with_tests)
   fi
-  if has_c_compiler; then
-    race=(-race)
-  fi
   CAPCON_PLANE_BINARIES="$(plane_binaries)"
   export CAPCON_PLANE_BINARIES
   export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
   # Two packages at a time: these tests wait more than they compute.
-  hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" "${race[@]}" -p=2 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
+  RACE=yes hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" -p=2 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
 }
 
 # packages_with_tests are all but those of the other engines.

@@ -23,22 +23,12 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
-  local race=()
   cd "${root}"
   # Once, before tests that run at the same time ask for it.
   tool kustomize >/dev/null
-  # Of its checks, go test makes only a few.
-  go vet ./...
-  if has_c_compiler; then
-    race=(-race)
-  else
-    say "Without the race detector, because there is no C compiler. To have it: sudo apt-get install gcc libc6-dev"
-  fi
-  hack/test-go.sh unit -short "${race[@]}" -timeout=30m "${@:-./...}"
+  RACE=yes hack/test-go.sh unit -short -timeout=30m "${@:-./...}"
   if (($# == 0)); then
-    # The suite itself needs an engine and has a build tag. Cluster API's framework is
-    # not compiled a second time for the race detector.
-    go -C e2e vet -tags e2e ./...
+    # Cluster API's framework is not compiled a second time for the race detector.
     MODULE=e2e hack/test-go.sh unit-e2e -short ./...
   fi
 }

@@ -17,9 +17,6 @@
 # go -C changes the directory first, so that the builder's own module is used.
 IMAGE_BUILDER = go -C images/builder run .
 
-# As the image is built, so that packages are compiled once.
-CERT_MANAGER = CGO_ENABLED=0 go -C images/cert-manager
-
 ##@ Images
 
 .PHONY: images
@@ -59,8 +56,9 @@ image-manager: ## Build the image of the manager for a management cluster, and l
 	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}" manager
 
 .PHONY: images-management
-images-management: ## Build what a management cluster runs: the manager, Cluster API's managers, cert-manager
+images-management: ## Build what a management cluster runs, and test it: the manager, Cluster API's managers, cert-manager
 	@$(IMAGE_BUILDER) management
+	@go -C images/cert-manager test ./...
 
 .PHONY: images-management-previous
 images-management-previous: ## Build the managers of the Cluster API that upgrades begin with
@@ -73,10 +71,9 @@ management-manifests: ## Write what clusterctl installs on a management cluster 
 ##@ Test
 
 .PHONY: test-images
-test-images: ## Test the image builder, the Pod network's daemon and cert-manager's program
+test-images: ## Test the image builder and the Pod network's daemon
 	@go -C images/builder test ./...
 	@go -C images/flannel test ./...
-	@$(CERT_MANAGER) test -trimpath ./...
 
 ##@ Benchmark
 
