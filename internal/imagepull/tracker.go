@@ -50,8 +50,8 @@ type Tracker struct {
 	pulls map[string]*pull
 }
 
-// request for a pull. The pull outlives the call that asked for it, and is told
-// of by the logger of that call, which says for which object it was asked.
+// request for a pull. The pull outlives the call that asked for it and uses the
+// logger of that call, which names the object.
 type request struct {
 	reference string
 	// log is nil where the call had none.
@@ -178,11 +178,16 @@ func (t *Tracker) Start(ctx context.Context) error {
 func (t *Tracker) NeedLeaderElection() bool { return false }
 
 func (t *Tracker) pull(ctx context.Context, reference string) {
-	err := t.Limits.pull(ctx, t.images, reference, nil, func(progress engine.PullProgress) {
-		t.mutex.Lock()
-		defer t.mutex.Unlock()
-		t.pulls[reference].progress = progress
-	})
+	// The caller of Ensure may have seen the image absent just before an earlier pull
+	// ended.
+	_, err := t.images.InspectImage(ctx, reference)
+	if errors.Is(err, engine.ErrNotFound) {
+		err = t.Limits.pull(ctx, t.images, reference, nil, func(progress engine.PullProgress) {
+			t.mutex.Lock()
+			defer t.mutex.Unlock()
+			t.pulls[reference].progress = progress
+		})
+	}
 
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

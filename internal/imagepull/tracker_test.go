@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +89,50 @@ func TestEnsurePullsOnce(t *testing.T) {
 		}
 		if got := pulls(eng); got != 1 {
 			t.Errorf("%d pulls for one image that was asked for five times", got)
+		}
+	})
+}
+
+// lateAnswers is an engine that takes a second for a pull and, once it is late, two for
+// the answer to an inspection.
+type lateAnswers struct {
+	*simulated.Engine
+
+	late atomic.Bool
+}
+
+func (e *lateAnswers) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
+	image, err := e.Engine.InspectImage(ctx, reference)
+	if e.late.Load() {
+		time.Sleep(2 * time.Second) // of the bubble's clock
+	}
+	return image, err
+}
+
+func (e *lateAnswers) PullImage(ctx context.Context, reference string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
+	time.Sleep(time.Second) // of the bubble's clock
+	return e.Engine.PullImage(ctx, reference, credentials, progress)
+}
+
+// An image that arrives between an inspection and what follows from it is not pulled a
+// second time.
+func TestEnsureDoesNotPullWhatArrived(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng := &lateAnswers{Engine: simulated.New()}
+		eng.AddRegistryImage(reference, engine.Image{}, nil)
+		tracker := start(t, eng)
+		for range 2 {
+			status, err := tracker.Ensure(t.Context(), reference)
+			if err != nil || status.Present {
+				t.Fatalf("status %q, error %v before the pull ended", status.Text(), err)
+			}
+			synctest.Wait()
+			eng.late.Store(true)
+		}
+		time.Sleep(10 * time.Second) // of the bubble's clock
+		if got := pulls(eng.Engine); got != 1 {
+			t.Errorf("%d pulls, want 1", got)
 		}
 	})
 }
