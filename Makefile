@@ -161,15 +161,15 @@ e2e-drift: ## Kill a hundred containers and see how soon their objects say so (K
 	@KILLS="$${KILLS:-100}" hack/test-quickstart.sh Drift
 
 .PHONY: e2e-remediation
-e2e-remediation: ## Remove containers and have bootstraps of control planes fail, for Cluster API to replace
-	@hack/test-quickstart.sh Remediation RemediationOfBootstrap
+e2e-remediation: ## Remove containers, have bootstraps of control planes fail, and delete a member of etcd that is no Node
+	@hack/test-quickstart.sh Remediation RemediationOfBootstrap EtcdMemberWithoutNode
 
 .PHONY: e2e-failure-domains
 e2e-failure-domains: ## Spread control planes over failure domains and pin workers to some
 	@hack/test-quickstart.sh FailureDomains
 
 .PHONY: e2e-external
-e2e-external: ## A cluster whose endpoint somebody else serves
+e2e-external: ## A cluster with an external control plane endpoint
 	@hack/test-quickstart.sh ExternalEndpoint
 
 .PHONY: e2e-machine-pool

@@ -37,7 +37,7 @@ import (
 
 const (
 	// releaseTimeout is how long a control plane waits for the load balancer
-	// to let go of it. One reload takes less than a second.
+	// to drain it. One reload takes less than a second.
 	releaseTimeout = 10 * time.Second
 	// releaseInterval is how often it looks.
 	releaseInterval = time.Second
@@ -48,6 +48,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 	return phase.Run(ctx, s,
 		r.observeOwnContainer,
 		r.waitForRelease,
+		r.removeEtcdMember,
 		r.removeContainer,
 	)
 }
@@ -73,10 +74,7 @@ func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
 // waitForRelease keeps an API server running until the load balancer sends
 // no new connections to it, so that clients do not see it go.
 func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
-	if s.container == nil || !s.loadBalancerStays() {
-		return nil
-	}
-	if r.Clock.Since(s.containerMachine.DeletionTimestamp.Time) > releaseTimeout {
+	if s.container == nil || !s.loadBalancerStays() || r.hasDeletedFor(s, releaseTimeout) {
 		return nil
 	}
 	serving, err := loadbalancer.Serving(ctx, r.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
@@ -90,13 +88,23 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// loadBalancerStays: a control plane that goes with its whole cluster has
-// nobody left to serve.
+// hasDeletedFor reports whether the deletion began longer ago than the limit.
+func (r *Reconciler) hasDeletedFor(s *scope, limit time.Duration) bool {
+	return r.Clock.Since(s.containerMachine.DeletionTimestamp.Time) > limit
+}
+
+// loadBalancerStays reports whether a load balancer still sends connections to control
+// planes other than this one.
 func (s *scope) loadBalancerStays() bool {
+	return s.isControlPlaneOfLivingCluster() && s.containerCluster.Spec.LoadBalancer.Type != infrav1.LoadBalancerNone
+}
+
+// isControlPlaneOfLivingCluster reports whether the machine is a control plane of a cluster
+// that is not being deleted.
+func (s *scope) isControlPlaneOfLivingCluster() bool {
 	return s.machine != nil && util.IsControlPlaneMachine(s.machine) &&
 		s.cluster != nil && s.cluster.DeletionTimestamp.IsZero() &&
-		s.containerCluster != nil && s.containerCluster.DeletionTimestamp.IsZero() &&
-		s.containerCluster.Spec.LoadBalancer.Type != infrav1.LoadBalancerNone
+		s.containerCluster != nil && s.containerCluster.DeletionTimestamp.IsZero()
 }
 
 func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {

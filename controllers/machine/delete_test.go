@@ -234,19 +234,7 @@ func TestControlPlaneWaitsForLoadBalancer(t *testing.T) {
 			if tc.change != nil {
 				tc.change(w)
 			}
-			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
-			object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-			w.Clock.SetTime(object.DeletionTimestamp.Time)
-			waited := -1
-			for there := true; there && waited < 20; waited++ {
-				_, err := w.ReconcileMachine(builders.Machine)
-				must(t, err)
-				if tc.follows {
-					w.SettleCluster()
-				}
-				_, there = world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-				w.Clock.SetTime(object.DeletionTimestamp.Time.Add(secondsOf(waited + 2)))
-			}
+			waited := secondsUntilGone(t, w, tc.follows)
 			if waited != tc.waits {
 				t.Errorf("%s\nit waited for %d seconds, want %d", tc.reason, waited, tc.waits)
 			}
@@ -255,6 +243,27 @@ func TestControlPlaneWaitsForLoadBalancer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// secondsUntilGone deletes the machine and returns after how many seconds its object is
+// gone; -1 where it stays longer than etcd and the load balancer are waited for. With
+// follows, the cluster controller sees the deletion.
+func secondsUntilGone(t *testing.T, w *world.World, follows bool) int {
+	t.Helper()
+	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+	for second := range 100 {
+		w.Clock.SetTime(object.DeletionTimestamp.Add(secondsOf(second)))
+		_, err := w.ReconcileMachine(builders.Machine)
+		must(t, err)
+		if follows {
+			w.SettleCluster()
+		}
+		if _, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{}); !there {
+			return second
+		}
+	}
+	return -1
 }
 
 const second = "m2"

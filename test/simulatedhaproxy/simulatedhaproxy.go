@@ -47,7 +47,7 @@ type Processes struct {
 func Run(eng *simulated.Engine) *Processes {
 	p := &Processes{engine: eng, loaded: map[string]string{}, health: map[string]haproxy.Status{}}
 	eng.OnStart(p.load)
-	eng.HandleExec(p.exec)
+	eng.HandleExec(p.Exec)
 	return p
 }
 
@@ -109,7 +109,9 @@ func (p *Processes) load(container string) {
 	p.loaded[container] = string(text)
 }
 
-func (p *Processes) exec(container string, command engine.Command) (engine.Output, error) {
+// Exec handles the commands that run in a load balancer's container, for a test that
+// handles those of other containers itself.
+func (p *Processes) Exec(container string, command engine.Command) (engine.Output, error) {
 	switch {
 	case asks(command.Args):
 		return engine.Output{Stdout: []byte(p.answer(container))}, nil

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	// etcdManifest is the static Pod of an etcd member that kubeadm set up.
+	etcdManifest = "/etc/kubernetes/manifests/etcd.yaml"
+	// etcdSeconds bound each request to etcd, which answers within milliseconds.
+	etcdSeconds = 5
+)
+
+// Etcd is what removing a member of etcd needs of an engine.
+type Etcd interface {
+	engine.Archiver
+	engine.Executor
+}
+
+// RemoveEtcdMember removes the member of etcd that has one of the addresses, by way of
+// the member in another control plane's container. It succeeds where there is no such
+// member, and where the container's control plane has no etcd of kubeadm's. Where etcd has
+// no quorum, or refuses, it returns etcd's message.
+func RemoveEtcdMember(ctx context.Context, containers Etcd, container string, addresses []netip.Addr) error {
+	_, err := engine.ReadFile(ctx, containers, container, etcdManifest)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Members []etcdMember `json:"members"`
+	}
+	if err := askEtcd(ctx, containers, container, "member/list", struct{}{}, &list); err != nil {
+		return fmt.Errorf("list the members of etcd: %w", err)
+	}
+	for _, member := range list.Members {
+		if !member.has(addresses) {
+			continue
+		}
+		request := map[string]string{"ID": member.ID}
+		if err := askEtcd(ctx, containers, container, "member/remove", request, &list); err != nil {
+			return fmt.Errorf("remove member %s of etcd: %w", member.ID, err)
+		}
+	}
+	return nil
+}
+
+// etcdMember of etcd's JSON API.
+type etcdMember struct {
+	ID       string   `json:"ID"`
+	PeerURLs []string `json:"peerURLs"`
+}
+
+func (m etcdMember) has(addresses []netip.Addr) bool {
+	return slices.ContainsFunc(m.PeerURLs, func(text string) bool {
+		peer, err := url.Parse(text)
+		if err != nil {
+			return false
+		}
+		address, err := netip.ParseAddr(peer.Hostname())
+		return err == nil && slices.Contains(addresses, address)
+	})
+}
+
+// askEtcd sends a request to the member in a container, through the JSON API that etcd
+// serves beside gRPC, with the certificate that the API server uses.
+func askEtcd(ctx context.Context, containers engine.Executor, container, method string, request, answer any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("encode request: %w", err)
+	}
+	// curl's own limit does not end a command in a container that is frozen.
+	limited, cancel := context.WithTimeout(ctx, 2*etcdSeconds*time.Second)
+	defer cancel()
+	output, err := containers.Exec(limited, container, engine.Command{Args: []string{
+		"curl", "--silent", "--show-error", "--fail-with-body", "--max-time", strconv.Itoa(etcdSeconds),
+		"--cacert", "/etc/kubernetes/pki/etcd/ca.crt",
+		"--cert", "/etc/kubernetes/pki/apiserver-etcd-client.crt",
+		"--key", "/etc/kubernetes/pki/apiserver-etcd-client.key",
+		"--data", string(body), "https://127.0.0.1:2379/v3/cluster/" + method,
+	}})
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output.Stderr)+" "+string(output.Stdout)))
+	}
+	if err := json.Unmarshal(output.Stdout, answer); err != nil {
+		return fmt.Errorf("decode the answer of etcd: %w", err)
+	}
+	return nil
+}
