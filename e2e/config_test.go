@@ -85,6 +85,24 @@ func TestConfigHasKnownVersions(t *testing.T) {
 	}
 }
 
+// The framework's node drain runs an image that nodes have without a registry.
+func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
+	t.Parallel()
+	builder, err := os.ReadFile(filepath.Join("..", "images", "builder", "controlplane.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	framework, err := os.ReadFile(filepath.Join(moduleDirectory(t, "sigs.k8s.io/cluster-api/test"), "framework", "deployment_helpers.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, image, _ := strings.Cut(string(builder), "frameworkPause = ")
+	image, _, _ = strings.Cut(image, "\n")
+	if image == "" || !strings.Contains(string(framework), "Image: "+image) {
+		t.Errorf("the node image has pause as %q, which the framework does not run", image)
+	}
+}
+
 // Of Cluster API, what this module requires is what is installed.
 func TestConfigHasClusterAPIOfTheModule(t *testing.T) {
 	t.Parallel()

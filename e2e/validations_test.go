@@ -46,12 +46,7 @@ var ofTopology = []string{
 // kinds of the infrastructure.
 func TestValidationsAreUpstreams(t *testing.T) {
 	t.Parallel()
-	const module = "sigs.k8s.io/cluster-api/test"
-	directory, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatalf("find %s: %v", module, err)
-	}
-	upstream := parse(t, filepath.Join(strings.TrimSpace(string(directory)), "e2e", "quick_start_test.go"))
+	upstream := parse(t, filepath.Join(moduleDirectory(t, "sigs.k8s.io/cluster-api/test"), "e2e", "quick_start_test.go"))
 	ours := parse(t, "quick_start_test.go")
 	want := validations(upstream)
 	if len(want) < 4 {
@@ -65,6 +60,16 @@ func TestValidationsAreUpstreams(t *testing.T) {
 			t.Errorf("our quick start does not use %s", assertion)
 		}
 	}
+}
+
+// moduleDirectory is where Go's module cache has the sources of a module.
+func moduleDirectory(t *testing.T, module string) string {
+	t.Helper()
+	directory, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatalf("find %s: %v", module, err)
+	}
+	return strings.TrimSpace(string(directory))
 }
 
 func parse(t *testing.T, path string) *ast.File {

@@ -22,6 +22,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -33,11 +34,16 @@ const pausePath = "build/pause/linux/pause.c"
 // containerdConfig is in kind's images/base.
 const containerdConfig = "files/etc/containerd/config.toml"
 
+// frameworkPause is what Cluster API's e2e framework runs in the Pods of its node drain
+// spec, whatever kubeadm's own is.
+const frameworkPause = "registry.k8s.io/pause:3.10.1"
+
 // podBases are what the images are made of besides Go programs.
 type podBases struct{ userland, static, pause *artifact }
 
 // podImages are the images that kubeadm asks for, by the names it prints, the
-// one that kind's configuration of containerd asks for, and the Pod network's.
+// ones that kind's configuration of containerd and Cluster API's e2e framework ask for,
+// and the Pod network's.
 func podImages(ctx context.Context, w *workspace, c *components, bases podBases) ([]podImage, error) {
 	list := command{args: []string{
 		w.of(c.kubernetes, "kubeadm"), "config", "images", "list", "--kubernetes-version", c.kubernetesVersion,
@@ -61,7 +67,11 @@ func podImages(ctx context.Context, w *workspace, c *components, bases podBases)
 			if err != nil {
 				return nil, err
 			}
-			image.names = append(image.names, sandbox)
+			for _, name := range []string{sandbox, frameworkPause} {
+				if !slices.Contains(image.names, name) {
+					image.names = append(image.names, name)
+				}
+			}
 		}
 		images = append(images, image)
 	}

@@ -32,6 +32,7 @@ func differences() []difference {
 		{"versions of containerd and runc", "the newest of the same minor version or one later"},
 		{"containerd imports /etc/containerd/conf.d/*.toml", "so that a node is adapted to its host by adding a file"},
 		{"preloaded images lie in /usr/lib/containerd-preloaded", "not in /var, which is copied into each node's volume; unpacked, so that no node unpacks them"},
+		{"registry.k8s.io/pause:3.10.1 is a name of the pause image", "Cluster API's e2e framework runs it in Pods, also where there is no registry"},
 		{"flannel as the default Pod network", "kind's own is not published as a Go module"},
 		{"no default storage class", "its provisioner is not published as a Go module; kind then makes its built-in one"},
 		{"CoreDNS with the plugins of kubeadm's Corefile", "the others take most of the build"},
