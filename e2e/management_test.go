@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/cluster-api/test/framework/bootstrap"
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavours"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/target"
 )
@@ -119,6 +120,7 @@ func setUpKind(config *clusterctl.E2EConfig) {
 func newProxy(kubeconfigPath string) framework.ClusterProxy {
 	scheme := runtime.NewScheme()
 	framework.TryAddDefaultSchemes(scheme)
+	gomega.Expect(infrav1.AddToScheme(scheme)).To(gomega.Succeed())
 	return framework.NewClusterProxy("bootstrap", kubeconfigPath, scheme,
 		framework.WithMachineLogCollector(target.LogCollector{Engine: *engine}))
 }
