@@ -40,9 +40,11 @@ set -o errexit -o nounset -o pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly management="${MANAGEMENT:-kind}"
-# The images that are built for Pods of management clusters.
-readonly archives=(manager {cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller{,-previous}
+# The images that are built for Pods of management clusters, and those of the Cluster API
+# that clusterctl upgrade begins with.
+readonly archives=(manager {cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller
   cert-manager-{controller,webhook,cainjector})
+readonly archives_previous=({cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller-previous)
 # Of this provider in the repository, as e2e/config/container.yaml has it.
 readonly version=v0.1.99
 readonly artifacts="${root}/_artifacts/e2e"
@@ -51,8 +53,12 @@ selected=()
 reports=()
 
 main() {
-  local repetition failed=0
+  local repetition commit failed=0
   cd "${root}"
+  # Of what runs, whatever is committed meanwhile.
+  commit="$(git rev-parse --short=9 HEAD)"
+  # Results of runs before are no change.
+  [[ -z "$(git status --porcelain -- ':!docs/results')" ]] || commit+=+
   check
   use_engine
   mkdir -p "${artifacts}"
@@ -65,7 +71,7 @@ main() {
     say "${management} on ${ENGINE}, run ${repetition} of ${REPEAT:-1}: ${#selected[@]} specs."
     run_once "${artifacts}/${ENGINE}-${management}/${repetition}" || failed=$((failed + 1))
   done
-  results
+  results "${commit}"
   ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
 }
 
@@ -94,8 +100,12 @@ provide_images() {
   rm -rf "${artifacts}/images"
   mkdir "${artifacts}/images"
   if [[ -z "${E2E_IMAGES+set}" ]]; then
-    go -C images/builder run . management management-previous
+    make images-management
     (cd "${cache}/images" && copy_archives "${archives[@]/%/.tar}")
+    if wants '^clusterctl upgrade$'; then
+      make images-management-previous
+      (cd "${cache}/images" && copy_archives "${archives_previous[@]/%/.tar}")
+    fi
   elif [[ -n "${E2E_IMAGES}" ]]; then
     compgen -G "${E2E_IMAGES}/*.tar" >/dev/null ||
       die "${E2E_IMAGES} has no image archives." "Give their directory as E2E_IMAGES, or E2E_IMAGES= to pull the images."
@@ -163,11 +173,8 @@ run_once() {
 }
 
 results() {
-  local commit
+  local commit="$1"
   ((${#reports[@]} > 0)) || die "There is no report: the suite did not begin." "Read ${artifacts}/${ENGINE}-${management}/*/output.log"
-  commit="$(git rev-parse --short=9 HEAD)"
-  # Results of runs before are no change.
-  [[ -z "$(git status --porcelain -- ':!docs/results')" ]] || commit+=+
   go run ./hack/e2eresults -engine "${ENGINE}" -management "${management}" -commit "${commit}" "${reports[@]}"
   say "docs/results/e2e.md has the results."
 }
