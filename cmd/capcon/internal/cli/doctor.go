@@ -45,8 +45,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	var options doctorOptions
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what engine and host lack for clusters, and what to do about it",
-		Long: "Tell what engine and host lack for clusters, each with its remedy, and which images are there.\n" +
+		Short: "Check whether the engine and the host can run clusters",
+		Long: "Check whether the engine and the host can run clusters: each problem with its remedy, and which images are there.\n" +
 			"No management plane is needed. A container looks at the host for a second and is removed.\n" +
 			"The exit code is 1 where something keeps clusters from working, and 0 with warnings.",
 		Example: "  capcon doctor\n  capcon doctor --nodes 6\n  capcon doctor -o json",

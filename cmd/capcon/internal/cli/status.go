@@ -96,8 +96,8 @@ func (a *app) statusCommand() *cobra.Command {
 	var options statusOptions
 	command := &cobra.Command{
 		Use:   "status [NAME]",
-		Short: "Tell how engine, management plane and clusters are",
-		Long: `Tell how engine, management plane and clusters are; of one cluster the tree of its conditions.
+		Short: "Show the status of the engine, the management plane and clusters",
+		Long: `Show the status of the engine, the management plane and all clusters, or the condition tree of one cluster.
 The exit code is 1 where engine or management plane cannot tell, or the cluster is not there,
 and 0 for a cluster that is there and not available.`,
 		Example: "  capcon status\n  capcon status demo -o json",
