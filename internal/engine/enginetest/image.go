@@ -25,7 +25,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -81,16 +80,14 @@ func mustConfig(t *testing.T, img v1.Image) *v1.ConfigFile {
 	return config
 }
 
+// toolPackage is the program of the test image.
+const toolPackage = "github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest/tool"
+
 // buildTool compiles the program. Go's own cache makes the second time cheap.
 func buildTool(t *testing.T, architecture string) []byte {
 	t.Helper()
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		t.Fatal("the suite's own source cannot be found")
-	}
 	out := filepath.Join(t.TempDir(), "tool")
-	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, ".")
-	command.Dir = filepath.Join(filepath.Dir(here), "tool")
+	command := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, toolPackage)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build the test image's program: %v\n%s", err, output)
