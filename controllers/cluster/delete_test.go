@@ -344,7 +344,7 @@ func deleteWaitsForProbe(t *testing.T) {
 	checkLeft(t, w, "The probe is on the network.", []string{probe, self}, []string{"capcon", "mine"})
 
 	// Nothing but this deletion removes it.
-	time.Sleep(time.Minute)
+	time.Sleep(time.Minute) // of the bubble's clock
 	w.SettleCluster()
 	checkLeft(t, w, "Nothing but the manager is on the network.", []string{self}, []string{"capcon"})
 }

@@ -17,11 +17,10 @@ limitations under the License.
 package machine_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -43,9 +42,9 @@ type etcd struct {
 	err error
 }
 
-func runEtcd(t *testing.T, w *world.World) *etcd {
+func runEtcd(t *testing.T, w *world.World, manifest string) *etcd {
 	t.Helper()
-	must(t, w.Engine.WriteFile(builders.Container(second), "/etc/kubernetes/manifests/etcd.yaml", []byte("kind: Pod")))
+	must(t, w.Engine.WriteFile(builders.Container(second), "/etc/kubernetes/manifests/"+manifest, []byte("kind: Pod")))
 	observed, err := w.Engine.InspectContainer(t.Context(), container())
 	must(t, err)
 	address := network.Addresses(observed, network.DefaultName)[0]
@@ -76,8 +75,10 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 	const list, remove = "member/list {}", `member/remove {"ID":"18446744073709551615"}`
 	cases := map[string]struct {
 		reason string
-		change func(t *testing.T, w *world.World, e *etcd)
-		want   []string
+		// manifest of the second control plane; default etcd.yaml.
+		manifest string
+		change   func(t *testing.T, w *world.World, e *etcd)
+		want     []string
 		// waits is for how many seconds the container stays.
 		waits int
 	}{
@@ -94,17 +95,13 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 			t.Helper()
 			must(t, w.Engine.KillContainer(builders.Container(second), 137, false))
 		}, waits: 1},
-		"NoEtcd": {reason: "Not every control plane runs kubeadm's etcd.", change: func(t *testing.T, w *world.World, _ *etcd) {
-			t.Helper()
-			must(t, w.Engine.RemoveContainer(t.Context(), builders.Container(second)))
-			w.SettleMachine(second)
-		}, waits: 1},
+		"ExternalEtcd": {reason: "Not every control plane runs kubeadm's etcd.", manifest: "kube-apiserver.yaml", waits: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := twoControlPlanes(t)
-			e := runEtcd(t, w)
+			e := runEtcd(t, w, cmp.Or(tc.manifest, "etcd.yaml"))
 			if tc.change != nil {
 				tc.change(t, w, e)
 			}
@@ -115,8 +112,8 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 			if e.err != nil {
 				requests = nil
 			}
-			if diff := cmp.Diff(tc.want, requests); diff != "" || e.afterRemoval {
-				t.Errorf("%s\nafter the container's removal: %t; requests to etcd (-want +got):\n%s", tc.reason, e.afterRemoval, diff)
+			if difference := diff(tc.want, requests); difference != "" || e.afterRemoval {
+				t.Errorf("%s\nafter the container's removal: %t; requests to etcd (-want +got):\n%s", tc.reason, e.afterRemoval, difference)
 			}
 			if _, there := world.Get(w, second, &infrav1.ContainerMachine{}); !there {
 				t.Error("the other control plane is gone")
@@ -129,7 +126,7 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 func TestDeletionReportsEtcd(t *testing.T) {
 	t.Parallel()
 	w := twoControlPlanes(t)
-	runEtcd(t, w).err = &engine.ExitError{Code: 22}
+	runEtcd(t, w, "etcd.yaml").err = &engine.ExitError{Code: 22}
 	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	for range 2 {
 		w.SettleCluster()
