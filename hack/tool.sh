@@ -52,10 +52,11 @@ build() {
   say "Building ${package}, because ${directory} has none."
   mkdir -p "${directory}"
   scratch="$(mktemp --directory "${directory}/build.XXXXXX")"
-  # GOFLAGS is the repository's business, and a cross build would not run here.
+  # As the Makefile has them, so that packages are compiled once; other flags are the
+  # repository's, and a cross build would not run here.
   (
     unset GOOS GOARCH
-    export GOFLAGS="" CGO_ENABLED=0
+    export GOFLAGS=-trimpath CGO_ENABLED=0
     compile "${name}" "${package}" "${scratch}"
   ) ||
     { rm -rf "${scratch}"; die "${package} cannot be built." "Read the messages above; is the Go module proxy reachable?"; }
@@ -79,7 +80,7 @@ compile() {
     go mod init tool
     go get "${package}" "sigs.k8s.io/cluster-api/api@${version}"
     # Without a version in it, it takes itself for one that is under development.
-    go build -trimpath -ldflags="-X sigs.k8s.io/cluster-api/version.gitVersion=${version}" -o "${scratch}/${name}" "${package%@*}"
+    go build -ldflags="-X sigs.k8s.io/cluster-api/version.gitVersion=${version}" -o "${scratch}/${name}" "${package%@*}"
   ) && rm -rf "${scratch}/module"
 }
 
