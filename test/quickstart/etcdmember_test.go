@@ -35,8 +35,9 @@ const etcdMemberCluster = "etcd-member-test"
 
 // endAsVoter ends the kubelet and the bootstrap as soon as the node's etcd votes. A learner
 // refuses to list the members.
-const endAsVoter = `cd /etc/kubernetes/pki
-until curl --silent --fail --output /dev/null --cacert etcd/ca.crt --cert apiserver-etcd-client.crt --key apiserver-etcd-client.key \
+const endAsVoter = `pki=/etc/kubernetes/pki
+until curl --silent --fail --output /dev/null --cacert $pki/etcd/ca.crt \
+  --cert $pki/apiserver-etcd-client.crt --key $pki/apiserver-etcd-client.key \
   --data '{}' https://127.0.0.1:2379/v3/cluster/member/list; do sleep 0.05; done
 systemctl stop kubelet; pkill -KILL kubeadm`
 
