@@ -88,7 +88,7 @@ func (l LogCollector) CollectInfrastructureLogs(ctx context.Context, management 
 		errs := []error{err}
 		for _, container := range containers {
 			collector := artifacts.Collector{Engine: eng, Write: writeBelow(filepath.Join(outputPath, container.Name))}
-			errs = append(errs, collector.LoadBalancer(ctx, container.Name))
+			errs = append(errs, collector.LoadBalancer(ctx, container.Name, nil))
 		}
 		return errors.Join(errs...)
 	})

@@ -63,7 +63,7 @@ var commands = []struct {
 // Pods, and where it runs its journal, containers and images. A container that does
 // not exist has no artifacts; that is no error. Secrets are left out of all of them.
 func (c Collector) Node(ctx context.Context, container string, secrets []string) error {
-	return c.collect(ctx, container, func() error {
+	return c.collect(ctx, container, secrets, func() error {
 		errs := []error{
 			c.log(ctx, "console.log", logs.Log{Container: container, Source: logs.Console, Secrets: secrets}),
 			c.log(ctx, "bootstrap.log", logs.Log{Container: container, Source: logs.Bootstrap, Secrets: secrets}),
@@ -77,19 +77,19 @@ func (c Collector) Node(ctx context.Context, container string, secrets []string)
 }
 
 // LoadBalancer collects the console and the configuration of a load balancer. One that
-// does not exist has no artifacts; that is no error.
-func (c Collector) LoadBalancer(ctx context.Context, container string) error {
-	return c.collect(ctx, container, func() error {
+// does not exist has no artifacts; that is no error. Secrets are left out of them.
+func (c Collector) LoadBalancer(ctx context.Context, container string, secrets []string) error {
+	return c.collect(ctx, container, secrets, func() error {
 		config, err := engine.ReadFile(ctx, c.Engine, container, haproxy.ConfigPath)
 		if err = engine.IgnoreNotFound(err); err == nil && config != nil {
-			err = c.text("haproxy.cfg", config, nil)
+			err = c.text("haproxy.cfg", config, secrets)
 		}
-		return errors.Join(err, c.log(ctx, "console.log", logs.Log{Container: container, Source: logs.Console}))
+		return errors.Join(err, c.log(ctx, "console.log", logs.Log{Container: container, Source: logs.Console, Secrets: secrets}))
 	})
 }
 
 // collect writes what the engine says of the container, then the rest.
-func (c Collector) collect(ctx context.Context, container string, rest func() error) error {
+func (c Collector) collect(ctx context.Context, container string, secrets []string, rest func() error) error {
 	observed, err := c.Engine.InspectContainer(ctx, container)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil
@@ -99,7 +99,7 @@ func (c Collector) collect(ctx context.Context, container string, rest func() er
 		description, err = json.MarshalIndent(observed, "", "  ")
 	}
 	if err == nil {
-		err = c.text("container.json", description, nil)
+		err = c.text("container.json", description, secrets)
 	}
 	if err = errors.Join(err, rest()); err != nil {
 		return fmt.Errorf("collect the artifacts of container %q: %w", container, err)

@@ -141,9 +141,11 @@ func TestNodeWithFailures(t *testing.T) {
 
 func TestLoadBalancer(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, map[string]string{haproxy.ConfigPath: "global\n"})
-	got := collect(t, func(c Collector) error { return c.LoadBalancer(t.Context(), container) }, e)
-	want := map[string]string{"haproxy.cfg": "global\n", "console.log": "systemd says --token [redacted]\n"}
+	e := newEngine(t, map[string]string{haproxy.ConfigPath: "global # correct horse\n"})
+	got := collect(t, func(c Collector) error {
+		return c.LoadBalancer(t.Context(), container, []string{"correct horse", "systemd"})
+	}, e)
+	want := map[string]string{"haproxy.cfg": "global # [redacted]\n", "console.log": "[redacted] says --token [redacted]\n"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Artifacts (-want +got):\n%s", diff)
 	}

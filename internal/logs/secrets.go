@@ -45,18 +45,22 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, name, con
 	if at < 0 || machines.Items[at].Spec.Bootstrap.DataSecretName == nil {
 		return nil, nil
 	}
+	return DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: *machines.Items[at].Spec.Bootstrap.DataSecretName},
+		bootstrap.Instance{ID: container, Hostname: identity.HostName(machines.Items[at].Name)})
+}
+
+// DataSecrets returns the strings of the bootstrap data in a Secret that no log may
+// show; none where the data is not there or cannot be read as such.
+func DataSecrets(ctx context.Context, c client.Client, key client.ObjectKey, instance bootstrap.Instance) ([]string, error) {
 	secret := &corev1.Secret{}
-	key := client.ObjectKey{Namespace: namespace, Name: *machines.Items[at].Spec.Bootstrap.DataSecretName}
 	err := c.Get(ctx, key, secret)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("get bootstrap data of Machine %q: %w", name, err)
+		return nil, fmt.Errorf("get bootstrap data %q: %w", key.Name, err)
 	}
-	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), bootstrap.Instance{
-		ID: container, Hostname: identity.HostName(machines.Items[at].Name),
-	})
+	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), instance)
 	if err != nil {
 		// A machine cannot have been made of it.
 		return nil, nil //nolint:nilerr // see above

@@ -138,7 +138,7 @@ func (a *app) rootCommand() *cobra.Command {
 			"/var/run/docker.sock or /run/podman/podman.sock where the engine runs in a virtual machine)")
 	root.AddCommand(
 		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
-		a.logsCommand(), a.doctorCommand(), a.planeCommand(),
+		a.logsCommand(), a.supportBundleCommand(), a.doctorCommand(), a.planeCommand(),
 		a.imagesCommand(), a.versionCommand(),
 	)
 	return root

@@ -126,6 +126,9 @@ func (a *app) logs(ctx context.Context, options logsOptions) error {
 	return errors.Join(failed...)
 }
 
+// errNoContainers is the error of ownerOf for a cluster that exists without an owner ID.
+var errNoContainers = errors.New("has no containers yet")
+
 // ownerOf a cluster, from the management plane or, where that does not answer,
 // answers with an error or knows no such cluster, from memory: logs are wanted
 // most where something is broken.
@@ -152,7 +155,7 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 	case !known && notRead != nil:
 		return identity.Owner{}, notRead
 	case !known && present.Exists:
-		return identity.Owner{}, fmt.Errorf("cluster %q has no containers yet; \"%s status %s\" shows what it waits for", name, s.Program, name)
+		return identity.Owner{}, fmt.Errorf("cluster %q %w; \"%s status %s\" shows what it waits for", name, errNoContainers, s.Program, name)
 	case !known && plane.Answers:
 		return identity.Owner{}, s.notFound(ctx, name)
 	case !known:

@@ -38,12 +38,13 @@ func TestNameOfNoCluster(t *testing.T) {
 		// lost is what is said without a management plane.
 		lost []string
 	}{
-		"Kubeconfig": {[]string{"kubeconfig", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"Status":     {[]string{"status", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"Logs":       {[]string{"logs", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"List":       {[]string{"list", "dmeo"}, 1, []string{`cluster "dmeo" not found in any management cluster`, "lost", "capcon up dmeo"}, []string{`cluster "dmeo" not found in any management cluster`, "lost"}},
-		"Down":       {[]string{"down", "dmeo", "--keep-plane"}, 0, []string{"cluster dmeo: not found in " + where, "demo, team-a/other"}, []string{"cluster dmeo: not found: there is no management cluster"}},
-		"Forget":     {[]string{"forget", "dmeo"}, 0, []string{"no record of a cluster dmeo on simulated 1.0.0", "demo, lost"}, []string{"no record of a cluster dmeo on simulated 1.0.0", "demo, lost"}},
+		"Kubeconfig":    {[]string{"kubeconfig", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
+		"Status":        {[]string{"status", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
+		"Logs":          {[]string{"logs", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
+		"SupportBundle": {[]string{"support-bundle", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
+		"List":          {[]string{"list", "dmeo"}, 1, []string{`cluster "dmeo" not found in any management cluster`, "lost", "capcon up dmeo"}, []string{`cluster "dmeo" not found in any management cluster`, "lost"}},
+		"Down":          {[]string{"down", "dmeo", "--keep-plane"}, 0, []string{"cluster dmeo: not found in " + where, "demo, team-a/other"}, []string{"cluster dmeo: not found: there is no management cluster"}},
+		"Forget":        {[]string{"forget", "dmeo"}, 0, []string{"no record of a cluster dmeo on simulated 1.0.0", "demo, lost"}, []string{"no record of a cluster dmeo on simulated 1.0.0", "demo, lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

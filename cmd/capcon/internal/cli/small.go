@@ -132,15 +132,18 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version, and the Kubernetes versions it knows",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version := "unknown"
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version = info.Main.Version
-			}
-			a.say("capcon      %s", version)
+			a.say("capcon      %s", programVersion())
 			a.say("Kubernetes  %s", strings.Join(node.KnownVersions(), ", "))
 			return nil
 		},
 	}
+}
+
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
 }
 
 // rememberedNames are those of clusters of any engine.

@@ -1,0 +1,187 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/internal/artifacts"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
+)
+
+func (a *app) supportBundleCommand() *cobra.Command {
+	var file string
+	command := &cobra.Command{
+		Use:   "support-bundle NAME",
+		Short: "Write what helps to find the cause of a failure into one file",
+		Long: "Write what helps to find the cause of a failure in a cluster into one .tar.gz file, for a bug report: the\n" +
+			"cluster's objects and Events, its status, the engine, the logs of its containers and of the management plane.\n" +
+			"Secrets are not among the objects, and what looks like a secret is redacted everywhere, as is what bootstrap\n" +
+			"data names as one. Parts that cannot be collected are listed in errors.txt. No management plane is needed\n" +
+			"for clusters that were made here.",
+		Example: "  capcon support-bundle demo\n  capcon support-bundle demo --file /tmp/demo.tar.gz",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			if problems := input.CheckName(args[0]); len(problems) > 0 {
+				return &input.Error{Problems: problems}
+			}
+			return a.supportBundle(command.Context(), args[0], file)
+		},
+		ValidArgsFunction: a.completeNames,
+	}
+	command.Flags().StringVar(&file, "file", "", "path of the file, which must not exist (default: support-bundle-NAME-TIME.tar.gz in this directory)")
+	return command
+}
+
+func (a *app) supportBundle(ctx context.Context, name, path string) error {
+	s, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	owner, err := s.ownerOf(ctx, name)
+	if err != nil && !errors.Is(err, errNoContainers) {
+		return err
+	}
+	root := "support-bundle-" + name + "-" + a.Now().UTC().Format("20060102T150405Z")
+	path = cmp.Or(path, root+".tar.gz")
+	b, err := createBundle(path, root, a.Now())
+	if err != nil {
+		return err
+	}
+	s.collect(ctx, b, name, owner)
+	// A file that is not complete would look as if it were.
+	if err := errors.Join(b.close(), ctx.Err()); err != nil {
+		return errors.Join(fmt.Errorf("write support bundle: %w", err), os.Remove(path))
+	}
+	return a.printBundle(b, path)
+}
+
+func (a *app) printBundle(b *bundle, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("look at support bundle: %w", err)
+	}
+	for _, failure := range b.failures {
+		a.complain("Not collected: %s", failure)
+	}
+	a.say("Wrote %s: %d bytes, %s.", path, info.Size(), plural(b.files, "file"))
+	a.say("Review the file before you share it: a secret that neither looks like one nor is in bootstrap data is not redacted.")
+	return nil
+}
+
+// collect all parts. One that fails is noted, and the others are collected.
+func (s *session) collect(ctx context.Context, b *bundle, name string, owner identity.Owner) {
+	// First: without them the other parts would have secrets.
+	b.note("objects and bootstrap data", s.collectObjects(ctx, b, name))
+	told, err := s.inspect(ctx, name)
+	b.note("status", errors.Join(err, b.json("status.json", told)))
+	b.note("host", b.json("host.json", s.host()))
+	if owner.ID != "" {
+		b.note("containers", s.collectContainers(ctx, b, owner))
+	}
+	b.note("management plane", s.collectPlane(ctx, b))
+}
+
+// objectsTimeout bounds all reads of the objects: each kind is tried.
+const objectsTimeout = 2 * time.Minute
+
+// errPlaneSilent is why there are no objects. The status has the details.
+var errPlaneSilent = errors.New("the management plane does not answer: there are no objects, " +
+	"and only what looks like a secret is redacted, not what bootstrap data names as one")
+
+func (s *session) collectObjects(ctx context.Context, b *bundle, name string) error {
+	if s.client == nil {
+		return errPlaneSilent
+	}
+	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
+	defer cancel()
+	secrets, err := management.BootstrapSecrets(ctx, s.client, namespace, name)
+	if err != nil {
+		err = fmt.Errorf("only what looks like a secret is redacted for sure: %w", err)
+	}
+	b.secrets = secrets
+	objects, events, failed := management.Dump(ctx, s.client, namespace, name)
+	errs := []error{err, failed}
+	for i := range objects {
+		errs = append(errs, b.yaml("objects/"+objects[i].GetKind()+"/"+objects[i].GetName()+".yaml", objects[i].Object))
+	}
+	documents := make([]map[string]any, 0, len(events))
+	for i := range events {
+		documents = append(documents, events[i].Object)
+	}
+	if len(documents) > 0 {
+		errs = append(errs, b.yaml("events.yaml", documents...))
+	}
+	return errors.Join(errs...)
+}
+
+// hostDescription is the part of doctor's report that needs no container.
+type hostDescription struct {
+	Capcon string       `json:"capcon"`
+	Engine engineReport `json:"engine"`
+	Host   hostReport   `json:"host"`
+}
+
+func (s *session) host() hostDescription {
+	found := diagnosis{}.judge(preflight.Facts{Engine: s.info})
+	return hostDescription{Capcon: programVersion(), Engine: found.Engine, Host: found.Host}
+}
+
+func (s *session) collectContainers(ctx context.Context, b *bundle, owner identity.Owner) error {
+	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+	if err != nil {
+		return fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
+	}
+	var errs []error
+	for _, container := range containers {
+		collector := artifacts.Collector{Engine: s.engine, Write: func(name string, content []byte) error {
+			return b.add("containers/"+container.Name+"/"+name, content)
+		}}
+		collect := collector.Node
+		if container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer) {
+			collect = collector.LoadBalancer
+		}
+		errs = append(errs, collect(ctx, container.Name, b.secrets))
+	}
+	return errors.Join(errs...)
+}
+
+// planeLogLines is the limit of the lines of the management plane's log in a support bundle, the last ones.
+// +limit
+const planeLogLines = 20_000
+
+func (s *session) collectPlane(ctx context.Context, b *bundle) error {
+	log := logs.Log{Container: plane.DefaultName, Source: logs.Console, Secrets: b.secrets}
+	text, err := log.Read(ctx, s.engine, planeLogLines)
+	if err != nil || text == "" {
+		return err
+	}
+	return b.add("management-plane.log", []byte(text))
+}

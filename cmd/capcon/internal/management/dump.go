@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// Dump returns the objects of a cluster with what they refer to, and their Events, as
+// far as they can be read. The kinds are those of Cluster API and its providers that
+// the client knows. A Secret is never among them.
+func Dump(ctx context.Context, c client.Client, namespace, name string) (objects, events []unstructured.Unstructured, err error) {
+	var all []unstructured.Unstructured
+	var errs []error
+	for _, kind := range clusterKinds(c.Scheme()) {
+		found, err := list(ctx, c, namespace, kind)
+		all, errs = append(all, found...), append(errs, err)
+	}
+	objects = related(all, name)
+	of := map[reference]bool{}
+	for _, object := range objects {
+		of[referenceTo(object)] = true
+	}
+	events, err = list(ctx, c, namespace, corev1.SchemeGroupVersion.WithKind("EventList"))
+	events = slices.DeleteFunc(events, func(event unstructured.Unstructured) bool {
+		kind, _, _ := unstructured.NestedString(event.Object, "involvedObject", "kind")
+		name, _, _ := unstructured.NestedString(event.Object, "involvedObject", "name")
+		return !of[reference{kind, name}]
+	})
+	return objects, events, errors.Join(append(errs, err)...)
+}
+
+// clusterKinds are the list kinds of Cluster API and its providers.
+func clusterKinds(scheme *runtime.Scheme) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for kind := range scheme.AllKnownTypes() {
+		if strings.HasSuffix("."+kind.Group, ".cluster.x-k8s.io") && strings.HasSuffix(kind.Kind, "List") {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return kinds
+}
+
+// list objects without the fields that repeat their content. A kind that the
+// management plane does not serve has none.
+func list(ctx context.Context, c client.Client, namespace string, kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
+	found := &unstructured.UnstructuredList{}
+	found.SetGroupVersionKind(kind)
+	err := c.List(ctx, found, client.InNamespace(namespace))
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list objects of kind %s: %w", strings.TrimSuffix(kind.Kind, "List"), err)
+	}
+	for i := range found.Items {
+		unstructured.RemoveNestedField(found.Items[i].Object, "metadata", "managedFields")
+		unstructured.RemoveNestedField(found.Items[i].Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+	}
+	return found.Items, nil
+}
+
+// reference to an object of the namespace.
+type reference struct{ kind, name string }
+
+func referenceTo(object unstructured.Unstructured) reference {
+	return reference{object.GetKind(), object.GetName()}
+}
+
+// related are the objects of a cluster and those without a cluster that they refer
+// to, such as its ClusterClass and the templates of that.
+func related(all []unstructured.Unstructured, cluster string) []unstructured.Unstructured {
+	wanted := map[reference]bool{}
+	all = slices.DeleteFunc(all, func(object unstructured.Unstructured) bool {
+		of := clusterOf(object)
+		if of == cluster {
+			wanted[referenceTo(object)] = true
+		}
+		return of != "" && of != cluster
+	})
+	for before := -1; before != len(wanted); {
+		before = len(wanted)
+		for _, object := range all {
+			if wanted[referenceTo(object)] {
+				addReferences(object.Object, wanted)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(object unstructured.Unstructured) bool { return !wanted[referenceTo(object)] })
+}
+
+// clusterOf an object; empty where clusters share it.
+func clusterOf(object unstructured.Unstructured) string {
+	if kind := object.GetKind(); kind == "Cluster" || kind == "ContainerCluster" {
+		return object.GetName()
+	}
+	if name, _, _ := unstructured.NestedString(object.Object, "spec", "clusterName"); name != "" {
+		return name
+	}
+	return object.GetLabels()[clusterv1.ClusterNameLabel]
+}
+
+// addReferences that a value has: objects with kind and name, and a Cluster's to its class.
+func addReferences(value any, into map[reference]bool) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			addReferences(item, into)
+		}
+	case map[string]any:
+		kind, _ := value["kind"].(string)
+		name, _ := value["name"].(string)
+		if kind != "" && name != "" {
+			into[reference{kind, name}] = true
+		}
+		if class, found, _ := unstructured.NestedString(value, "classRef", "name"); found {
+			into[reference{"ClusterClass", class}] = true
+		}
+		for _, child := range value {
+			addReferences(child, into)
+		}
+	}
+}
