@@ -23,10 +23,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -42,11 +45,31 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, name, con
 	at := slices.IndexFunc(machines.Items, func(m clusterv1.Machine) bool {
 		return m.Name == name || m.Spec.InfrastructureRef.Name == name
 	})
-	if at < 0 || machines.Items[at].Spec.Bootstrap.DataSecretName == nil {
+	if at < 0 {
 		return nil, nil
 	}
-	return DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: *machines.Items[at].Spec.Bootstrap.DataSecretName},
+	secret, err := dataSecretName(ctx, c, &machines.Items[at])
+	if err != nil || secret == "" {
+		return nil, err
+	}
+	return DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret},
 		bootstrap.Instance{ID: container, Hostname: identity.HostName(machines.Items[at].Name)})
+}
+
+// dataSecretName of a Machine; that of a machine pool has it in an annotation of its
+// infrastructure.
+func dataSecretName(ctx context.Context, c client.Client, machine *clusterv1.Machine) (string, error) {
+	if name := ptr.Deref(machine.Spec.Bootstrap.DataSecretName, ""); name != "" {
+		return name, nil
+	}
+	// Only the metadata: the client of another project does not know the kind.
+	infrastructure := &metav1.PartialObjectMetadata{}
+	infrastructure.SetGroupVersionKind(infrav1.GroupVersion.WithKind("ContainerMachine"))
+	key := client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}
+	if err := client.IgnoreNotFound(c.Get(ctx, key, infrastructure)); err != nil {
+		return "", fmt.Errorf("get ContainerMachine %q: %w", key.Name, err)
+	}
+	return infrastructure.Annotations[infrav1.BootstrapDataSecretAnnotation], nil
 }
 
 // DataSecrets returns the strings of the bootstrap data in a Secret that no log may
