@@ -152,6 +152,14 @@ e2e-capi: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane
 e2e-capi-results: ## Write docs/results/e2e.md again, and name the cells that have neither a result nor a reason
 	@go run ./hack/e2eresults -complete
 
+.PHONY: e2e-target
+e2e-target: ## Provide images and components for another project's e2e suite, in _artifacts/e2e
+	@hack/e2e-capi.sh prepare
+
+.PHONY: e2e-example
+e2e-example: ## Run the e2e suite of another project, in a module outside the repository
+	@hack/e2e-capi.sh example
+
 .PHONY: e2e-contract
 e2e-contract: ## Break ten rules of the contract at random, and see their tests fail (PICK=10)
 	@PICK="$${PICK:-10}" hack/test-contract.sh

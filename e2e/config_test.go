@@ -33,9 +33,11 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
-func readConfig(t *testing.T) *clusterctl.E2EConfig {
+const suiteConfig = "config/container.yaml"
+
+func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("config", "container.yaml"))
+	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestConfigHasAllTemplates(t *testing.T) {
 	}
 	const directory = "../../_artifacts/e2e/templates/"
 	var listed []string
-	for _, provider := range readConfig(t).Providers {
+	for _, provider := range readConfig(t, suiteConfig).Providers {
 		if provider.Name != "container" {
 			continue
 		}
@@ -75,7 +77,7 @@ func TestConfigHasAllTemplates(t *testing.T) {
 // The provider has an image for each version that a spec asks for.
 func TestConfigHasKnownVersions(t *testing.T) {
 	t.Parallel()
-	for name, value := range readConfig(t).Variables {
+	for name, value := range readConfig(t, suiteConfig).Variables {
 		if !strings.HasPrefix(name, "KUBERNETES_VERSION") {
 			continue
 		}
@@ -112,7 +114,7 @@ func TestConfigHasClusterAPIOfTheModule(t *testing.T) {
 	}
 	_, version, _ := strings.Cut(string(module), "sigs.k8s.io/cluster-api/test ")
 	version, _, _ = strings.Cut(version, "\n")
-	for _, provider := range readConfig(t).Providers {
+	for _, provider := range readConfig(t, suiteConfig).Providers {
 		if provider.Name == "container" {
 			continue
 		}

@@ -27,7 +27,6 @@ import (
 	"github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/test/framework"
@@ -79,15 +78,7 @@ func createRepository(config *clusterctl.E2EConfig) string {
 	if len(manifests) == 0 {
 		return path // clusterctl downloads the one it knows
 	}
-	manifest := manifests[len(manifests)-1]
-	// A map, which the framework's variables cannot be.
-	addition, err := yaml.Marshal(map[string]map[string]string{"cert-manager": {
-		"url": "file://" + manifest, "version": filepath.Base(filepath.Dir(manifest)),
-	}})
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	content, err := os.ReadFile(path)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	gomega.Expect(os.WriteFile(path, append(content, addition...), 0o600)).To(gomega.Succeed())
+	gomega.Expect(target.UseCertManager(path, manifests[len(manifests)-1])).To(gomega.Succeed())
 	return path
 }
 

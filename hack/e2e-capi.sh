@@ -16,7 +16,10 @@
 # Runs the e2e specs that Cluster API exports against this provider, and enters their
 # results into docs/results/e2e.md. Reports and logs lie in _artifacts/e2e.
 #
-#   hack/e2e-capi.sh
+#   hack/e2e-capi.sh           run specs
+#   hack/e2e-capi.sh prepare   only provide _artifacts/e2e/images and components, for the
+#                              suites of other projects
+#   hack/e2e-capi.sh example   run the suite of such a project: e2e/testdata/example
 #
 # Environment:
 #   ENGINE          docker, podman or auto (default)
@@ -53,8 +56,17 @@ selected=()
 reports=()
 
 main() {
-  local repetition commit failed=0
   cd "${root}"
+  case "${1:-specs}" in
+  specs) specs ;;
+  prepare) prepare ;;
+  example) example ;;
+  *) die "There is no way $1 to run." "Known: specs, prepare, example" ;;
+  esac
+}
+
+specs() {
+  local repetition commit failed=0
   # Of what runs, whatever is committed meanwhile.
   commit="$(git rev-parse --short=9 HEAD)"
   # Results of runs before are no change.
@@ -84,6 +96,34 @@ check() {
     selected+=("${spec}")
   done < <(sed -n '/^reasons:/q; s/^  - //p' hack/e2eresults/specs.yaml | grep --extended-regexp -- "${FOCUS:-.}")
   ((${#selected[@]} > 0)) || die "No spec matches FOCUS=${FOCUS}." "hack/e2eresults/specs.yaml has them."
+}
+
+# prepare what a suite of another project needs for the flavours of a release.
+prepare() {
+  use_engine
+  mkdir -p "${artifacts}"
+  provide_images
+  provide_components
+  say "${artifacts} has images and components for management clusters on ${ENGINE}."
+}
+
+# example runs the suite of another project in a module of its own, outside the
+# repository.
+example() {
+  local module into manifest
+  prepare
+  into="${artifacts}/${ENGINE}-example"
+  rm -rf "${into}"
+  mkdir "${into}"
+  module="$(mktemp --directory)"
+  # shellcheck disable=SC2064 # the directory of now
+  trap "rm -rf '${module}'" EXIT
+  hack/example-module.sh "${module}"
+  manifest="$(compgen -G "${artifacts}/components/cert-manager/v*/cert-manager.yaml" | tail --lines 1)" ||
+    manifest="" # clusterctl downloads it
+  go -C "${module}" test -count=1 -timeout=0 -v . -args -ginkgo.v -ginkgo.no-color \
+    -ginkgo.junit-report="${into}/junit.xml" -e2e.artifacts="${into}" -e2e.cert-manager="${manifest}" \
+    -e2e.engine="${ENGINE}" 2>&1 </dev/null | tee "${into}/output.log"
 }
 
 # wants reports whether a spec is selected whose name matches.
