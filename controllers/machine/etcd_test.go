@@ -105,7 +105,7 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 			if tc.change != nil {
 				tc.change(t, w, e)
 			}
-			if waited := secondsUntilGone(t, w, true); waited != tc.waits {
+			if waited := secondsUntilGone(t, w, func() { w.SettleCluster() }); waited != tc.waits {
 				t.Errorf("%s\nit waited for %d seconds, want %d", tc.reason, waited, tc.waits)
 			}
 			requests := e.requests

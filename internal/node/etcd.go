@@ -56,18 +56,16 @@ func RemoveEtcdMember(ctx context.Context, containers Etcd, container string, ad
 	if err != nil {
 		return err
 	}
-	var list struct {
-		Members []etcdMember `json:"members"`
-	}
-	if err := askEtcd(ctx, containers, container, "member/list", struct{}{}, &list); err != nil {
+	members, err := askEtcd(ctx, containers, container, "member/list", struct{}{})
+	if err != nil {
 		return fmt.Errorf("list the members of etcd: %w", err)
 	}
-	for _, member := range list.Members {
+	for _, member := range members {
 		if !member.has(addresses) {
 			continue
 		}
 		request := map[string]string{"ID": member.ID}
-		if err := askEtcd(ctx, containers, container, "member/remove", request, &list); err != nil {
+		if _, err := askEtcd(ctx, containers, container, "member/remove", request); err != nil {
 			return fmt.Errorf("remove member %s of etcd: %w", member.ID, err)
 		}
 	}
@@ -92,11 +90,12 @@ func (m etcdMember) has(addresses []netip.Addr) bool {
 }
 
 // askEtcd sends a request to the member in a container, through the JSON API that etcd
-// serves beside gRPC, with the certificate that the API server uses.
-func askEtcd(ctx context.Context, containers engine.Executor, container, method string, request, answer any) error {
+// serves beside gRPC, with the certificate that the API server uses. It returns the members
+// of etcd.
+func askEtcd(ctx context.Context, containers engine.Executor, container, method string, request any) ([]etcdMember, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
+		return nil, fmt.Errorf("encode request: %w", err)
 	}
 	// curl's own limit does not end a command in a container that is frozen.
 	limited, cancel := context.WithTimeout(ctx, 2*etcdSeconds*time.Second)
@@ -109,10 +108,13 @@ func askEtcd(ctx context.Context, containers engine.Executor, container, method 
 		"--data", string(body), "https://127.0.0.1:2379/v3/cluster/" + method,
 	}})
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output.Stderr)+" "+string(output.Stdout)))
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output.Stderr)+" "+string(output.Stdout)))
 	}
-	if err := json.Unmarshal(output.Stdout, answer); err != nil {
-		return fmt.Errorf("decode the answer of etcd: %w", err)
+	var answer struct {
+		Members []etcdMember `json:"members"`
 	}
-	return nil
+	if err := json.Unmarshal(output.Stdout, &answer); err != nil {
+		return nil, fmt.Errorf("decode the answer of etcd: %w", err)
+	}
+	return answer.Members, nil
 }
