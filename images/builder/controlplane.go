@@ -34,9 +34,9 @@ const pausePath = "build/pause/linux/pause.c"
 // containerdConfig is in kind's images/base.
 const containerdConfig = "files/etc/containerd/config.toml"
 
-// frameworkPause is what Cluster API's e2e framework runs in the Pods of its node drain
-// spec, whatever kubeadm's own is.
-const frameworkPause = "registry.k8s.io/pause:3.10.1"
+// frameworkPause is the version of the pause image that Cluster API's e2e framework runs in
+// the Pods of its node drain spec, whatever kubeadm's own is.
+const frameworkPause = "3.10.1"
 
 // podBases are what the images are made of besides Go programs.
 type podBases struct{ userland, static, pause *artifact }
@@ -67,7 +67,8 @@ func podImages(ctx context.Context, w *workspace, c *components, bases podBases)
 			if err != nil {
 				return nil, err
 			}
-			for _, name := range []string{sandbox, frameworkPause} {
+			repository, _, _ := strings.Cut(reference, ":")
+			for _, name := range []string{sandbox, repository + ":" + frameworkPause} {
 				if !slices.Contains(image.names, name) {
 					image.names = append(image.names, name)
 				}
