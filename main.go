@@ -43,6 +43,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/controllers/remote"
@@ -148,8 +149,11 @@ func managerOptions(opts *options) (ctrl.Options, error) {
 		Metrics:                    *metricsOptions,
 		Cache:                      cacheOptions(opts),
 		// Secrets are read one at a time and never listed or watched: a cache
-		// would hold those of everything in the management cluster.
-		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
+		// would hold those of everything in the management cluster. A cached binding
+		// may lack what was applied just before.
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{
+			&corev1.Secret{}, &addonsv1.ClusterResourceSetBinding{},
+		}}},
 		WebhookServer: webhook.NewServer(webhook.Options{
 			Port: opts.webhookPort, CertDir: opts.webhookCertDir,
 			CertName: opts.webhookCertName, KeyName: opts.webhookKeyName, TLSOpts: tlsOptions,
@@ -159,7 +163,9 @@ func managerOptions(opts *options) (ctrl.Options, error) {
 
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, infrav1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register API types: %w", err)
 		}

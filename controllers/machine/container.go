@@ -167,6 +167,9 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		return s.engineError(err)
 	}
 	spec := node.Spec(s.nodeMachine(image), facts.Node)
+	if err := r.resetResourceSets(ctx, s); err != nil {
+		return err
+	}
 	placement := network.Placement{
 		Spec:      spec,
 		Network:   s.networkName(),

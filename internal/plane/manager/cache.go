@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/controllers/remote"
@@ -76,11 +77,12 @@ func dropOtherSecretData(in any) (any, error) {
 }
 
 // clientOptions is what all three providers agree on: no cache of the
-// cluster's own ConfigMaps and Secrets, and a cache of the objects of other
+// cluster's own ConfigMaps and Secrets, nor of the bindings that the machine
+// controller resets, and a cache of the objects of other
 // providers, which are read as unstructured.
 func clientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{
-		DisableFor:   []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}},
+		DisableFor:   []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}, &addonsv1.ClusterResourceSetBinding{}},
 		Unstructured: true,
 	}}
 }
