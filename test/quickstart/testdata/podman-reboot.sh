@@ -99,6 +99,8 @@ unmount_all() {
   local target
   awk -v below="^${storage}/|^/run/netns/netns-|^/run/containers/" '$2 ~ below { print $2 }' /proc/mounts | sort --reverse |
     while read -r target; do
+      # Below a root that is shared, a mount is listed twice and goes with the first.
+      mountpoint --quiet "${target}" || continue
       umount --lazy "${target}"
     done
   rm -f /run/netns/netns-*
