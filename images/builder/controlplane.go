@@ -67,16 +67,23 @@ func podImages(ctx context.Context, w *workspace, c *components, bases podBases)
 			if err != nil {
 				return nil, err
 			}
-			repository, _, _ := strings.Cut(reference, ":")
-			for _, name := range []string{sandbox, repository + ":" + frameworkPause} {
-				if !slices.Contains(image.names, name) {
-					image.names = append(image.names, name)
-				}
-			}
+			image.names = pauseNames(reference, sandbox)
 		}
 		images = append(images, image)
 	}
 	return images, nil
+}
+
+// pauseNames are kubeadm's name of the pause image, kind's, and the framework's.
+func pauseNames(kubeadm, kind string) []string {
+	repository, _, _ := strings.Cut(kubeadm, ":")
+	names := []string{kubeadm}
+	for _, name := range []string{kind, repository + ":" + frameworkPause} {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
