@@ -64,7 +64,7 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
 			s.reportFailure(infrav1.BootstrapFailedReason, result)
 			break
 		}
-		if s.notRunning == nil && s.repeatable() && s.nextAttempt() <= maxAttempts {
+		if s.notRunning == nil && s.mayRepeat(result) && s.nextAttempt() <= maxAttempts {
 			return r.recoverInterrupted(ctx, s)
 		}
 		s.reportFailure(infrav1.BootstrapInterruptedReason, result)

@@ -126,6 +126,16 @@ func (s *scope) repeatable() bool {
 	return (operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker) && s.lostState() == ""
 }
 
+// mayRepeat reports whether a bootstrap that was interrupted may run again. A kubeadm init
+// that has not ended may, although its Node has registered: no other control plane can
+// replace this one, and nobody else completes the cluster.
+func (s *scope) mayRepeat(result bootstrap.Result) bool {
+	if s.config.KubeadmOperation() == bootstrap.KubeadmInit && s.isNode() {
+		return !result.KubernetesUp
+	}
+	return s.repeatable()
+}
+
 // containerAttempt is the one the observed container was created for: 0 without a
 // container, 1 where its label is damaged.
 func (s *scope) containerAttempt() int32 {

@@ -91,6 +91,19 @@ func interrupted() map[string]situation {
 			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
 			holds: event(again),
 		},
+		"InitInterruptedAsNode": {
+			reason:    "Its Node registers before kubeadm init ends, and no other control plane can replace it.",
+			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
+			happens:   all(becomesNode, restart),
+			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
+			holds: event(again),
+		},
+		"InitInterruptedAfterKubeadm": {
+			reason:    "A cluster that kubeadm init completed is kept.",
+			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
+			happens:   all(becomesNode, record("interrupted", "kubernetes-up", "true")),
+			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+		},
 		"InterruptedThreeTimes": {
 			reason:    "Three times is enough.",
 			happens:   all(restart, restart, restart),
