@@ -128,7 +128,7 @@ func (s *scope) repeatable() bool {
 
 // mayRepeat reports whether a bootstrap that was interrupted may run again. A kubeadm init
 // that has not ended may, although its Node has registered: no other control plane can
-// replace this one, and nobody else completes the cluster.
+// replace this one, and no other controller completes the cluster.
 func (s *scope) mayRepeat(result bootstrap.Result) bool {
 	if s.config.KubeadmOperation() == bootstrap.KubeadmInit && s.isNode() {
 		return !result.KubernetesUp
