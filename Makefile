@@ -152,6 +152,10 @@ e2e-capi: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane
 e2e-capi-results: ## Write docs/results/e2e.md again, and name the cells that have neither a result nor a reason
 	@go run ./hack/e2eresults -complete
 
+.PHONY: e2e-conformance
+e2e-conformance: ## Run Kubernetes' conformance tests on a cluster of three nodes (SHORT=yes: some minutes of them)
+	@hack/e2e-conformance.sh
+
 .PHONY: e2e-target
 e2e-target: ## Provide images and components for another project's e2e suite, in _artifacts/e2e
 	@hack/e2e-capi.sh prepare

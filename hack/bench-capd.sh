@@ -40,7 +40,7 @@ readonly capd_load_balancer="localhost/capcon-bench/haproxy:2.6"
 main() {
   local programs managers
   mkdir -p "${artifacts}"
-  programs="$(plane_binaries)"
+  programs="$(ENGINE=docker image_programs "${plane_image}")"
   managers="$(managers)"
   # Of this checkout, whatever is committed; Go's cache makes it quick.
   CGO_ENABLED=0 go build -C "${root}" -trimpath -ldflags="-s -w" -o "${artifacts}/manager" .
@@ -52,22 +52,6 @@ main() {
     -capi "$(module_directory "${capi}")" -capd "$(module_directory "${capi}/test")" \
     -load-balancer-image "${load_balancer}" -capd-load-balancer-image "${capd_load_balancer}" \
     -rounds "${ROUNDS:-3}" "$@"
-}
-
-# plane_binaries prints a directory with the programs of the plane's image.
-plane_binaries() {
-  local id directory container
-  id="$(docker image inspect --format '{{.Id}}' "${plane_image}" 2>/dev/null)" ||
-    die "The engine does not have ${plane_image}." "Run: make engine images-load"
-  directory="${cache}/plane-programs/${id#sha256:}"
-  if [[ ! -d "${directory}" ]]; then
-    mkdir -p "${directory}.new"
-    container="$(docker create "${plane_image}")"
-    docker cp "${container}:/usr/local/bin/." "${directory}.new" >/dev/null
-    docker rm "${container}" >/dev/null
-    mv "${directory}.new" "${directory}"
-  fi
-  echo "${directory}"
 }
 
 module_directory() {

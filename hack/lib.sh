@@ -68,3 +68,30 @@ source_files() {
 
 # The race detector is the only thing here that needs cgo.
 has_c_compiler() { command -v "$(go env CC)" >/dev/null; }
+
+# image_programs prints a directory with what an image of the engine has in
+# /usr/local/bin, copied out of it once for each image, by whoever comes first.
+image_programs() {
+  local image="$1" id directory scratch container
+  id="$(engine image inspect --format '{{.Id}}' "${image}" 2>/dev/null)" ||
+    die "The engine does not have ${image}." "Run: make images-load ENGINE=${ENGINE}"
+  directory="${cache}/programs/${id#sha256:}"
+  if [[ ! -d "${directory}" ]]; then
+    mkdir -p "${cache}/programs"
+    scratch="$(mktemp --directory "${directory}.XXXXXX")"
+    container="$(engine create "${image}")"
+    engine cp "${container}:/usr/local/bin/." "${scratch}" >/dev/null
+    engine rm "${container}" >/dev/null
+    mv --no-target-directory "${scratch}" "${directory}" 2>/dev/null || rm -rf "${scratch}"
+  fi
+  echo "${directory}"
+}
+
+# commit prints the abbreviated commit of the checkout, with a plus sign where files have
+# changed since. Results of runs before are no change.
+commit() {
+  local id
+  id="$(git -C "${root}" rev-parse --short=9 HEAD)"
+  [[ -z "$(git -C "${root}" status --porcelain -- ':!docs/results')" ]] || id+=+
+  echo "${id}"
+}

@@ -40,7 +40,7 @@ main() {
   if ((${#packages[@]} == 0)); then
     mapfile -t packages < <(packages_with_tests)
   fi
-  CAPCON_PLANE_BINARIES="$(plane_binaries)"
+  CAPCON_PLANE_BINARIES="$(image_programs "${plane_image}")"
   export CAPCON_PLANE_BINARIES
   export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
   # Two packages at a time: these tests wait more than they compute.
@@ -66,22 +66,5 @@ packages_with_tests() {
 }
 
 asks_engine() { grep --quiet --fixed-strings 'integration.Engine(' "$1"/*_test.go; }
-
-# plane_binaries prints a directory with the programs of the plane's image, taken
-# out of it once for each image.
-plane_binaries() {
-  local id directory container
-  id="$(engine image inspect --format '{{.Id}}' "${plane_image}" 2>/dev/null)" ||
-    die "The engine does not have ${plane_image}." "Run: make images-load ENGINE=${ENGINE}"
-  directory="${cache}/plane-programs/${id#sha256:}"
-  if [[ ! -d "${directory}" ]]; then
-    mkdir -p "${directory}.new"
-    container="$(engine create "${plane_image}")"
-    engine cp "${container}:/usr/local/bin/." "${directory}.new" >/dev/null
-    engine rm "${container}" >/dev/null
-    mv "${directory}.new" "${directory}"
-  fi
-  echo "${directory}"
-}
 
 main "$@"
