@@ -15,9 +15,8 @@
 
 # Runs everything that proves the project, cheap parts first, and ends with the
 # time of each part and one closing line. The first part that does not pass is the
-# last that begins. The integration tests and the quick starts wait more than they
-# compute: each runs on all engines at the same time, and each line of their output
-# begins with the name of its engine.
+# last that begins. The quick starts, which wait more than they compute, run on all
+# engines at the same time; the name of each line's engine stands before it.
 #
 #   hack/test.sh
 #
@@ -40,8 +39,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Targets of the Makefile, in order, and those of them that run on each engine.
 readonly parts=(verify lint test-unit test-images)
-readonly engine_parts=(engine images-load)
-readonly parts_together=(test-integration test-quickstart)
+readonly engine_parts=(engine images-load test-integration)
+readonly parts_together=(test-quickstart)
 case "${ENGINE:-auto}" in
 auto) default_engines="docker podman" ;;
 *) default_engines="${ENGINE}" ;;
@@ -63,6 +62,8 @@ main() {
     for part in "${engine_parts[@]}"; do
       run "${part}" "${engine}"
     done
+    # Of the following ones, only what asks an engine.
+    export SCOPE=engine
   done
   for part in "${parts_together[@]}"; do
     run_together "${part}"
@@ -83,7 +84,7 @@ run() {
 
 # run_together runs a part on all engines at the same time.
 run_together() {
-  local part="$1" began="${SECONDS}" engine result scope=""
+  local part="$1" began="${SECONDS}" engine result
   local -A process=()
   for engine in "${engines[@]}"; do
     announce "${part}" "${engine}"
@@ -91,9 +92,8 @@ run_together() {
   # Each in a process group of its own, so that an interrupt can be passed on.
   set -o monitor
   for engine in "${engines[@]}"; do
-    { SCOPE="${scope}" make_part "${part}" "${engine}" 2>&1 | sed --unbuffered "s/^/${engine}: /"; } &
+    { make_part "${part}" "${engine}" 2>&1 | sed --unbuffered "s/^/${engine}: /"; } &
     process["${engine}"]=$!
-    scope=engine # what asks no engine runs once
   done
   set +o monitor
   trap 'end_groups "${process[@]}"; exit 130' INT TERM HUP
