@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-capi
 e2e-capi: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20)
@@ -235,6 +235,10 @@ e2e-topology: images-load-previous ## Change a cluster by its topology: metadata
 .PHONY: e2e-cluster-class
 e2e-cluster-class: ## A cluster from the ClusterClass alone, its Pod network too
 	@hack/test-quickstart.sh ClusterClass
+
+.PHONY: e2e-upgrade
+e2e-upgrade: ## Upgrade capcon and its management plane from an earlier commit, with a live cluster (FROM=commit)
+	@hack/e2e-upgrade.sh
 
 .PHONY: e2e-stable
 e2e-stable: ## Take finalizers and owners away, and see that nothing is written while nothing happens (QUIET=5m)

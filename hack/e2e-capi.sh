@@ -66,11 +66,9 @@ main() {
 }
 
 specs() {
-  local repetition commit failed=0
+  local repetition of failed=0
   # Of what runs, whatever is committed meanwhile.
-  commit="$(git rev-parse --short=9 HEAD)"
-  # Results of runs before are no change.
-  [[ -z "$(git status --porcelain -- ':!docs/results')" ]] || commit+=+
+  of="$(commit)"
   check
   use_engine
   mkdir -p "${artifacts}"
@@ -83,7 +81,7 @@ specs() {
     say "${management} on ${ENGINE}, run ${repetition} of ${REPEAT:-1}: ${#selected[@]} specs."
     run_once "${artifacts}/${ENGINE}-${management}/${repetition}" || failed=$((failed + 1))
   done
-  results "${commit}"
+  results "${of}"
   ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
 }
 

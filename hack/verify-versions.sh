@@ -33,6 +33,8 @@ main() {
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(sed -n 's|.*\[clusterctl\]=.*@\(v[^"]*\)".*|\1|p' hack/tool.sh)"
   same "Cluster API and the images of its managers" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required images/cluster-api/go.mod sigs.k8s.io/cluster-api)"
+  same "Kubernetes of nodes and its conformance tests" \
+    "$(required images/kubernetes/go.mod k8s.io/kubernetes)" "$(required images/conformance/go.mod k8s.io/kubernetes)"
   same "k8s.io/api and k8s.io/apimachinery" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/apimachinery)"
   same "k8s.io/api and k8s.io/client-go" \

@@ -94,11 +94,13 @@ func (b *builder) components() (*components, error) {
 func kubernetesProgram(version string) program {
 	return program{
 		name: "kubernetes", packages: []string{"tool"}, ldflags: versionFlags("k8s.io/component-base/version", version),
-		// As in Kubernetes' own builds: gRPC's tracing keeps the linker from
-		// leaving out methods that nothing calls.
-		tags: []string{"grpcnotrace"},
+		tags: kubernetesTags(),
 	}
 }
+
+// kubernetesTags are those of Kubernetes' own builds: gRPC's tracing keeps the linker
+// from leaving out methods that nothing calls.
+func kubernetesTags() []string { return []string{"grpcnotrace"} }
 
 // versionFlags tell the linker a version like v1.36.3, for a package that has
 // the variables of Kubernetes' builds.

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,9 @@ type program struct {
 	name string
 	// packages to build: "tool" are those the module's go.mod lists as tools.
 	packages []string
-	tags     []string
+	// test builds the tests of the packages in place of their programs.
+	test bool
+	tags []string
 	// ldflags come after the ones that leave out debugging information.
 	ldflags []string
 	env     []string
@@ -82,10 +85,14 @@ func (p program) arguments() []string {
 	if p.needsC {
 		ldflags = append(ldflags, "-linkmode", "external", "-extldflags", "-static")
 	}
-	return append([]string{
-		"go", "build", "-trimpath", "-buildvcs=false",
+	verb := []string{"go", "build"}
+	if p.test {
+		verb = []string{"go", "test", "-c"}
+	}
+	return slices.Concat(verb, []string{
+		"-trimpath", "-buildvcs=false",
 		"-tags", strings.Join(p.tags, ","), "-ldflags", strings.Join(ldflags, " "),
-	}, p.packages...)
+	}, p.packages)
 }
 
 func (p program) build(ctx context.Context, w *workspace, dir string) error {

@@ -110,12 +110,15 @@ const previousNode = "node-previous"
 
 // allNames are the images that can be asked for, in the order of the help.
 func allNames() []string {
-	return slices.Concat(imageNames(), []string{previousNode}, managementNames(), previousManagementNames())
+	return slices.Concat(imageNames(), []string{previousNode}, managementNames(), previousManagementNames(), conformanceNames())
 }
 
 // groups are names for several images.
 func groups() map[string][]string {
-	return map[string][]string{"management": managementNames(), "management-previous": previousManagementNames()}
+	return map[string][]string{
+		"management": managementNames(), "management-previous": previousManagementNames(),
+		"conformance-tests": conformanceNames(),
+	}
 }
 
 // expand returns the images that are asked for, by their own names or their groups'.

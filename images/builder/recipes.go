@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,9 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 			return nil, err
 		}
 	}
+	if err := b.addConformance(images, c, static); err != nil {
+		return nil, err
+	}
 	return images, b.addManagement(images, static)
 }
 
@@ -113,8 +117,10 @@ type programsImage struct {
 	directory string
 	// programs are the artifacts to take programs from, by program.
 	programs map[string]*artifact
+	// mode of the programs; default 0755.
+	mode os.FileMode
 	// extra adds files besides.
-	extra  func(t *tree)
+	extra  func(ctx context.Context, w *workspace, t *tree) error
 	config v1.Config
 }
 
@@ -140,10 +146,12 @@ func (p programsImage) artifact() *artifact {
 			t := &tree{directory: filepath.Join(w.scratch, "tree")}
 			t.mkdir(".", 0o755)
 			for _, name := range names {
-				t.copy(w.of(p.programs[name], name), path.Join(cmp.Or(p.directory, "usr/local/bin"), name), 0o755)
+				t.copy(w.of(p.programs[name], name), path.Join(cmp.Or(p.directory, "usr/local/bin"), name), cmp.Or(p.mode, 0o755))
 			}
 			if p.extra != nil {
-				p.extra(t)
+				if err := p.extra(ctx, w, t); err != nil {
+					return err
+				}
 			}
 			if t.err != nil {
 				return fmt.Errorf("write files: %w", t.err)

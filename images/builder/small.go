@@ -77,9 +77,10 @@ func registryImage(c *components, static *artifact) *artifact {
 	return programsImage{
 		name: "registry", reference: registryReference, base: static,
 		programs: map[string]*artifact{"registry": c.registry},
-		extra: func(t *tree) {
+		extra: func(_ context.Context, _ *workspace, t *tree) error {
 			t.write("etc/distribution/config.yml", registryConfig, 0o644)
 			t.mkdir("var/lib/registry", 0o755)
+			return nil
 		},
 		config: v1.Config{
 			Env: []string{

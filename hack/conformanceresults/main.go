@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command conformanceresults enters the reports of "make e2e-conformance" into
+// docs/results/conformance.json, and writes docs/results/conformance.md from it: how many
+// of Kubernetes' conformance tests passed on each engine, and why the others did not.
+//
+//	go run ./hack/conformanceresults -engine docker -commit 0123abc JUNIT...
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "conformanceresults:", err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	flags := flag.NewFlagSet("conformanceresults", flag.ContinueOnError)
+	engine := flags.String("engine", "", "engine of the run: docker or podman")
+	commit := flags.String("commit", "", "commit that was run")
+	data := flags.String("data", "docs/results/conformance.json", "file of all results")
+	page := flags.String("page", "docs/results/conformance.md", "page to write")
+	causes := flags.String("causes", "hack/conformanceresults/causes.yaml", "file with the cause of each failure")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	known := map[string]cause{}
+	if err := read(*causes, &known); err != nil {
+		return err
+	}
+	results := map[string]result{}
+	if err := read(*data, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if flags.NArg() > 0 {
+		if *engine == "" || *commit == "" {
+			return errors.New("the reports have no engine or no commit: give -engine and -commit")
+		}
+		found, err := readReports(flags.Args())
+		if err != nil {
+			return err
+		}
+		found.Commit = *commit
+		results[*engine] = found
+		content, err := json.MarshalIndent(results, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode results: %w", err)
+		}
+		if err := os.WriteFile(*data, append(content, '\n'), 0o644); err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+	}
+	text, unexplained := render(results, known)
+	if err := os.WriteFile(*page, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write the page: %w", err)
+	}
+	if len(unexplained) > 0 {
+		return fmt.Errorf("failures without a cause in %s: %s", *causes, strings.Join(unexplained, "; "))
+	}
+	return nil
+}
+
+func read(path string, into any) error {
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = yaml.UnmarshalStrict(content, into)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+// cause of a failure, by the test's name.
+type cause struct {
+	Cause string `json:"cause"`
+	// Owner is who has to change something: this project, Kubernetes, the rebuilt images …
+	Owner string `json:"owner"`
+}
+
+// result of the tests on one engine.
+type result struct {
+	Commit string `json:"commit"`
+	// Date of the last part, as 2006-01-02.
+	Date   string `json:"date"`
+	Passed int    `json:"passed"`
+	// Failed tests by their names.
+	Failed  []string `json:"failed"`
+	Seconds int      `json:"seconds"`
+}
+
+// report is what is read of ginkgo's JUnit report.
+type report struct {
+	Suites []struct {
+		Timestamp string  `xml:"timestamp,attr"`
+		Seconds   float64 `xml:"time,attr"`
+		Cases     []struct {
+			Name   string `xml:"name,attr"`
+			Status string `xml:"status,attr"`
+		} `xml:"testcase"`
+	} `xml:"testsuite"`
+}
+
+// readReports adds up the parts of a run.
+func readReports(paths []string) (result, error) {
+	var total result
+	var seconds float64
+	for _, path := range paths {
+		var part report
+		content, err := os.ReadFile(path)
+		if err == nil {
+			err = xml.Unmarshal(content, &part)
+		}
+		if err != nil {
+			return result{}, fmt.Errorf("read JUnit report %s: %w", path, err)
+		}
+		for _, suite := range part.Suites {
+			date, _, _ := strings.Cut(suite.Timestamp, "T")
+			total.Date = max(total.Date, date)
+			seconds += suite.Seconds
+			for _, test := range suite.Cases {
+				name, isTest := strings.CutPrefix(test.Name, "[It] ")
+				switch {
+				case !isTest || test.Status == "skipped" || test.Status == "pending":
+				case test.Status == "passed":
+					total.Passed++
+				default:
+					total.Failed = append(total.Failed, name)
+				}
+			}
+		}
+	}
+	slices.Sort(total.Failed)
+	total.Seconds = int(seconds)
+	return total, nil
+}
+
+const introduction = `# Kubernetes' conformance tests
+
+Written by "make e2e-conformance"; do not edit. The tests are those of Kubernetes' module
+with the tag [Conformance], run on one control plane and two workers. Images rebuilt, not a
+certified result: the tests' images are built from Kubernetes' sources on Debian.
+
+| Engine | Date | Commit | Run | Passed | Failed | Took |
+|---|---|---|---|---|---|---|
+`
+
+// render returns the page, and the failures without a cause.
+func render(results map[string]result, known map[string]cause) (page string, unexplained []string) {
+	var out strings.Builder
+	out.WriteString(introduction)
+	for _, engine := range slices.Sorted(maps.Keys(results)) {
+		r := results[engine]
+		ran := r.Passed + len(r.Failed)
+		fmt.Fprintf(&out, "| %s | %s | %s | %d | %d (%.1f %%) | %d | %d min |\n", engine, r.Date, r.Commit, ran,
+			r.Passed, 100*float64(r.Passed)/float64(max(ran, 1)), len(r.Failed), r.Seconds/60)
+	}
+	for _, engine := range slices.Sorted(maps.Keys(results)) {
+		if len(results[engine].Failed) == 0 {
+			continue
+		}
+		fmt.Fprintf(&out, "\n## Failed on %s\n\n| Test | Cause | Owner |\n|---|---|---|\n", engine)
+		for _, name := range results[engine].Failed {
+			why := known[name]
+			if why.Cause == "" {
+				unexplained = append(unexplained, name)
+			}
+			fmt.Fprintf(&out, "| %s | %s | %s |\n", name, cmp.Or(why.Cause, "not known yet"), cmp.Or(why.Owner, "not known yet"))
+		}
+	}
+	return out.String(), unexplained
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Runs Kubernetes' conformance tests on a cluster of one control plane and two workers,
+# and enters the results into docs/results/conformance.md. The tests and their images are
+# built from Kubernetes' module. They run in parts, one for each SIG and one for the
+# serial tests; a part that has ended is not run again on the same cluster.
+#
+#   hack/e2e-conformance.sh
+#
+# Environment:
+#   ENGINE        docker, podman or auto (default)
+#   SHORT         yes: only some tests of the Pod network, DNS, volumes and Services
+#   PROCS         tests that run at the same time; default 4
+#   SKIP_CLEANUP  not empty: the cluster stays, for another run
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+readonly cluster=conformance
+readonly image_archives="${cache}/images"
+# Each test is of one of these; the builder's image has the tests of all.
+readonly sigs=(api-machinery apps architecture auth cli instrumentation network node scheduling storage)
+readonly short='Networking Granular Checks: Pods should function for intra-pod communication: http|DNS should provide DNS for services |EmptyDir volumes should support \(root,0644,default\)|Services should serve multiport endpoints from pods'
+
+main() {
+  local part of failed=0
+  cd "${root}"
+  # Of what runs, whatever is committed meanwhile.
+  of="$(commit)"
+  use_engine
+  into="${root}/_artifacts/conformance/${ENGINE}"
+  mkdir -p "${into}"
+  make images-load build-capcon
+  go -C images/builder run . -load -engine "${ENGINE}" conformance
+  go -C images/builder run . conformance-tests
+  programs="$(image_programs "$(reference conformance)")"
+  create_cluster
+  if [[ -n "${SHORT:-}" ]]; then
+    run short "${PROCS:-4}" "${short}" '\[Serial\]' || failed=1
+  else
+    for part in "${sigs[@]}"; do
+      run "${part}" "${PROCS:-4}" "\[sig-${part}\].*\[Conformance\]" '\[Serial\]' || failed=$((failed + 1))
+    done
+    run serial 1 '\[Serial\].*\[Conformance\]' '' || failed=$((failed + 1))
+    go run ./hack/conformanceresults -engine "${ENGINE}" -commit "${of}" "${into}"/*.xml
+  fi
+  ((failed == 0)) || die "${failed} parts have failed tests." "Logs: ${into}; the cluster stays: bin/capcon down ${cluster}"
+  if [[ -z "${SKIP_CLEANUP:-}" ]]; then
+    bin/capcon down "${cluster}" --engine "${ENGINE}"
+  fi
+}
+
+reference() { sed -n 's/.*"reference": "\(.*\)".*/\1/p' "${image_archives}/$1.json"; }
+
+# create_cluster with the tests' images in its nodes. Parts that ran on another cluster
+# run again.
+create_cluster() {
+  local node container archive
+  kubeconfig="${into}/kubeconfig"
+  bin/capcon up "${cluster}" --workers 2 --engine "${ENGINE}"
+  bin/capcon kubeconfig "${cluster}" --engine "${ENGINE}" >"${kubeconfig}.new"
+  if ! cmp --silent "${kubeconfig}.new" "${kubeconfig}"; then
+    rm -f "${into}"/*.xml
+    mv "${kubeconfig}.new" "${kubeconfig}"
+  fi
+  for container in $(kubectl get nodes -o 'jsonpath={.items[*].spec.providerID}'); do
+    node="${container#container:///}"
+    for archive in "${image_archives}"/*.json; do
+      archive="$(basename "${archive}" .json)"
+      [[ "$(reference "${archive}")" == registry.k8s.io/e2e-test-images/* ]] || continue
+      import "${node}" "${archive}"
+    done
+  done
+}
+
+import() {
+  local node="$1" archive="$2" images=(ctr --namespace k8s.io images)
+  [[ -z "$(engine exec "${node}" "${images[@]}" list --quiet "name==$(reference "${archive}")")" ]] || return 0
+  say "Importing ${archive} into ${node}."
+  # Pinned: the kubelet does not remove it, since it could not be pulled.
+  engine exec --interactive "${node}" "${images[@]}" import --label io.cri-containerd.pinned=pinned - \
+    <"${image_archives}/${archive}.tar" >/dev/null
+}
+
+kubectl() { "${programs}/kubectl" --kubeconfig "${kubeconfig}" "$@"; }
+
+# run a part unless it has a report.
+run() {
+  local part="$1" procs="$2" focus="$3" skip="$4" began="${SECONDS}" result=0
+  if [[ -e "${into}/${part}.xml" ]]; then
+    say "${part} has ended on this cluster before."
+    return
+  fi
+  say "Running ${part}, ${procs} at the same time; log: ${into}/${part}.log"
+  "${programs}/ginkgo" --procs="${procs}" --focus="${focus}" --skip="${skip}" --no-color --timeout=6h \
+    --output-dir="${into}" --junit-report="${part}.unfinished" "${programs}/e2e.test" -- \
+    --kubeconfig="${kubeconfig}" --provider=local --disable-log-dump >"${into}/${part}.log" 2>&1 </dev/null || result=$?
+  mv "${into}/${part}.unfinished" "${into}/${part}.xml" ||
+    die "${part} ended without a report." "Read ${into}/${part}.log"
+  say "${part} took $((SECONDS - began)) s: $(sed -n 's/^Ran \([0-9]* of .*\)/\1/p; s/.* -- \([0-9]* Passed.*\)/\1/p' "${into}/${part}.log" | tail --lines 2 | paste --serial --delimiters ' ')"
+  return "${result}"
+}
+
+main "$@"

@@ -1,0 +1,245 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+)
+
+// conformanceComponent is the directory of the module that Kubernetes' tests and the
+// programs of their images are built from.
+const conformanceComponent = "conformance"
+
+// testRegistry is where Kubernetes' tests take their images from.
+const testRegistry = "registry.k8s.io/e2e-test-images/"
+
+// testImages are the images of the conformance tests which nodes do not have, by the
+// names of their archives. A test compares them with those that the tests ask for.
+func testImages() map[string]string {
+	return map[string]string{
+		"agnhost":           testRegistry + "agnhost:2.63.0",
+		"agnhost-previous":  testRegistry + "agnhost:2.55",
+		"busybox":           testRegistry + "busybox:1.37.0-1",
+		"glibc-dns-testing": testRegistry + "glibc-dns-testing:2.0.0",
+		"kitten":            testRegistry + "kitten:1.8",
+		"nautilus":          testRegistry + "nautilus:1.8",
+		"nginx":             testRegistry + "nginx:1.15-4",
+		"nginx-new":         testRegistry + "nginx:1.27-0",
+		"nonewprivs":        testRegistry + "nonewprivs:1.4",
+		"nonroot":           testRegistry + "nonroot:1.5",
+		"sample-apiserver":  testRegistry + "sample-apiserver:1.29.2",
+	}
+}
+
+// conformanceNames are those images, and the one with the tests.
+func conformanceNames() []string {
+	names := []string{conformanceComponent}
+	for name := range testImages() {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func agnhostPackages() []string {
+	return []string{
+		"bash", "bind9-dnsutils", "busybox-static", "coreutils", "curl", "dash", "iperf", "iproute2",
+		"libc-bin", "netcat-openbsd", "util-linux",
+	}
+}
+
+func nginxPackages() []string { return []string{"busybox-static", "dash", "nginx-light"} }
+
+// addConformance adds the images of Kubernetes' conformance tests, with what their
+// Dockerfiles list, on Debian in place of Alpine.
+func (b *builder) addConformance(images map[string]*artifact, c *components, static *artifact) error {
+	programs, err := program{
+		name: conformanceComponent, packages: []string{"tool"}, tags: kubernetesTags(),
+		ldflags: append(versionFlags("k8s.io/component-base/version", c.kubernetesVersion), "-X", "main.Version="+tagOf(testImages()["agnhost"])),
+		renames: map[string]string{"go-runner": "kubeconformance", "nonewprivs": "nnp"},
+	}.artifact(b)
+	if err != nil {
+		return err
+	}
+	tests, err := program{
+		name: conformanceComponent, test: true, packages: []string{kubernetesModule + "/test/e2e"},
+		tags: kubernetesTags(), ldflags: versionFlags("k8s.io/component-base/version", c.kubernetesVersion),
+	}.artifact(b)
+	if err != nil {
+		return err
+	}
+	tests.name += "-tests"
+	packages := slices.Concat(agnhostPackages(), nginxPackages(), []string{caPackage})
+	slices.Sort(packages)
+	debs := debsArtifact(slices.Compact(packages))
+	debs.name += "-" + conformanceComponent
+	bases := conformanceBases{
+		agnhost: packagesLayer("agnhost-root", debs, agnhostPackages(),
+			"user-defined-in-image:x:1000:1000::/home/user-defined-in-image:/bin/sh\n"),
+		nginx:   packagesLayer("nginx-root", debs, nginxPackages()),
+		busybox: packagesLayer("busybox-root", debs, []string{"busybox-static"}),
+		static:  static,
+	}
+	for name, image := range bases.images(c, programs) {
+		image.name, image.reference = name, testImages()[name]
+		images[name] = image.artifact()
+		images[name].recipe = append(images[name].recipe, "conformance.go")
+	}
+	images[conformanceComponent] = conformanceImage(c, static, programs, tests)
+	return nil
+}
+
+func tagOf(reference string) string { return reference[strings.LastIndex(reference, ":")+1:] }
+
+// conformanceImage is laid out like Kubernetes' own, which tools such as Hydrophone run.
+func conformanceImage(c *components, static, programs, tests *artifact) *artifact {
+	image := programsImage{
+		name: conformanceComponent, reference: "registry.k8s.io/conformance:" + c.kubernetesVersion, base: static,
+		programs: map[string]*artifact{"e2e.test": tests, "ginkgo": programs, "kubeconformance": programs, "kubectl": c.kubernetes},
+		config: v1.Config{
+			Env: []string{
+				defaultPath, `E2E_FOCUS=\[Conformance\]`, "E2E_SKIP=", "E2E_PROVIDER=local", "E2E_PARALLEL=1",
+				"E2E_VERBOSITY=4", "RESULTS_DIR=/tmp/results", "KUBECONFIG=",
+			},
+			Entrypoint: []string{"kubeconformance"},
+		},
+	}.artifact()
+	image.recipe = append(image.recipe, "conformance.go")
+	return image
+}
+
+// conformanceBases are the layers below the programs of the tests' images.
+type conformanceBases struct{ agnhost, nginx, busybox, static *artifact }
+
+// images by their names, without names and references.
+func (bases conformanceBases) images(c *components, programs *artifact) map[string]programsImage {
+	env := []string{defaultPath}
+	agnhost := programsImage{
+		base: bases.agnhost, directory: ".",
+		programs: map[string]*artifact{"agnhost": programs, "coredns": c.coredns},
+		extra:    addAgnhostFiles,
+		config:   v1.Config{Env: env, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}},
+	}
+	nginx := programsImage{
+		base: bases.nginx, config: v1.Config{Env: env, Cmd: []string{"nginx", "-g", "daemon off;"}},
+		extra: func(_ context.Context, _ *workspace, t *tree) error {
+			t.write("etc/nginx/nginx.conf", nginxConfig, 0o644)
+			t.mkdir("var/log/nginx", 0o755)
+			t.mkdir("var/lib/nginx", 0o755)
+			return nil
+		},
+	}
+	return map[string]programsImage{
+		"agnhost": agnhost, "agnhost-previous": agnhost,
+		"busybox":           {base: bases.busybox, config: v1.Config{Env: env, Cmd: []string{"sh"}}},
+		"glibc-dns-testing": {base: bases.agnhost, config: v1.Config{Env: env, Cmd: []string{"bash"}}},
+		"kitten":            pet(agnhost, "kitten"), "nautilus": pet(agnhost, "nautilus"),
+		"nginx": nginx, "nginx-new": nginx,
+		"nonewprivs": {
+			base: bases.busybox, programs: map[string]*artifact{"nnp": programs}, mode: os.ModeSetuid | os.ModeSetgid | 0o755,
+			config: v1.Config{Env: env, Cmd: []string{"nnp"}},
+		},
+		"nonroot": {base: bases.busybox, config: v1.Config{Env: env, User: "1234", Cmd: []string{"sh"}}},
+		"sample-apiserver": {
+			base: bases.static, directory: ".", programs: map[string]*artifact{"sample-apiserver": programs},
+			config: v1.Config{Entrypoint: []string{"/sample-apiserver"}},
+		},
+	}
+}
+
+// addAgnhostFiles adds what the image has besides its program. Left out is /var/registry,
+// which only tests of image volumes serve.
+func addAgnhostFiles(ctx context.Context, w *workspace, t *tree) error {
+	module, err := w.moduleDir(ctx, conformanceComponent, kubernetesModule)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"localhost.crt", "localhost.key"} {
+		t.copy(filepath.Join(module, "test/images/agnhost/porter", name), name, 0o644)
+	}
+	t.link("agnhost", "agnhost-2")
+	t.mkdir("uploads", 0o755)
+	t.write("etc/group", "root:x:0:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n", 0o644)
+	return nil
+}
+
+// pet is agnhost as a web server of a picture and its name.
+func pet(agnhost programsImage, name string) programsImage {
+	agnhost.config.Cmd = []string{"test-webserver"}
+	agnhost.extra = func(ctx context.Context, w *workspace, t *tree) error {
+		module, err := w.moduleDir(ctx, conformanceComponent, kubernetesModule)
+		if err != nil {
+			return err
+		}
+		for _, file := range []string{name + ".jpg", "data.json"} {
+			t.copy(filepath.Join(module, "test/images", name, "html", file), file, 0o644)
+		}
+		return addAgnhostFiles(ctx, w, t)
+	}
+	return agnhost
+}
+
+// packagesLayer has packages, and BusyBox's commands where they have none.
+func packagesLayer(name string, debs *artifact, packages []string, users ...string) *artifact {
+	layer := &artifact{
+		name: name, needs: []*artifact{debs}, values: packages,
+		recipe: []string{"packages.go", "userland.go", "conformance.go"},
+	}
+	return layerArtifact(layer, func(ctx context.Context, w *workspace, t *tree) error {
+		if err := unpack(ctx, w.of(debs), packages, t); err != nil {
+			return err
+		}
+		list, err := command{args: []string{filepath.Join(t.directory, "usr/bin/busybox"), "--list"}}.output(ctx)
+		if err != nil {
+			return err
+		}
+		for _, applet := range strings.Fields(list) {
+			if !exists(filepath.Join(t.directory, "usr/bin", applet)) && !exists(filepath.Join(t.directory, "usr/sbin", applet)) {
+				t.link("busybox", "usr/bin/"+applet)
+			}
+		}
+		return addSystemFiles(ctx, w.of(debs), t, users...)
+	})
+}
+
+// nginxConfig serves the files that the tests expect where the stock image has them.
+const nginxConfig = `user root;
+worker_processes 1;
+error_log /dev/stderr notice;
+pid /run/nginx.pid;
+events {
+  worker_connections 1024;
+}
+http {
+  include mime.types;
+  default_type application/octet-stream;
+  access_log /dev/stdout;
+  server {
+    listen 80;
+    location / {
+      root /usr/share/nginx/html;
+      index index.html;
+    }
+  }
+}
+`

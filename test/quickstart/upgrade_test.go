@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+)
+
+// TestUpgrade has an earlier version of capcon create a cluster, and this one upgrade the
+// management plane below it: containers, Nodes and Pods stay as they are, the API server
+// answers all the time, and the cluster can be scaled and deleted afterwards.
+//
+// From the environment, as "make e2e-upgrade" sets them:
+//
+//	PREVIOUS_CAPCON  path of the earlier program
+//	PREVIOUS_PLANE   image of its management plane
+func TestUpgrade(t *testing.T) {
+	previous, image := os.Getenv("PREVIOUS_CAPCON"), os.Getenv("PREVIOUS_PLANE")
+	if previous == "" || image == "" {
+		t.Skip("PREVIOUS_CAPCON or PREVIOUS_PLANE is not set; run: make e2e-upgrade")
+	}
+	eng := integration.Engine(t)
+	program := build(t, moveCluster)
+	program.mustRun("down", moveCluster)
+	t.Cleanup(func() {
+		if !t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = program.run(context.WithoutCancel(t.Context()), "down", moveCluster)
+		}
+	})
+	older := *program
+	older.path = previous
+	older.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1", "--plane-image", image)
+	m := &move{program: program, engine: eng, cluster: older.connectCluster()}
+	m.deploy(t)
+	config, err := clientcmd.RESTConfigFromKubeConfig(older.kubeconfig(moveCluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asking := startTraffic(t, config)
+	before := observeCluster(t, m)
+
+	program.mustRun("up", moveCluster)
+	nodesReady(t, m.cluster, 2)
+	if diff := cmp.Diff(before, observeCluster(t, m)); diff != "" {
+		t.Errorf("the cluster is not what it was before the upgrade (-before, +after):\n%s", diff)
+	}
+	asking.stop()
+	t.Log(asking)
+	if asking.failedTwice > 0 {
+		t.Errorf("%d requests failed twice", asking.failedTwice)
+	}
+	program.mustRun("up", moveCluster, "--workers", "2")
+	nodesReady(t, m.cluster, 3)
+	program.mustRun("down", moveCluster)
+	if left := nodeContainers(t, eng, moveCluster); len(left) > 0 {
+		t.Errorf("containers of the cluster are left: %q", ids(left))
+	}
+}
+
+// observeCluster returns the cluster's containers, and UIDs of its Nodes and Pods.
+func observeCluster(t *testing.T, m *move) map[string]string {
+	t.Helper()
+	seen := map[string]string{}
+	containers, err := m.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: moveCluster})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, container := range containers {
+		seen["container "+container.Name] = container.ID + " " + string(container.Status)
+	}
+	nodes, err := m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range nodes.Items {
+		seen["node "+node.Name] = string(node.UID) + " " + node.Status.NodeInfo.BootID
+	}
+	pods, err := m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		seen["pod "+pod.Name] = string(pod.UID)
+	}
+	return seen
+}
