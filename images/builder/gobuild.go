@@ -87,7 +87,7 @@ func (p program) arguments() []string {
 	}
 	verb := []string{"go", "build"}
 	if p.test {
-		verb = []string{"go", "test", "-c"}
+		verb = []string{"go", "test", "-c", "-vet=off"}
 	}
 	return slices.Concat(verb, []string{
 		"-trimpath", "-buildvcs=false",
