@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-capi
 e2e-capi: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20)
@@ -227,6 +227,10 @@ e2e-slow-engine: ## An engine that answers after 40 s, and takes 90 s and longer
 .PHONY: e2e-restore
 e2e-restore: ## Lose the management plane and restore the cluster into a new one, below clients that never pause
 	@hack/test-quickstart.sh Restore
+
+.PHONY: e2e-orphans
+e2e-orphans: ## Two management planes with a cluster of one name: lose one of them, and collect what it left
+	@hack/test-quickstart.sh Orphans
 
 .PHONY: e2e-topology
 e2e-topology: images-load-previous ## Change a cluster by its topology: metadata, variables, another Kubernetes

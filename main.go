@@ -29,6 +29,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -52,6 +53,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/hostsocket"
@@ -164,7 +166,7 @@ func managerOptions(opts *options) (ctrl.Options, error) {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, infrav1.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, infrav1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register API types: %w", err)
@@ -182,8 +184,11 @@ func cacheOptions(opts *options) cache.Options {
 }
 
 // setup adds health checks, the webhooks, the cache of workload clusters and the
-// controllers.
+// controllers, unless the installed definitions would lose what these write.
 func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *options) error {
+	if err := definitions.Check(ctx, mgr.GetAPIReader()); err != nil {
+		return fmt.Errorf("check the installed definitions: %w", err)
+	}
 	if err := setupProbes(mgr); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
@@ -62,10 +64,11 @@ func TestIntegrationEngineOutage(t *testing.T) {
 		URL:      "https://" + net.JoinHostPort(certificate.LocalServingHost, strconv.Itoa(certificate.LocalServingPort)),
 		CABundle: certificate.LocalServingCAData,
 	}
+	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, kubeconfigFile(t, config))
+	needsDefinitions(t)
 	if err := env.Install(t.Context(), config, server); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, kubeconfigFile(t, config))
 	health := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(enginetest.FreeLocalPort(t))))
 	runManager(t,
 		"--health-addr="+health, "--diagnostics-address=0",
@@ -92,6 +95,13 @@ func TestIntegrationEngineOutage(t *testing.T) {
 		}
 		return nil
 	})
+	ready := conditions.Get(infrastructure, infrav1.PreflightPassedCondition)
+	t.Log(ready.Message)
+	for _, want := range []string{"/docker.sock: connect: no such file or directory", "start the container engine"} {
+		if !strings.Contains(ready.Message, want) {
+			t.Errorf("the condition does not say %q", want)
+		}
+	}
 	eventually(t, "the metrics count failed calls", func(context.Context) error { return unavailableCalls() })
 
 	patch(t, api, infrastructure, func() { metav1.SetMetaDataAnnotation(&infrastructure.ObjectMeta, "example.test/note", "kept") })
@@ -111,6 +121,22 @@ func TestIntegrationEngineOutage(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// needsDefinitions: without them the manager does not start.
+func needsDefinitions(t *testing.T) {
+	t.Helper()
+	opts := defaultOptions()
+	opts.healthAddress = "0"
+	mgr, err := newManager(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outdated *definitions.OutdatedError
+	if err := setup(t.Context(), mgr, nil, opts); !errors.As(err, &outdated) {
+		t.Fatalf("without any definition the manager's start ends with %v", err)
+	}
+	t.Log(outdated)
 }
 
 // runManager as main does, with an engine that does not exist.

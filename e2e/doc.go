@@ -16,7 +16,8 @@ limitations under the License.
 
 // Package e2e runs the end-to-end specs that Cluster API exports against this
 // provider. The specs are upstream's, unchanged: each file has one call of a spec,
-// with what it needs to know of the provider.
+// with what it needs to know of the provider. Two files have specs of our own, for what
+// upstream has none: the failover of the leader, and faults of a management cluster.
 //
 //	make e2e-capi
 //	make e2e-capi ENGINE=podman MANAGEMENT=plane FOCUS="KCP remediation" REPEAT=20

@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/test/framework"
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 	"sigs.k8s.io/cluster-api/util"
@@ -57,32 +58,39 @@ var _ = ginkgo.Describe("Leader failover", func() {
 		scaleManager(api, 2)
 		ginkgo.DeferCleanup(func() { scaleManager(api, 1) })
 		namespace, stopWatching := framework.SetupSpecNamespace(ctx, leaderFailover, bootstrapClusterProxy, *artifactFolder, nil)
-		cluster := &clusterctl.ApplyClusterTemplateAndWaitResult{}
 		var first infrav1.ContainerMachine
-		clusterctl.ApplyClusterTemplateAndWait(ctx, clusterctl.ApplyClusterTemplateAndWaitInput{
-			ClusterProxy: bootstrapClusterProxy,
-			ConfigCluster: clusterctl.ConfigClusterInput{
-				LogFolder:              filepath.Join(*artifactFolder, "clusters", bootstrapClusterProxy.GetName()),
-				ClusterctlConfigPath:   clusterctlConfigPath,
-				KubeconfigPath:         bootstrapClusterProxy.GetKubeconfigPath(),
-				InfrastructureProvider: clusterctl.DefaultInfrastructureProvider,
-				Namespace:              namespace.Name, ClusterName: leaderFailover + "-" + util.RandomString(6),
-				KubernetesVersion:        e2eConfig.MustGetVariable("KUBERNETES_VERSION"),
-				ControlPlaneMachineCount: ptr.To[int64](1), WorkerMachineCount: ptr.To[int64](1),
-			},
-			PreWaitForCluster:            func() { first = deleteLeader(api, namespace.Name) },
-			WaitForClusterIntervals:      e2eConfig.GetIntervals(leaderFailover, "wait-cluster"),
-			WaitForControlPlaneIntervals: e2eConfig.GetIntervals(leaderFailover, "wait-control-plane"),
-			WaitForMachineDeployments:    e2eConfig.GetIntervals(leaderFailover, "wait-worker-nodes"),
-		}, cluster)
+		cluster := applyCluster(leaderFailover, namespace.Name, func() { first = deleteLeader(api, namespace.Name) })
 		node := &corev1.Node{}
-		workload := bootstrapClusterProxy.GetWorkloadCluster(ctx, namespace.Name, cluster.Cluster.Name)
+		workload := bootstrapClusterProxy.GetWorkloadCluster(ctx, namespace.Name, cluster.Name)
 		gomega.Expect(workload.GetClient().Get(ctx, client.ObjectKey{Name: first.Name}, node)).To(gomega.Succeed())
 		gomega.Expect(node.Spec.ProviderID).To(gomega.Equal(first.Spec.ProviderID), "the first container is not the one of the Node")
 		framework.DumpSpecResourcesAndCleanup(ctx, leaderFailover, bootstrapClusterProxy, clusterctlConfigPath, *artifactFolder,
-			namespace, stopWatching, cluster.Cluster, e2eConfig.GetIntervals, *skipCleanup)
+			namespace, stopWatching, cluster, e2eConfig.GetIntervals, *skipCleanup)
 	})
 })
+
+// applyCluster of one control plane and one worker, and wait for it. Early runs once it is
+// applied.
+func applyCluster(spec, namespace string, early func()) *clusterv1.Cluster {
+	result := &clusterctl.ApplyClusterTemplateAndWaitResult{}
+	clusterctl.ApplyClusterTemplateAndWait(ctx, clusterctl.ApplyClusterTemplateAndWaitInput{
+		ClusterProxy: bootstrapClusterProxy,
+		ConfigCluster: clusterctl.ConfigClusterInput{
+			LogFolder:              filepath.Join(*artifactFolder, "clusters", bootstrapClusterProxy.GetName()),
+			ClusterctlConfigPath:   clusterctlConfigPath,
+			KubeconfigPath:         bootstrapClusterProxy.GetKubeconfigPath(),
+			InfrastructureProvider: clusterctl.DefaultInfrastructureProvider,
+			Namespace:              namespace, ClusterName: spec + "-" + util.RandomString(6),
+			KubernetesVersion:        e2eConfig.MustGetVariable("KUBERNETES_VERSION"),
+			ControlPlaneMachineCount: ptr.To[int64](1), WorkerMachineCount: ptr.To[int64](1),
+		},
+		PreWaitForCluster:            early,
+		WaitForClusterIntervals:      e2eConfig.GetIntervals(spec, "wait-cluster"),
+		WaitForControlPlaneIntervals: e2eConfig.GetIntervals(spec, "wait-control-plane"),
+		WaitForMachineDeployments:    e2eConfig.GetIntervals(spec, "wait-worker-nodes"),
+	}, result)
+	return result.Cluster
+}
 
 // deleteLeader waits for the first machine with a container, and deletes the Pod of the
 // manager that leads.
@@ -123,12 +131,16 @@ func leaderPod(g gomega.Gomega, api client.Client) string {
 }
 
 func scaleManager(api client.Client, replicas int32) {
-	deployment := &appsv1.Deployment{}
-	gomega.Eventually(func(g gomega.Gomega) {
-		g.Expect(api.Get(ctx, managerKey, deployment)).To(gomega.Succeed())
-		deployment.Spec.Replicas = ptr.To(replicas)
-		g.Expect(api.Update(ctx, deployment)).To(gomega.Succeed())
-	}, e2eConfig.GetIntervals(leaderFailover, "wait-controllers")...).Should(gomega.Succeed())
-	framework.WaitForDeploymentsAvailable(ctx, framework.WaitForDeploymentsAvailableInput{Getter: api, Deployment: deployment},
+	updateManager(func(deployment *appsv1.Deployment) { deployment.Spec.Replicas = ptr.To(replicas) })
+	framework.WaitForDeploymentsAvailable(ctx, framework.WaitForDeploymentsAvailableInput{Getter: api, Deployment: manager(gomega.Default)},
 		e2eConfig.GetIntervals(leaderFailover, "wait-controllers")...)
+}
+
+// updateManager changes its Deployment, again where a controller wrote it meanwhile.
+func updateManager(change func(*appsv1.Deployment)) {
+	gomega.Eventually(func(g gomega.Gomega) {
+		deployment := manager(g)
+		change(deployment)
+		g.Expect(bootstrapClusterProxy.GetClient().Update(ctx, deployment)).To(gomega.Succeed())
+	}, e2eConfig.GetIntervals(leaderFailover, "wait-controllers")...).Should(gomega.Succeed())
 }

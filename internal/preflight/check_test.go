@@ -44,6 +44,20 @@ func good() (engine.Info, Host) {
 		}
 }
 
+// The condition of a manager in a Pod is all that its user sees: it has the cause and what
+// to change in the Pod.
+func TestRefusedSocketHasARemedyForPods(t *testing.T) {
+	t.Parallel()
+	refused := fmt.Errorf("dial unix /var/run/docker.sock: connect: permission denied: %w", engine.ErrUnauthorized)
+	// As a manager that has not been connected yet says it.
+	got := Summary(Check(Facts{EngineError: engine.WithKind(refused, engine.ErrUnavailable)}))
+	for _, want := range []string{"EnginePermission (error): dial unix /var/run/docker.sock: connect: permission denied", "a Pod: runAsUser 0"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Got %q, want %q in it", got, want)
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	const gibibyte = 1 << 30

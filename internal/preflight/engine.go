@@ -47,7 +47,7 @@ func engineError(err error) Item {
 	switch {
 	case errors.Is(err, engine.ErrUnauthorized):
 		item.Name = "EnginePermission"
-		item.Remedy = "let the user of this process use the engine's socket (Docker: the group docker), or run it as one who may"
+		item.Remedy = "let the user of this process use the engine's socket (Docker: the group docker; a Pod: runAsUser 0, as in config/docker-socket and config/podman-socket), or run it as one who may"
 	case errors.Is(err, engine.ErrUnavailable):
 		item.Name = "EngineReachable"
 		item.Remedy = "start the container engine, or name the one that runs (DOCKER_HOST for Docker, CONTAINER_HOST for Podman, or the flag --engine)"

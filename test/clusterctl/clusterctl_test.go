@@ -19,7 +19,9 @@ package clusterctl_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,6 +65,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 	kubeconfig := program.Kubeconfig(config)
 	api := connect(t, config)
 
+	needsCertManager(t, program, repository, api)
 	if _, err := program.Run(t.Context(), "init", "--kubeconfig", kubeconfig, "--infrastructure", "container"); err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +117,35 @@ func connect(t *testing.T, config *rest.Config) client.Client {
 		t.Fatal(err)
 	}
 	return api
+}
+
+// needsCertManager: without it, the API server refuses its objects among the components
+// and no others. Only clusterctl init installs it by itself.
+func needsCertManager(t *testing.T, program *clusterctl.Clusterctl, repository *clusterctl.Repository, api client.Client) {
+	t.Helper()
+	content, err := os.ReadFile(repository.Files("infrastructure-components.yaml")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	components, err := program.Pipe(t.Context(), content, "generate", "yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := []string{}
+	for _, object := range clusterctl.Decode(t, components) {
+		// Without their namespace, which is not created here, objects are refused as well.
+		if err := api.Create(t.Context(), object, client.DryRunAll); meta.IsNoMatchError(err) {
+			refused = append(refused, err.Error())
+		}
+	}
+	slices.Sort(refused)
+	want := []string{
+		`no matches for kind "Certificate" in version "cert-manager.io/v1"`,
+		`no matches for kind "Issuer" in version "cert-manager.io/v1"`,
+	}
+	if diff := cmp.Diff(want, refused); diff != "" {
+		t.Errorf("Refused without cert-manager (-want +got):\n%s", diff)
+	}
 }
 
 // installed: what clusterctl remembers, and what of this provider is there.

@@ -19,6 +19,7 @@ package env_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/contract"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 )
 
@@ -65,6 +67,24 @@ func checkDefinitions(t *testing.T, api client.Client) {
 		if definition.Spec.Scope != apiextensionsv1.NamespaceScoped {
 			t.Errorf("CRD %s is of scope %s", name, definition.Spec.Scope)
 		}
+	}
+}
+
+// checkOutdated makes a definition older than the manager, which must notice it.
+func checkOutdated(t *testing.T, api client.Client) {
+	t.Helper()
+	must(t, definitions.Check(t.Context(), api))
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	name := contract.CalculateCRDName(infrav1.GroupVersion.Group, "ContainerCluster")
+	must(t, api.Get(t.Context(), client.ObjectKey{Name: name}, definition))
+	delete(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "ownerID")
+	must(t, api.Update(t.Context(), definition))
+	var got *definitions.OutdatedError
+	if err := definitions.Check(t.Context(), api); !errors.As(err, &got) {
+		t.Fatalf("the manager would start with an older definition: %v", err)
+	}
+	if diff := cmp.Diff(&definitions.OutdatedError{Definition: name, Lacks: []string{"spec.ownerID"}}, got); diff != "" {
+		t.Errorf("the older definition (-want +got):\n%s", diff)
 	}
 }
 

@@ -80,6 +80,8 @@ func TestIntegrationAPIServer(t *testing.T) {
 	s.pauseIsSeen()
 	s.poolLives()
 	s.allGoes()
+	// The last step: it leaves the definition so.
+	checkOutdated(t, api)
 }
 
 // story is one cluster's life.

@@ -114,6 +114,18 @@ func New(tb testing.TB, objects *builders.Objects) *World {
 	return w
 }
 
+// Beside returns another management cluster on the same engine, which begins with the
+// objects.
+func (w *World) Beside(objects *builders.Objects) *World {
+	w.TB.Helper()
+	other := *w
+	other.Client = APIServer(builders.Scheme(w.TB), objects.All())
+	other.Events, other.Calls, other.Writes = &Recorder{}, &Calls{}, &Writes{}
+	other.Calls.count(w.Engine)
+	other.Restart()
+	return &other
+}
+
 // APIServer returns an API server in memory that has the objects.
 func APIServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch {
 	// The one that a builder makes by itself tracks the owners of fields too,
