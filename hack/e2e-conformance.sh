@@ -65,7 +65,9 @@ main() {
   fi
 }
 
-reference() { sed -n 's/.*"reference": "\(.*\)".*/\1/p' "${image_archives}/$1.json"; }
+reference() { published "$1" reference; }
+
+published() { sed -n "s/.*\"$2\": \"\(.*\)\".*/\1/p" "${image_archives}/$1.json"; }
 
 # create_cluster with the tests' images in its nodes. Parts that ran on another cluster
 # run again.
@@ -89,12 +91,14 @@ create_cluster() {
 }
 
 import() {
-  local node="$1" archive="$2" images=(ctr --namespace k8s.io images)
-  [[ -z "$(engine exec "${node}" "${images[@]}" list --quiet "name==$(reference "${archive}")")" ]] || return 0
+  local node="$1" archive="$2" id images=(ctr --namespace k8s.io images)
+  id="$(published "${archive}" id)"
+  [[ -z "$(engine exec "${node}" "${images[@]}" list --quiet "name==$(reference "${archive}"),labels.id==${id#sha256:}")" ]] || return 0
   say "Importing ${archive} into ${node}."
   # Pinned: the kubelet does not remove it, since it could not be pulled.
-  engine exec --interactive "${node}" "${images[@]}" import --label io.cri-containerd.pinned=pinned - \
-    <"${image_archives}/${archive}.tar" >/dev/null
+  engine exec --interactive "${node}" "${images[@]}" import --label io.cri-containerd.pinned=pinned --label "id=${id#sha256:}" - \
+    <"${image_archives}/${archive}.tar" >"${into}/import.log" 2>&1 ||
+    die "${archive} cannot be imported into ${node}." "Read ${into}/import.log"
 }
 
 kubectl() { "${programs}/kubectl" --kubeconfig "${kubeconfig}" "$@"; }
@@ -109,7 +113,7 @@ run() {
   say "Running ${part}, ${procs} at the same time; log: ${into}/${part}.log"
   "${programs}/ginkgo" --procs="${procs}" --focus="${focus}" --skip="${skip}" --no-color --timeout=6h \
     --output-dir="${into}" --junit-report="${part}.unfinished" "${programs}/e2e.test" -- \
-    --kubeconfig="${kubeconfig}" --provider=local --disable-log-dump >"${into}/${part}.log" 2>&1 </dev/null || result=$?
+    --kubeconfig="${kubeconfig}" --kubectl-path="${programs}/kubectl" --provider=local --disable-log-dump >"${into}/${part}.log" 2>&1 </dev/null || result=$?
   mv "${into}/${part}.unfinished" "${into}/${part}.xml" ||
     die "${part} ended without a report." "Read ${into}/${part}.log"
   say "${part} took $((SECONDS - began)) s: $(sed -n 's/^Ran \([0-9]* of .*\)/\1/p; s/.* -- \([0-9]* Passed.*\)/\1/p' "${into}/${part}.log" | tail --lines 2 | paste --serial --delimiters ' ')"

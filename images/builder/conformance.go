@@ -214,12 +214,23 @@ func packagesLayer(name string, debs *artifact, packages []string, users ...stri
 			return err
 		}
 		for _, applet := range strings.Fields(list) {
-			if !exists(filepath.Join(t.directory, "usr/bin", applet)) && !exists(filepath.Join(t.directory, "usr/sbin", applet)) {
-				t.link("busybox", "usr/bin/"+applet)
+			if program := programOf(t.directory, applet); program != applet {
+				t.link(program, "usr/bin/"+applet)
 			}
 		}
 		return addSystemFiles(ctx, w.of(debs), t, users...)
 	})
+}
+
+// programOf is what a command of BusyBox's list runs: the packages' own program, the one
+// that update-alternatives would choose, or BusyBox.
+func programOf(root, command string) string {
+	for _, candidate := range []string{"bin/" + command, "sbin/" + command, "bin/" + command + ".openbsd"} {
+		if exists(filepath.Join(root, "usr", candidate)) {
+			return filepath.Base(candidate)
+		}
+	}
+	return "busybox"
 }
 
 // nginxConfig serves the files that the tests expect where the stock image has them.

@@ -66,3 +66,28 @@ func TestTagOf(t *testing.T) {
 		t.Errorf("tag of a reference with a port is %q, want 2.63.0", got)
 	}
 }
+
+func TestProgramOf(t *testing.T) {
+	t.Parallel()
+	files := &tree{directory: t.TempDir()}
+	for _, path := range []string{"usr/bin/busybox", "usr/bin/cat", "usr/sbin/ip", "usr/bin/nc.openbsd"} {
+		files.write(path, "program", 0o755)
+	}
+	if files.err != nil {
+		t.Fatal(files.err)
+	}
+	cases := map[string]struct{ reason, command, want string }{
+		"program":     {"packages come first", "cat", "cat"},
+		"for root":    {"also those of /usr/sbin", "ip", "ip"},
+		"alternative": {"no maintainer script has made a link", "nc", "nc.openbsd"},
+		"neither":     {"BusyBox has what no package has", "wget", "busybox"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := programOf(files.directory, tc.command); got != tc.want {
+				t.Errorf("%s: %s runs %s, want %s", tc.reason, tc.command, got, tc.want)
+			}
+		})
+	}
+}
