@@ -72,12 +72,8 @@ func run(arguments []string) error {
 		}
 		found.Commit = *commit
 		results[*engine] = found
-		content, err := json.MarshalIndent(results, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encode results: %w", err)
-		}
-		if err := os.WriteFile(*data, append(content, '\n'), 0o644); err != nil {
-			return fmt.Errorf("write results: %w", err)
+		if err := write(*data, results); err != nil {
+			return err
 		}
 	}
 	text, unexplained := render(results, known)
@@ -97,6 +93,17 @@ func read(path string, into any) error {
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}
+
+func write(path string, results map[string]result) error {
+	content, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode results: %w", err)
+	}
+	if err := os.WriteFile(path, append(content, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write results: %w", err)
 	}
 	return nil
 }
