@@ -33,21 +33,27 @@ const conformanceComponent = "conformance"
 // testRegistry is where Kubernetes' tests take their images from.
 const testRegistry = "registry.k8s.io/e2e-test-images/"
 
+// testImage is an image of Kubernetes' tests. Nothing pulls it: it is built under the
+// name that the tests ask for.
+type testImage struct{ repository, tag string }
+
+func (i testImage) reference() string { return testRegistry + i.repository + ":" + i.tag }
+
 // testImages are the images of the conformance tests which nodes do not have, by the
 // names of their archives. A test compares them with those that the tests ask for.
-func testImages() map[string]string {
-	return map[string]string{
-		"agnhost":           testRegistry + "agnhost:2.63.0",
-		"agnhost-previous":  testRegistry + "agnhost:2.55",
-		"busybox":           testRegistry + "busybox:1.37.0-1",
-		"glibc-dns-testing": testRegistry + "glibc-dns-testing:2.0.0",
-		"kitten":            testRegistry + "kitten:1.8",
-		"nautilus":          testRegistry + "nautilus:1.8",
-		"nginx":             testRegistry + "nginx:1.15-4",
-		"nginx-new":         testRegistry + "nginx:1.27-0",
-		"nonewprivs":        testRegistry + "nonewprivs:1.4",
-		"nonroot":           testRegistry + "nonroot:1.5",
-		"sample-apiserver":  testRegistry + "sample-apiserver:1.29.2",
+func testImages() map[string]testImage {
+	return map[string]testImage{
+		"agnhost":           {"agnhost", "2.63.0"},
+		"agnhost-previous":  {"agnhost", "2.55"},
+		"busybox":           {"busybox", "1.37.0-1"},
+		"glibc-dns-testing": {"glibc-dns-testing", "2.0.0"},
+		"kitten":            {"kitten", "1.8"},
+		"nautilus":          {"nautilus", "1.8"},
+		"nginx":             {"nginx", "1.15-4"},
+		"nginx-new":         {"nginx", "1.27-0"},
+		"nonewprivs":        {"nonewprivs", "1.4"},
+		"nonroot":           {"nonroot", "1.5"},
+		"sample-apiserver":  {"sample-apiserver", "1.29.2"},
 	}
 }
 
@@ -75,7 +81,7 @@ func nginxPackages() []string { return []string{"busybox-static", "dash", "nginx
 func (b *builder) addConformance(images map[string]*artifact, c *components, static *artifact) error {
 	programs, err := program{
 		name: conformanceComponent, packages: []string{"tool"}, tags: kubernetesTags(),
-		ldflags: append(versionFlags("k8s.io/component-base/version", c.kubernetesVersion), "-X", "main.Version="+tagOf(testImages()["agnhost"])),
+		ldflags: append(versionFlags("k8s.io/component-base/version", c.kubernetesVersion), "-X", "main.Version="+testImages()["agnhost"].tag),
 		renames: map[string]string{"go-runner": "kubeconformance", "nonewprivs": "nnp"},
 	}.artifact(b)
 	if err != nil {
@@ -101,20 +107,18 @@ func (b *builder) addConformance(images map[string]*artifact, c *components, sta
 		static:  static,
 	}
 	for name, image := range bases.images(c, programs) {
-		image.name, image.reference = name, testImages()[name]
+		image.name, image.reference = name, testImages()[name].reference()
 		images[name] = image.artifact()
 		images[name].recipe = append(images[name].recipe, "conformance.go")
 	}
-	images[conformanceComponent] = conformanceImage(c, static, programs, tests)
+	images[conformanceComponent] = conformanceImage(conformanceComponent, c, static, programs, tests)
 	return nil
 }
 
-func tagOf(reference string) string { return reference[strings.LastIndex(reference, ":")+1:] }
-
 // conformanceImage is laid out like Kubernetes' own, which tools such as Hydrophone run.
-func conformanceImage(c *components, static, programs, tests *artifact) *artifact {
+func conformanceImage(name string, c *components, static, programs, tests *artifact) *artifact {
 	image := programsImage{
-		name: conformanceComponent, reference: "registry.k8s.io/conformance:" + c.kubernetesVersion, base: static,
+		name: name, reference: "registry.k8s.io/" + name + ":" + c.kubernetesVersion, base: static,
 		programs: map[string]*artifact{"e2e.test": tests, "ginkgo": programs, "kubeconformance": programs, "kubectl": c.kubernetes},
 		config: v1.Config{
 			Env: []string{

@@ -50,20 +50,13 @@ func TestTestImages(t *testing.T) {
 			want = append(want, testRegistry+match[1]+":"+match[2])
 		}
 	}
-	for _, reference := range testImages() {
-		got = append(got, reference)
+	for _, image := range testImages() {
+		got = append(got, image.reference())
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("images of Kubernetes' tests (-want, +got):\n%s", diff)
-	}
-}
-
-func TestTagOf(t *testing.T) {
-	t.Parallel()
-	if got := tagOf("registry.example:5000/agnhost:2.63.0"); got != "2.63.0" {
-		t.Errorf("tag of a reference with a port is %q, want 2.63.0", got)
 	}
 }
 
