@@ -86,8 +86,8 @@ func TestClusterClassPatches(t *testing.T) {
 		"cni": {
 			"Its manifest names the ranges of the cluster.", values{"cni": `"default"`},
 			map[string]values{controlPlane: {
-				"kubeadmConfigSpec.postKubeadmCommands": `["sed 's|[{][{] *[.]PodSubnet *[}][}]|192.168.0.0/16,fd00:40::/48|' /kind/manifests/default-cni.yaml | ` +
-					`kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -"]`,
+				"kubeadmConfigSpec.postKubeadmCommands": `["until sed 's|[{][{] *[.]PodSubnet *[}][}]|192.168.0.0/16,fd00:40::/48|' /kind/manifests/default-cni.yaml | ` +
+					`kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -; do sleep 1; done"]`,
 			}},
 		},
 		"mounts": {
@@ -192,6 +192,17 @@ func podNetwork(t *testing.T, subnets string) string {
 	return manifest.String()
 }
 
+// refusesOnce is a kubectl that reaches no API server at first, and then prints what it
+// gets.
+const refusesOnce = `#!/bin/sh
+if [ ! -e "$0.asked" ]; then
+  touch "$0.asked"
+  echo "connect: connection refused" >&2
+  exit 1
+fi
+cat
+`
+
 // applied returns what a command of a node gives kubectl to apply.
 func applied(t *testing.T, command string) string {
 	t.Helper()
@@ -202,7 +213,11 @@ func applied(t *testing.T, command string) string {
 	if err := os.WriteFile(manifest, []byte(templates.Flannel), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	script := strings.NewReplacer("/kind/manifests/default-cni.yaml", manifest, "kubectl --kubeconfig /etc/kubernetes/admin.conf apply --filename -", "cat").Replace(command)
+	kubectl := filepath.Join(filepath.Dir(manifest), "kubectl")
+	if err := os.WriteFile(kubectl, []byte(refusesOnce), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	script := strings.NewReplacer("/kind/manifests/default-cni.yaml", manifest, "kubectl ", kubectl+" ").Replace(command)
 	rendered, err := exec.CommandContext(t.Context(), "sh", "-c", script).Output()
 	if err != nil {
 		t.Fatalf("run %s: %v", script, err)
