@@ -114,6 +114,14 @@ func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) err
 	if slices.ContainsFunc(spec.Subnets, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
 		return e.createWith(ctx, spec, spec.Subnets, options)
 	}
+	// Another IPv4 subnet does not help where a subnet of spec is in use.
+	inUse, err := e.inUse(ctx, spec.Subnets)
+	if err != nil {
+		return err
+	}
+	if inUse {
+		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(spec.Subnets)}
+	}
 	for try := 1; ; try++ {
 		chosen, err := e.chooseSubnet(ctx, spec.Name)
 		if err != nil {
@@ -215,18 +223,30 @@ func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cau
 	if kindOf(cause) != nil {
 		return typed(cause)
 	}
-	others, err := e.client.NetworkList(ctx, network.ListOptions{})
+	inUse, err := e.inUse(ctx, prefixes)
 	if err != nil {
-		return errors.Join(cause, fmt.Errorf("look for the holder of the subnet: %w", typed(err)))
+		return errors.Join(cause, err)
 	}
-	for _, other := range others {
-		for _, subnet := range subnets(other.IPAM) {
-			if slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps) {
-				return conflict
-			}
-		}
+	if inUse {
+		return conflict
 	}
 	return cause
+}
+
+// inUse reports whether a network of the engine overlaps one of the prefixes.
+func (e *Engine) inUse(ctx context.Context, prefixes []netip.Prefix) (bool, error) {
+	if len(prefixes) == 0 {
+		return false, nil
+	}
+	others, err := e.client.NetworkList(ctx, network.ListOptions{})
+	if err != nil {
+		return false, fmt.Errorf("list the networks that may use %v: %w", prefixes, typed(err))
+	}
+	return slices.ContainsFunc(others, func(other network.Summary) bool {
+		return slices.ContainsFunc(subnets(other.IPAM), func(subnet engine.Subnet) bool {
+			return slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps)
+		})
+	}), nil
 }
 
 // settle gives way to an older network of the same name. Ours cannot make one,

@@ -86,6 +86,14 @@ func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) err
 
 // createChosen creates a network with a subnet that Podman chooses.
 func (e *Engine) createChosen(ctx context.Context, spec engine.NetworkSpec) error {
+	// Another IPv4 subnet does not help where a subnet of spec is in use.
+	inUse, err := e.inUse(ctx, spec.Subnets)
+	if err != nil {
+		return err
+	}
+	if inUse {
+		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(spec.Subnets)}
+	}
 	for try := 1; ; try++ {
 		chosen, err := e.chooseSubnet(ctx, spec.Name)
 		if err != nil {
@@ -169,16 +177,12 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 // of the host's own, which only words tell.
 func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
 	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
-	var others []networkBody
-	if err := e.call(ctx, get("/networks/json"), &others); err != nil {
-		return errors.Join(cause, fmt.Errorf("look for the holder of the subnet: %w", err))
+	inUse, err := e.inUse(ctx, prefixes)
+	if err != nil {
+		return errors.Join(cause, err)
 	}
-	for _, other := range others {
-		for _, subnet := range other.subnets() {
-			if slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps) {
-				return conflict
-			}
-		}
+	if inUse {
+		return conflict
 	}
 	// The words of Podman's network library, the same from 4.3 to 5.8. Should
 	// they change, the creation still fails with the cause, only without the
@@ -187,6 +191,22 @@ func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cau
 		return conflict
 	}
 	return cause
+}
+
+// inUse reports whether a network of the engine overlaps one of the prefixes.
+func (e *Engine) inUse(ctx context.Context, prefixes []netip.Prefix) (bool, error) {
+	if len(prefixes) == 0 {
+		return false, nil
+	}
+	var others []networkBody
+	if err := e.call(ctx, get("/networks/json"), &others); err != nil {
+		return false, fmt.Errorf("list the networks that may use %v: %w", prefixes, err)
+	}
+	return slices.ContainsFunc(others, func(other networkBody) bool {
+		return slices.ContainsFunc(other.subnets(), func(subnet engine.Subnet) bool {
+			return slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps)
+		})
+	}), nil
 }
 
 // sweep removes the temporary networks that interrupted creations of the name
