@@ -29,6 +29,8 @@
 #                   default: all
 #   REPEAT          how often, each time with a new management cluster of kind; default 1.
 #                   The first result of each counts
+#   ADD             not empty: results are added to those of earlier runs. By default the
+#                   first repetition replaces them
 #   SKIP_CLEANUP    not empty: clusters and the management cluster stay
 #   E2E_REPOSITORY  local repository of clusterctl with the components of Cluster API, of
 #                   its release before, and of cert-manager; default: they are made of
@@ -53,7 +55,6 @@ readonly version=v0.1.99
 readonly artifacts="${root}/_artifacts/e2e"
 
 selected=()
-reports=()
 
 main() {
   cd "${root}"
@@ -80,8 +81,9 @@ specs() {
   for ((repetition = 1; repetition <= ${REPEAT:-1}; repetition++)); do
     say "${management} on ${ENGINE}, run ${repetition} of ${REPEAT:-1}: ${#selected[@]} specs."
     run_once "${artifacts}/${ENGINE}-${management}/${repetition}" || failed=$((failed + 1))
+    enter_results "${of}" "${artifacts}/${ENGINE}-${management}/${repetition}"
+    ADD=yes
   done
-  results "${of}"
   ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
 }
 
@@ -201,19 +203,23 @@ run_once() {
       -e2e.management="${management}" -e2e.kubeconfig="${kubeconfig}" "${skip_cleanup[@]}"
   ) >"${into}/output.log" 2>&1 </dev/null || result=$?
   tail --lines 30 "${into}/output.log"
-  if [[ -e "${into}/junit.xml" ]]; then
-    reports+=("${into}/junit.xml")
-  fi
   if [[ "${management}" == plane && -z "${SKIP_CLEANUP:-}" ]]; then
     bin/capcon plane down --engine "${ENGINE}" || result=$?
   fi
   return "${result}"
 }
 
-results() {
-  local commit="$1"
-  ((${#reports[@]} > 0)) || die "There is no report: the suite did not begin." "Read ${artifacts}/${ENGINE}-${management}/*/output.log"
-  go run ./hack/e2eresults -engine "${ENGINE}" -management "${management}" -commit "${commit}" "${reports[@]}"
+# enter_results of a run at once: a later one may be interrupted.
+enter_results() {
+  local of="$1" from="$2" adds=()
+  if [[ ! -e "${from}/junit.xml" ]]; then
+    say "There is no report: the suite did not begin. Read ${from}/output.log"
+    return
+  fi
+  if [[ -n "${ADD:-}" ]]; then
+    adds=(-add)
+  fi
+  go run ./hack/e2eresults -engine "${ENGINE}" -management "${management}" -commit "${of}" "${adds[@]}" "${from}/junit.xml"
   say "docs/results/e2e.md has the results."
 }
 

@@ -24,7 +24,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"flag"
 	"fmt"
@@ -35,6 +34,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/junit"
 )
 
 func main() {
@@ -126,43 +127,23 @@ type result struct {
 	Seconds int      `json:"seconds"`
 }
 
-// report is what is read of ginkgo's JUnit report.
-type report struct {
-	Suites []struct {
-		Timestamp string  `xml:"timestamp,attr"`
-		Seconds   float64 `xml:"time,attr"`
-		Cases     []struct {
-			Name   string `xml:"name,attr"`
-			Status string `xml:"status,attr"`
-		} `xml:"testcase"`
-	} `xml:"testsuite"`
-}
-
 // readReports adds up the parts of a run.
 func readReports(paths []string) (result, error) {
 	var total result
 	var seconds float64
 	for _, path := range paths {
-		var part report
-		content, err := os.ReadFile(path)
-		if err == nil {
-			err = xml.Unmarshal(content, &part)
-		}
+		report, err := junit.Read(path)
 		if err != nil {
-			return result{}, fmt.Errorf("read JUnit report %s: %w", path, err)
+			return result{}, err
 		}
-		for _, suite := range part.Suites {
-			date, _, _ := strings.Cut(suite.Timestamp, "T")
-			total.Date = max(total.Date, date)
+		for _, suite := range report.Suites {
+			total.Date = max(total.Date, suite.Date())
 			seconds += suite.Seconds
-			for _, test := range suite.Cases {
-				name, isTest := strings.CutPrefix(test.Name, "[It] ")
-				switch {
-				case !isTest || test.Status == "skipped" || test.Status == "pending":
-				case test.Status == "passed":
+			for title, test := range suite.Executed() {
+				if test.Passed() {
 					total.Passed++
-				default:
-					total.Failed = append(total.Failed, name)
+				} else {
+					total.Failed = append(total.Failed, title)
 				}
 			}
 		}

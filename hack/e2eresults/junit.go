@@ -17,39 +17,12 @@ limitations under the License.
 package main
 
 import (
-	"encoding/xml"
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"slices"
 	"strings"
-)
 
-// report is what is read of ginkgo's JUnit report.
-type report struct {
-	Suites []suite `xml:"testsuite"`
-}
-
-type suite struct {
-	// Timestamp as 2006-01-02T15:04:05.
-	Timestamp  string `xml:"timestamp,attr"`
-	Properties []struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	} `xml:"properties>property"`
-	Cases []struct {
-		Name    string  `xml:"name,attr"`
-		Status  string  `xml:"status,attr"`
-		Seconds float64 `xml:"time,attr"`
-	} `xml:"testcase"`
-}
-
-// passed and failed are ginkgo's states of what was executed. What was skipped, is
-// pending, or was interrupted by its user has no result.
-var (
-	passed = []string{"passed"}
-	failed = []string{"failed", "panicked", "timedout"}
+	"github.com/capi-samples/cluster-api-provider-container/hack/junit"
 )
 
 // counts are the properties with which a run counts: everything was executed, and once.
@@ -57,17 +30,13 @@ var counts = map[string]string{"DryRun": "false", "FlakeAttempts": "0"}
 
 // readReport returns the specs that a report says were executed, without their commit.
 func readReport(path string, specs []string) (map[string]attempt, error) {
-	var read report
-	content, err := os.ReadFile(path)
-	if err == nil {
-		err = xml.Unmarshal(content, &read)
-	}
+	report, err := junit.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("read JUnit report %s: %w", path, err)
+		return nil, err
 	}
 	executed := map[string]attempt{}
-	for _, suite := range read.Suites {
-		attempts, err := suite.attempts(specs)
+	for _, suite := range report.Suites {
+		attempts, err := attemptsOf(suite, specs)
 		if err != nil {
 			return nil, fmt.Errorf("read JUnit report %s: %w", path, err)
 		}
@@ -76,26 +45,20 @@ func readReport(path string, specs []string) (map[string]attempt, error) {
 	return executed, nil
 }
 
-// attempts are the specs of a suite that were executed.
-func (s suite) attempts(specs []string) (map[string]attempt, error) {
-	for _, property := range s.Properties {
+// attemptsOf are the specs of a suite that were executed.
+func attemptsOf(suite junit.Suite, specs []string) (map[string]attempt, error) {
+	for _, property := range suite.Properties {
 		if want, matters := counts[property.Name]; matters && property.Value != want {
 			return nil, fmt.Errorf("%s is %s, and only runs where it is %s count", property.Name, property.Value, want)
 		}
 	}
 	executed := map[string]attempt{}
-	date, _, _ := strings.Cut(s.Timestamp, "T")
-	for _, each := range s.Cases {
-		title, isSpec := strings.CutPrefix(each.Name, "[It] ")
-		hasPassed := slices.Contains(passed, each.Status)
-		if !isSpec || !hasPassed && !slices.Contains(failed, each.Status) {
-			continue
-		}
+	for title, each := range suite.Executed() {
 		spec := specOf(title, specs)
 		if spec == "" {
 			return nil, fmt.Errorf("%q is of no spec in specs.yaml; add it there", title)
 		}
-		executed[spec] = attempt{Date: date, Seconds: int(math.Round(each.Seconds)), Passed: hasPassed}
+		executed[spec] = attempt{Date: suite.Date(), Seconds: int(math.Round(each.Seconds)), Passed: each.Passed()}
 	}
 	return executed, nil
 }

@@ -17,7 +17,7 @@ limitations under the License.
 // Command e2eresults enters the results of a run of "make e2e-capi" into
 // docs/results/e2e.json, and writes docs/results/e2e.md from it: a table of Cluster API's
 // specs by engine and management cluster. A run replaces the cells of the specs that it
-// ran, and no others.
+// ran, and no others; with -add it adds to them.
 //
 //	go run ./hack/e2eresults -engine docker -management kind -commit 0123abc JUNIT...
 package main
@@ -46,6 +46,7 @@ func run(ctx context.Context, arguments []string) error {
 	flags.StringVar(&where.Engine, "engine", "", "engine of the run: docker or podman")
 	flags.StringVar(&where.Management, "management", "", "management cluster of the run: kind or plane")
 	commit := flags.String("commit", "", "commit that was run")
+	adds := flags.Bool("add", false, "add the results to those of earlier runs, and do not replace these")
 	data := flags.String("data", "docs/results/e2e.json", "file of all results")
 	page := flags.String("page", "docs/results/e2e.md", "page to write")
 	specs := flags.String("specs", "hack/e2eresults/specs.yaml", "file of the specs and of reasons for cells without a result")
@@ -62,7 +63,7 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		if err := enter(results, catalogue, entry{column: where, commit: *commit, reports: flags.Args()}); err != nil {
+		if err := enter(results, catalogue, entry{column: where, commit: *commit, reports: flags.Args(), adds: *adds}); err != nil {
 			return err
 		}
 		if err := results.write(*data); err != nil {

@@ -110,14 +110,23 @@ func cell(attempts []attempt, stale func(commit string) bool) string {
 	return text
 }
 
-// list all attempts, in their order.
+// list all attempts in their order, those of one commit and day together.
 func list(attempts []attempt) string {
-	texts := make([]string, len(attempts))
+	var out strings.Builder
+	run := ""
 	for i, attempt := range attempts {
-		texts[i] = fmt.Sprintf("%d s", attempt.Seconds)
-		if !attempt.Passed {
-			texts[i] = fmt.Sprintf("**failed** after %d s", attempt.Seconds)
+		separator := ", "
+		if of := attempt.Date + ", " + attempt.Commit; of != run {
+			run, separator = of, "; "+of+": "
 		}
+		if i == 0 {
+			separator = run + ": "
+		}
+		out.WriteString(separator)
+		if !attempt.Passed {
+			out.WriteString("**failed** after ")
+		}
+		fmt.Fprintf(&out, "%d s", attempt.Seconds)
 	}
-	return strings.Join(texts, ", ")
+	return out.String()
 }

@@ -94,7 +94,7 @@ type attempt struct {
 // changed ends a commit that was run with further changes.
 const changed = "+"
 
-// results by spec and column, each of the last run in the order of its repetitions.
+// results by spec and column, each in the order of its repetitions.
 type results map[string]map[string][]attempt
 
 func readResults(path string) (results, error) {
@@ -138,9 +138,11 @@ type entry struct {
 	commit string
 	// reports are JUnit files, one for each repetition.
 	reports []string
+	// adds the repetitions to those that the cells have.
+	adds bool
 }
 
-// enter replaces the cells of the specs that a run has executed.
+// enter replaces the cells of the specs that a run has executed, or adds to them.
 func enter(into results, catalogue catalogue, run entry) error {
 	if !slices.Contains(columns(), run.column) {
 		return fmt.Errorf("there is no column %q: give -engine docker or podman, -management kind or plane", run.column)
@@ -160,6 +162,9 @@ func enter(into results, catalogue catalogue, run entry) error {
 		}
 	}
 	for spec, attempts := range found {
+		if run.adds {
+			attempts = append(into.of(spec, run.column), attempts...)
+		}
 		into.set(spec, run.column, attempts)
 	}
 	return nil

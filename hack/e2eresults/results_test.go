@@ -34,9 +34,9 @@ import (
 
 var kindOnDocker = column{"docker", "kind"}
 
-// junit is a report as ginkgo writes it; each case is "status seconds name", or
+// report is one as ginkgo writes it; each case is "status seconds name", or
 // "property name value".
-func junit(t *testing.T, cases ...string) string {
+func report(t *testing.T, cases ...string) string {
 	t.Helper()
 	var out strings.Builder
 	out.WriteString(`<testsuites tests="9"><testsuite name="cluster-api-provider-container" timestamp="2026-11-24T10:20:30">`)
@@ -65,13 +65,13 @@ func TestEnterReplacesOnlyCellsOfTheRun(t *testing.T) {
 		"MachinePool": {"docker, kind": {before}},
 	}
 	err := enter(got, specs, entry{column: kindOnDocker, commit: "new", reports: []string{
-		junit(t,
+		report(t,
 			"passed 1.0 [BeforeSuite]",
 			"passed 100.4 [It] QuickStart Should create a workload cluster",
 			"skipped 0 [It] MachinePool Should create",
 			"interrupted 7 [It] MachinePool Should scale",
 			"failed 50.6 [It] QuickStart topology Should create a workload cluster"),
-		junit(t, "timedout 300 [It] QuickStart Should create a workload cluster"),
+		report(t, "timedout 300 [It] QuickStart Should create a workload cluster"),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +92,20 @@ func TestEnterReplacesOnlyCellsOfTheRun(t *testing.T) {
 	}
 }
 
+func TestEnterAdds(t *testing.T) {
+	t.Parallel()
+	before := attempt{Date: "2026-01-01", Commit: "old", Seconds: 9}
+	got := results{"QuickStart": {"docker, kind": {before}}}
+	run := entry{column: kindOnDocker, commit: "new", adds: true, reports: []string{report(t, "passed 7 [It] QuickStart Should")}}
+	if err := enter(got, catalogue{Specs: []string{"QuickStart"}}, run); err != nil {
+		t.Fatal(err)
+	}
+	want := results{"QuickStart": {"docker, kind": {before, {Date: "2026-11-24", Commit: "new", Seconds: 7, Passed: true}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Results (-want +got):\n%s", diff)
+	}
+}
+
 func TestEnterRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -100,9 +114,9 @@ func TestEnterRefuses(t *testing.T) {
 	}{
 		"UnknownColumn": {entry{column: column{"docker", "minikube"}, commit: "c"}, "docker, minikube"},
 		"NoCommit":      {entry{column: kindOnDocker}, "-commit"},
-		"UnknownSpec":   {entry{column: kindOnDocker, commit: "c", reports: []string{junit(t, "passed 1 [It] Other Should work")}}, "Other"},
-		"DryRun":        {entry{column: kindOnDocker, commit: "c", reports: []string{junit(t, "property DryRun true", "passed 0 [It] QuickStart Should")}}, "DryRun is true"},
-		"Repeated":      {entry{column: kindOnDocker, commit: "c", reports: []string{junit(t, "property FlakeAttempts 3")}}, "FlakeAttempts is 3"},
+		"UnknownSpec":   {entry{column: kindOnDocker, commit: "c", reports: []string{report(t, "passed 1 [It] Other Should work")}}, "Other"},
+		"DryRun":        {entry{column: kindOnDocker, commit: "c", reports: []string{report(t, "property DryRun true", "passed 0 [It] QuickStart Should")}}, "DryRun is true"},
+		"Repeated":      {entry{column: kindOnDocker, commit: "c", reports: []string{report(t, "property FlakeAttempts 3")}}, "FlakeAttempts is 3"},
 		"NoReport":      {entry{column: kindOnDocker, commit: "c", reports: []string{"absent.xml"}}, "absent.xml"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +145,7 @@ func TestRender(t *testing.T) {
 		"QuickStart": {
 			"docker, kind":  {run("new", 100, true)},
 			"docker, plane": {run("old", 90, false)},
-			"podman, kind":  {run("new", 100, true), run("new", 120, true)},
+			"podman, kind":  {run("old", 100, true), run("new", 120, true)},
 			"podman, plane": {run("new+", 100, true), run("new+", 30, false), run("new+", 100, true)},
 		},
 		"MachinePool": {"podman, plane": {run("new", 1, true)}},
@@ -147,8 +161,8 @@ func TestRender(t *testing.T) {
 
 ## Repeated runs
 
-- QuickStart, Podman, kind: 100 s, 120 s
-- QuickStart, Podman, plane: 100 s, **failed** after 30 s, 100 s
+- QuickStart, Podman, kind: 2026-11-24, old: 100 s; 2026-11-24, new: 120 s
+- QuickStart, Podman, plane: 2026-11-24, new+: 100 s, **failed** after 30 s, 100 s
 `
 	_, table, _ := strings.Cut(page, "stale.\n\n")
 	if diff := cmp.Diff(want, table); diff != "" {
