@@ -33,7 +33,7 @@ var _ = ginkgo.Describe("KCP infra adoption", func() {
 			BootstrapClusterProxy: bootstrapClusterProxy,
 			ArtifactFolder:        *artifactFolder,
 			SkipCleanup:           *skipCleanup,
-			Flavor:                ptr.To("topology"),
+			Flavor:                ptr.To("topology-owner-id"),
 		}
 	})
 })

@@ -67,7 +67,8 @@ func TestClusterClassPatches(t *testing.T) {
 			"The provider has one.", values{"loadBalancer": `{"type":"HAProxy","image":""}`},
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy"}`}},
 		},
-		"network": {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
+		"network":  {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
+		"owner ID": {"It is the cluster's.", values{"ownerID": `"x"`}, map[string]values{clusterKind: {"ownerID": `"x"`}}},
 		"failure domains": {
 			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},
 			map[string]values{clusterKind: {"failureDomains": `[{"name":"a","controlPlane":true}]`}},
