@@ -26,10 +26,10 @@ const introduction = `# Cluster API's e2e specs
 
 Written by "make e2e-capi" from docs/results/e2e.json; do not edit. The specs are those
 that sigs.k8s.io/cluster-api/test exports, unchanged, and this project's own: Leader
-failover and those that begin with Faults. A cell is the last run of the spec: its date,
-its commit (with "+" if there were further changes) and how long it took. No spec is
-repeated within a run; the first result counts. A result that is older than
-%d commits is stale.
+failover and those that begin with Faults. A cell has the date and the commit of the
+spec's last run (with "+" if there were further changes), and how long its runs took. Runs
+that were added to earlier ones are listed below. No spec is repeated within a run; the
+first result counts. A cell whose last run is older than %d commits is stale.
 
 `
 
