@@ -35,28 +35,43 @@ import (
 	"sigs.k8s.io/cluster-api/test/framework"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
-// previousRelease of Cluster API, which config/container.yaml has too.
-const previousRelease = "v1.13.2"
+// What the management cluster has before its upgrade.
+const (
+	// previousRelease of Cluster API, which config/container.yaml has too.
+	previousRelease = "v1.13.2"
+	// previousProvider is built by hack/previous.sh, which says of which commit. Clusters
+	// must survive an upgrade from there on.
+	previousProvider = "v0.1.98"
+)
 
-// The management cluster is a cluster of ours: kind's is shared by all specs.
+// The management cluster is a cluster of ours: kind's is shared by all specs. The workload
+// cluster is of the previous provider's template, which installs no Pod network and knows
+// the images of registries only.
 var _ = ginkgo.Describe("clusterctl upgrade", func() {
 	upstream.ClusterctlUpgradeSpec(ctx, func() upstream.ClusterctlUpgradeSpecInput {
 		version := e2eConfig.MustGetVariable("KUBERNETES_VERSION")
+		image, err := node.Image(version)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		ginkgo.GinkgoT().Setenv("CONTAINER_NODE_IMAGE", image)
 		return upstream.ClusterctlUpgradeSpecInput{
-			E2EConfig:                     e2eConfig,
-			ClusterctlConfigPath:          clusterctlConfigPath,
-			BootstrapClusterProxy:         bootstrapClusterProxy,
-			ArtifactFolder:                *artifactFolder,
-			SkipCleanup:                   *skipCleanup,
-			InitWithBinary:                serveClusterctl(previousRelease),
-			InitWithCoreProvider:          "cluster-api:" + previousRelease,
-			InitWithBootstrapProviders:    []string{"kubeadm:" + previousRelease},
-			InitWithControlPlaneProviders: []string{"kubeadm:" + previousRelease},
-			InitWithKubernetesVersion:     version,
-			WorkloadKubernetesVersion:     version,
-			MgmtFlavor:                    "management",
+			E2EConfig:                       e2eConfig,
+			ClusterctlConfigPath:            clusterctlConfigPath,
+			BootstrapClusterProxy:           bootstrapClusterProxy,
+			ArtifactFolder:                  *artifactFolder,
+			SkipCleanup:                     *skipCleanup,
+			InitWithBinary:                  serveClusterctl(previousRelease),
+			InitWithCoreProvider:            "cluster-api:" + previousRelease,
+			InitWithBootstrapProviders:      []string{"kubeadm:" + previousRelease},
+			InitWithControlPlaneProviders:   []string{"kubeadm:" + previousRelease},
+			InitWithInfrastructureProviders: []string{"container:" + previousProvider},
+			InitWithKubernetesVersion:       version,
+			WorkloadKubernetesVersion:       version,
+			MgmtFlavor:                      "management",
+			PreWaitForCluster:               installPodNetwork,
 			Upgrades: []upstream.ClusterctlUpgradeSpecInputUpgrade{{
 				Contract: clusterv1.GroupVersion.Version,
 				PostUpgrade: func(proxy framework.ClusterProxy, namespace, clusterName string) {
@@ -67,6 +82,14 @@ var _ = ginkgo.Describe("clusterctl upgrade", func() {
 		}
 	})
 })
+
+// installPodNetwork of our node images, as soon as the cluster's API server answers.
+func installPodNetwork(proxy framework.ClusterProxy, namespace, cluster string) {
+	manifest := strings.ReplaceAll(templates.Flannel, "{{ .PodSubnet }}", "192.168.0.0/16")
+	gomega.Eventually(func() error {
+		return proxy.GetWorkloadCluster(ctx, namespace, cluster).CreateOrUpdate(ctx, []byte(manifest))
+	}, e2eConfig.GetIntervals("clusterctl-upgrade", "wait-control-plane")...).Should(gomega.Succeed(), "the Pod network cannot be installed")
+}
 
 // serveClusterctl serves the program of a release to the spec, which takes a URL only,
 // until the spec ends.

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/test/framework"
 	"sigs.k8s.io/cluster-api/test/framework/bootstrap"
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
@@ -64,7 +65,31 @@ func loadConfig() *clusterctl.E2EConfig {
 	// A directory that is not there cannot be mounted.
 	gomega.Expect(os.MkdirAll(*archives, 0o750)).To(gomega.Succeed())
 	config.Variables[variableImages] = *archives
+	addPreviousProvider(config)
 	return config
+}
+
+// addPreviousProvider adds the release that clusterctl upgrade begins with, where
+// hack/e2e-capi.sh has built it: other specs need no earlier commit.
+func addPreviousProvider(config *clusterctl.E2EConfig) {
+	directory := filepath.Join(*components, "infrastructure-container", previousProvider)
+	if _, err := os.Stat(directory); err != nil {
+		return
+	}
+	for i := range config.Providers {
+		provider := &config.Providers[i]
+		if provider.Type != string(clusterctlv1.InfrastructureProviderType) {
+			continue
+		}
+		provider.Versions = append(provider.Versions, clusterctl.ProviderVersionSource{
+			Name: previousProvider, Contract: clusterv1.GroupVersion.Version,
+			Type: clusterctl.URLSource, Value: filepath.Join(directory, "infrastructure-components.yaml"),
+			Files: []clusterctl.Files{
+				{SourcePath: filepath.Join(directory, "metadata.yaml"), TargetName: "metadata.yaml"},
+				{SourcePath: filepath.Join(directory, "cluster-template.yaml"), TargetName: "cluster-template.yaml"},
+			},
+		})
+	}
 }
 
 // createRepository makes clusterctl's local repository and returns the path of its

@@ -151,6 +151,10 @@ provide_images() {
       die "${E2E_IMAGES} has no image archives." "Give their directory as E2E_IMAGES, or E2E_IMAGES= to pull the images."
     copy_archives "${E2E_IMAGES}"/*.tar
   fi
+  # No registry has it.
+  if wants '^clusterctl upgrade$'; then
+    cp "$(hack/previous.sh manager)/manager.tar" "${artifacts}/images/manager-previous.tar"
+  fi
 }
 
 # copy_archives by hard links where it can.
@@ -169,6 +173,9 @@ provide_components() {
   fi
   RELEASE_DIR="${artifacts}/components" RELEASE_VERSION="${version}" \
     RELEASE_OVERLAY="config/${ENGINE}-socket" hack/release-manifests.sh
+  if wants '^clusterctl upgrade$'; then
+    cp --recursive "$(hack/previous.sh manager)/infrastructure-container" "${artifacts}/components/"
+  fi
 }
 
 # provide_clusterctl of the release before, as a release names it.

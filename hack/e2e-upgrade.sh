@@ -14,50 +14,30 @@
 # limitations under the License.
 
 # Upgrades capcon and its management plane with a live cluster, from an earlier commit that
-# is built of the repository's history.
+# hack/previous.sh builds.
 #
 #   hack/e2e-upgrade.sh
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
-#   FROM    commit; default the first one whose clusters must survive an upgrade
+#   FROM    commit; default: that of hack/previous.sh
 
 set -o errexit -o nounset -o pipefail
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly from="${FROM:-8232a0621dc4}"
 readonly plane="localhost/capcon/plane"
 
 main() {
-  local checkout="${cache}/previous/${from}"
+  local previous
   cd "${root}"
   use_engine
-  git cat-file -e "${from}^{commit}" 2>/dev/null || die "The clone has no commit ${from}." "Run: git fetch --unshallow"
-  if [[ ! -x "${checkout}/capcon" ]]; then
-    build "${checkout}"
-  fi
-  engine image load --quiet --input "${checkout}/plane.tar"
-  engine image tag "${plane}:dev" "${plane}:${from}"
+  previous="$(hack/previous.sh capcon)"
+  engine image load --quiet --input "${previous}/plane.tar"
+  engine image tag "${plane}:dev" "${plane}:previous"
   make images-load
-  PREVIOUS_CAPCON="${checkout}/capcon" PREVIOUS_PLANE="${plane}:${from}" hack/test-quickstart.sh Upgrade
-}
-
-# build capcon and its plane's image. The earlier builder has a cache of its own, which
-# would replace images of this checkout; Go's is shared.
-build() {
-  local checkout="$1" scratch gocache
-  gocache="$(go env GOCACHE)"
-  mkdir -p "$(dirname "${checkout}")"
-  scratch="$(mktemp --directory "${checkout}.XXXXXX")"
-  say "Building capcon and its plane of commit ${from}."
-  git archive "${from}" | tar --extract --directory "${scratch}" --one-top-level=source
-  go -C "${scratch}/source" build -o "${scratch}/capcon" ./cmd/capcon
-  XDG_CACHE_HOME="${scratch}/cache" GOCACHE="${gocache}" go -C "${scratch}/source/images/builder" run . plane
-  cp --dereference "${scratch}/cache/cluster-api-provider-container/images/plane.tar" "${scratch}/plane.tar"
-  rm -rf "${scratch}/cache" "${scratch}/source" "${checkout}"
-  mv "${scratch}" "${checkout}"
+  PREVIOUS_CAPCON="${previous}/capcon" PREVIOUS_PLANE="${plane}:previous" hack/test-quickstart.sh Upgrade
 }
 
 main "$@"

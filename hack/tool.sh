@@ -64,24 +64,23 @@ build() {
   rmdir "${scratch}"
 }
 
-# compile makes NAME in a directory. "go install" refuses modules that replace others,
-# as Cluster API does with its own API: those are built as a requirement of an
+# compile makes NAME in a directory. "go install" refuses modules that replace others, as
+# Cluster API does since 1.14 with its own API: those are built as a requirement of an
 # empty module, where their replacements do not count and the versions are the same.
 compile() {
-  local name="$1" package="$2" scratch="$3" version="${2##*@}"
+  local name="$1" package="$2" scratch="$3" version="${2##*@}" modules=("$2")
   if [[ "${package}" != sigs.k8s.io/cluster-api/* ]]; then
     GOBIN="${scratch}" go install "${package}"
     return
   fi
+  if [[ "${version}" != v1.13.* ]]; then
+    modules+=("sigs.k8s.io/cluster-api/api@${version}")
+  fi
   mkdir "${scratch}/module"
-  (
-    set -o errexit
-    cd "${scratch}/module"
-    go mod init tool
-    go get "${package}" "sigs.k8s.io/cluster-api/api@${version}"
-    # Without a version in it, it takes itself for one that is under development.
-    go build -ldflags="-X sigs.k8s.io/cluster-api/version.gitVersion=${version}" -o "${scratch}/${name}" "${package%@*}"
-  ) && rm -rf "${scratch}/module"
+  # Without a version in it, it takes itself for one that is under development.
+  (cd "${scratch}/module" && go mod init tool && go get "${modules[@]}" &&
+    go build -ldflags="-X sigs.k8s.io/cluster-api/version.gitVersion=${version}" -o "${scratch}/${name}" "${package%@*}") &&
+    rm -rf "${scratch}/module"
 }
 
 main "$@"

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Checks style and architecture of all modules with golangci-lint, in a copy of the
+# sources whose path is the same for all clones: its cache knows a file by its path, so
+# that in the directory of each new clone it would check everything once more.
+#
+#   hack/lint.sh         report
+#   hack/lint.sh --fix   fix in this clone what golangci-lint can fix by itself
+
+set -o errexit -o nounset -o pipefail
+
+# shellcheck source=hack/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+main() {
+  local lint copy="${cache}/lint"
+  lint="$(tool golangci-lint)"
+  cd "${root}"
+  # Where there is no flock, as on macOS, here.
+  if [[ "${1:-}" != --fix ]] && command -v flock >/dev/null; then
+    mkdir -p "${copy}"
+    # One at a time: the next clone replaces the sources.
+    exec {lock}>"${copy}/lock"
+    flock "${lock}"
+    rm -rf "${copy}/source"
+    source_files | tar --create --files-from=- | tar --extract --directory "${copy}" --one-top-level=source
+    cd "${copy}/source"
+  fi
+  "${lint}" run "$@"
+  cd e2e
+  "${lint}" run --build-tags e2e "$@"
+}
+
+main "$@"
