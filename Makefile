@@ -64,11 +64,11 @@ verify-platforms: # the systems people run capcon on, beside this one
 
 .PHONY: lint
 lint: ## Check style and architecture with golangci-lint
-	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run && cd e2e && "$${lint}" run --build-tags e2e
+	@hack/lint.sh
 
 .PHONY: lint-fix
 lint-fix: ## Fix what golangci-lint can fix by itself
-	@lint="$$(hack/tool.sh golangci-lint)"; "$${lint}" run --fix && cd e2e && "$${lint}" run --build-tags e2e --fix
+	@hack/lint.sh --fix
 
 ##@ Build
 

@@ -146,9 +146,12 @@ totals() {
   fi
 }
 
+# report prints the parts, and keeps them beside those of earlier runs on this machine.
 report() {
+  mkdir -p "${cache}"
   printf '\n=== Parts\n'
-  printf '%s\n' "${summary[@]}"
+  printf '%s\n' "${summary[@]}" | tee -a "${cache}/test-parts.log"
+  printf '%s, commit %s\n\n' "$(date)" "$(commit)" >>"${cache}/test-parts.log"
 }
 
 main "$@"
