@@ -129,6 +129,10 @@ test-unit: ## Tests that need neither engine nor network, with the race detector
 test-integration: ## Tests on a real engine: conformance, networks, load balancers, plane
 	@hack/test-integration.sh
 
+.PHONY: test-e2e
+test-e2e: ## QuickStart of Cluster API's e2e suite: with Docker on kind, with Podman on the plane
+	@hack/e2e-capi.sh test
+
 .PHONY: fuzz
 fuzz: ## Look for input that exceeds a parser's limits, target by target (FUZZTIME=10m TARGET=Parse)
 	@hack/fuzz.sh

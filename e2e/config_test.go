@@ -56,7 +56,7 @@ func TestConfigHasAllTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const directory = "../../_artifacts/e2e/templates/"
+	const directory = "../../_artifacts/e2e/run/templates/"
 	var listed []string
 	for _, provider := range readConfig(t, suiteConfig).Providers {
 		if provider.Name != "container" {

@@ -57,7 +57,7 @@ var (
 // only this run knows.
 func loadConfig() *clusterctl.E2EConfig {
 	ginkgo.By("Building the templates of all flavours")
-	gomega.Expect(flavours.Write("..", filepath.Join("..", "_artifacts", "e2e", "templates"))).To(gomega.Succeed())
+	gomega.Expect(flavours.Write("..", filepath.Join(*artifactFolder, "templates"))).To(gomega.Succeed())
 	config := clusterctl.LoadE2EConfig(ctx, clusterctl.LoadE2EConfigInput{ConfigPath: *configPath})
 	socket, err := target.EngineSocket(ctx, *engine)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())

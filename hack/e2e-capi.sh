@@ -17,6 +17,8 @@
 # results into docs/results/e2e.md. Reports and logs lie in _artifacts/e2e.
 #
 #   hack/e2e-capi.sh           run specs
+#   hack/e2e-capi.sh test      run QuickStart alone, with Docker on kind and with Podman on
+#                              the plane, and enter no result
 #   hack/e2e-capi.sh prepare   only provide _artifacts/e2e/images and components, for the
 #                              suites of other projects
 #   hack/e2e-capi.sh example   run the suite of such a project: e2e/testdata/example
@@ -44,7 +46,7 @@ set -o errexit -o nounset -o pipefail
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly management="${MANAGEMENT:-kind}"
+management="${MANAGEMENT:-kind}"
 # The images that are built for Pods of management clusters, and those of the Cluster API
 # that clusterctl upgrade begins with.
 readonly archives=(manager {cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller
@@ -54,15 +56,17 @@ readonly archives_previous=({cluster-api,kubeadm-bootstrap,kubeadm-control-plane
 readonly version=v0.1.99
 readonly artifacts="${root}/_artifacts/e2e"
 
+components="${artifacts}/components"
 selected=()
 
 main() {
   cd "${root}"
   case "${1:-specs}" in
   specs) specs ;;
+  test) quick_start ;;
   prepare) prepare ;;
   example) example ;;
-  *) die "There is no way $1 to run." "Known: specs, prepare, example" ;;
+  *) die "There is no way $1 to run." "Known: specs, test, prepare, example" ;;
   esac
 }
 
@@ -70,14 +74,8 @@ specs() {
   local repetition of failed=0
   # Of what runs, whatever is committed meanwhile.
   of="$(commit)"
-  check
   use_engine
-  mkdir -p "${artifacts}"
-  provide_images
-  provide_components
-  provide_clusterctl
-  make build-capcon
-  go -C e2e test -c -tags e2e -o "${artifacts}/e2e.test" .
+  provide
   for ((repetition = 1; repetition <= ${REPEAT:-1}; repetition++)); do
     say "${management} on ${ENGINE}, run ${repetition} of ${REPEAT:-1}: ${#selected[@]} specs."
     run_once "${artifacts}/${ENGINE}-${management}/${repetition}" || failed=$((failed + 1))
@@ -85,6 +83,29 @@ specs() {
     ADD=yes
   done
   ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
+}
+
+quick_start() {
+  use_engine
+  FOCUS="QuickStart default"
+  if [[ "${ENGINE}" == podman ]]; then
+    management=plane
+    # The other engine's run, at the same time, has the other directory.
+    components="${artifacts}/components-plane"
+  fi
+  provide
+  run_once "${artifacts}/${ENGINE}-${management}/test" || die "QuickStart failed." "Logs: ${artifacts}/${ENGINE}-${management}/test"
+}
+
+# provide all that the selected specs need.
+provide() {
+  check
+  mkdir -p "${artifacts}/${ENGINE}-${management}"
+  provide_images
+  provide_components
+  provide_clusterctl
+  make build-capcon
+  go -C e2e test -c -tags e2e -o "${artifacts}/${ENGINE}-${management}/e2e.test" .
 }
 
 check() {
@@ -136,6 +157,8 @@ provide_images() {
   make images-load
   if wants 'upgrade|Self-hosted'; then
     make images-load-previous
+  elif [[ "${management}" == plane ]]; then
+    return # which has no Pods
   fi
   rm -rf "${artifacts}/images"
   mkdir "${artifacts}/images"
@@ -162,19 +185,20 @@ copy_archives() {
   cp --link --dereference "$@" "${artifacts}/images/" 2>/dev/null || cp --dereference "$@" "${artifacts}/images/"
 }
 
-# provide_components fills the directory that e2e/config/container.yaml names.
+# provide_components fills the directory that e2e/config/container.yaml names, or for
+# quick_start another one.
 provide_components() {
-  rm -rf "${artifacts}/components"
+  rm -rf "${components}"
   if [[ -n "${E2E_REPOSITORY:-}" ]]; then
     [[ -d "${E2E_REPOSITORY}/cluster-api" ]] || die "${E2E_REPOSITORY} is no local repository with Cluster API's components."
-    cp --recursive --dereference "${E2E_REPOSITORY}" "${artifacts}/components"
+    cp --recursive --dereference "${E2E_REPOSITORY}" "${components}"
   else
-    RELEASE_DIR="${artifacts}/components" hack/management-manifests.sh cluster-api cluster-api-previous cert-manager
+    RELEASE_DIR="${components}" hack/management-manifests.sh cluster-api cluster-api-previous cert-manager
   fi
-  RELEASE_DIR="${artifacts}/components" RELEASE_VERSION="${version}" \
+  RELEASE_DIR="${components}" RELEASE_VERSION="${version}" \
     RELEASE_OVERLAY="config/${ENGINE}-socket" hack/release-manifests.sh
   if wants '^clusterctl upgrade$'; then
-    cp --recursive "$(hack/previous.sh manager)/infrastructure-container" "${artifacts}/components/"
+    cp --recursive "$(hack/previous.sh manager)/infrastructure-container" "${components}/"
   fi
 }
 
@@ -191,6 +215,8 @@ run_once() {
   local into="$1" kubeconfig="" skip_cleanup=() result=0
   rm -rf "${into}"
   mkdir -p "${into}"
+  sed -e "s#\.\./\.\./_artifacts/e2e/components#${components}#" -e "s#\.\./\.\./_artifacts/e2e/run#${into}#" \
+    -e "s#\.\./\.\./#${root}/#" e2e/config/container.yaml >"${into}/container.yaml"
   if [[ "${management}" == plane ]]; then
     kubeconfig="${into}/plane.kubeconfig"
     # The caller asks for the result, so that nothing here ends the script.
@@ -203,9 +229,9 @@ run_once() {
   (
     cd e2e
     # Nothing of this is repeated: the first result counts.
-    "${artifacts}/e2e.test" -test.run="^TestE2E\$" -test.timeout=0 -ginkgo.timeout=48h -ginkgo.v -ginkgo.no-color \
+    "${artifacts}/${ENGINE}-${management}/e2e.test" -test.run="^TestE2E\$" -test.timeout=0 -ginkgo.timeout=48h -ginkgo.v -ginkgo.no-color \
       -ginkgo.focus="${FOCUS:-}" -ginkgo.junit-report="${into}/junit.xml" \
-      -e2e.artifacts="${into}" -e2e.components="${artifacts}/components" -e2e.binaries="${artifacts}/clusterctl" \
+      -e2e.config="${into}/container.yaml" -e2e.artifacts="${into}" -e2e.components="${components}" -e2e.binaries="${artifacts}/clusterctl" \
       -e2e.archives="${artifacts}/images" -e2e.engine="${ENGINE}" \
       -e2e.management="${management}" -e2e.kubeconfig="${kubeconfig}" "${skip_cleanup[@]}"
   ) >"${into}/output.log" 2>&1 </dev/null || result=$?

@@ -15,8 +15,8 @@
 
 # Runs everything that proves the project, cheap parts first, and ends with the
 # time of each part and one closing line. The first part that does not pass is the
-# last that begins. The quick starts, which wait more than they compute, run on all
-# engines at the same time; the name of each line's engine stands before it.
+# last that begins. Quick starts and e2e specs, which wait more than they compute, run on all
+# engines at the same time; each line begins with the name of its engine.
 #
 #   hack/test.sh
 #
@@ -40,7 +40,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # Targets of the Makefile, in order, and those of them that run on each engine.
 readonly parts=(verify lint test-unit test-images)
 readonly engine_parts=(engine images-load test-integration)
-readonly parts_together=(test-quickstart)
+readonly parts_together=(test-quickstart test-e2e)
 case "${ENGINE:-auto}" in
 auto) default_engines="docker podman" ;;
 *) default_engines="${ENGINE}" ;;
