@@ -174,6 +174,11 @@ provide_images() {
       die "${E2E_IMAGES} has no image archives." "Give their directory as E2E_IMAGES, or E2E_IMAGES= to pull the images."
     copy_archives "${E2E_IMAGES}"/*.tar
   fi
+  # Its webhooks are Services, which KubeadmControlPlane needs on the first new node.
+  if wants '^Self-hosted' && [[ -z "${E2E_IMAGES+set}" ]]; then
+    make image-kube-proxy-previous
+    (cd "${cache}/images" && copy_archives kube-proxy-previous.tar)
+  fi
   # No registry has it.
   if wants '^clusterctl upgrade$'; then
     cp "$(hack/previous.sh manager)/manager.tar" "${artifacts}/images/manager-previous.tar"

@@ -31,6 +31,10 @@ image-node: ## Build the image of the clusters' nodes
 image-node-previous: ## Build the node image of the Kubernetes that upgrades begin with
 	@$(IMAGE_BUILDER) node-previous
 
+.PHONY: image-kube-proxy-previous
+image-kube-proxy-previous: ## Build kube-proxy of the Kubernetes that upgrades begin with
+	@$(IMAGE_BUILDER) kube-proxy-previous
+
 .PHONY: image-haproxy
 image-haproxy: ## Build the image of the load balancers
 	@$(IMAGE_BUILDER) haproxy

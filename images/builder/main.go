@@ -104,13 +104,17 @@ func (b *builder) buildImages(ctx context.Context, names []string) error {
 	return nil
 }
 
-// previousNode is the node image that clusters are upgraded from. Only a test
-// needs it, and it takes as long as all others.
-const previousNode = "node-previous"
+// What clusters are upgraded from: the node image, and the kube-proxy in it, which nodes
+// of the next version still run until all control planes have that version. Only tests
+// need them, and they take as long as all others.
+const (
+	previousNode  = "node-previous"
+	previousProxy = "kube-proxy-previous"
+)
 
 // allNames are the images that can be asked for, in the order of the help.
 func allNames() []string {
-	return slices.Concat(imageNames(), []string{previousNode}, managementNames(), previousManagementNames(), conformanceNames())
+	return slices.Concat(imageNames(), []string{previousNode, previousProxy}, managementNames(), previousManagementNames(), conformanceNames())
 }
 
 // groups are names for several images.

@@ -71,7 +71,7 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 		"node": node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
 	}
 	// Only when asked for: Kubernetes takes most of a build.
-	if slices.Contains(names, previousNode) {
+	if slices.Contains(names, previousNode) || slices.Contains(names, previousProxy) {
 		previous, err := c.withPrevious(b)
 		if err != nil {
 			return nil, err
@@ -79,6 +79,11 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 		bases.pause = pauseProgram(previous.kubernetesVersion)
 		bases.pause.name += previous.suffix
 		images[previousNode] = b.nodeRecipe(previous, root, bases, kindVersion)
+		images[previousProxy] = programsImage{
+			name: previousProxy, reference: "registry.k8s.io/kube-proxy:" + previous.kubernetesVersion,
+			base: bases.userland, programs: map[string]*artifact{"kube-proxy": previous.kubernetes},
+			config: v1.Config{Env: []string{defaultPath}},
+		}.artifact()
 	}
 	// Only when asked for: they need a checkout whose programs compile.
 	if slices.Contains(names, "plane") {
