@@ -24,6 +24,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -79,9 +80,10 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 		bases.pause = pauseProgram(previous.kubernetesVersion)
 		bases.pause.name += previous.suffix
 		images[previousNode] = b.nodeRecipe(previous, root, bases, kindVersion)
+		proxy := strings.TrimSuffix(previousProxy, previousSuffix)
 		images[previousProxy] = programsImage{
-			name: previousProxy, reference: "registry.k8s.io/kube-proxy:" + previous.kubernetesVersion,
-			base: bases.userland, programs: map[string]*artifact{"kube-proxy": previous.kubernetes},
+			name: previousProxy, reference: "registry.k8s.io/" + proxy + ":" + previous.kubernetesVersion,
+			base: bases.userland, programs: map[string]*artifact{proxy: previous.kubernetes},
 			config: v1.Config{Env: []string{defaultPath}},
 		}.artifact()
 	}
