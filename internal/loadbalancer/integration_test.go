@@ -28,6 +28,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -95,12 +97,13 @@ func TestIntegrationLifecycle(t *testing.T) {
 	}
 }
 
-// TestIntegrationReload changes the load balancer fifty times under clients
-// that never pause: one that connects for each request, one that keeps its
-// connection, and one that watches silently all the time.
+// TestIntegrationReload changes the load balancer twenty times under clients
+// that ask it forty times a second: some connect for each request, others keep their
+// connection, and one watches silently all the time. Without the pause between requests
+// they, and not the load balancer, use all processors.
 func TestIntegrationReload(t *testing.T) {
 	t.Parallel()
-	const reloads = 50
+	const reloads = 20
 	h := newHarness(t)
 	state := h.ensure(t)
 	one, two := h.serve(t, "one"), h.serve(t, "two")
@@ -125,9 +128,7 @@ func TestIntegrationReload(t *testing.T) {
 	for _, client := range []*http.Client{newClient(t, false), newClient(t, false), newClient(t, true)} {
 		for _, url := range []string{versionURL(state), addressURL(h, state, "/version")} {
 			clients.Go(func() {
-				for ctx.Err() == nil {
-					request(client, url)
-				}
+				wait.UntilWithContext(ctx, func(context.Context) { request(client, url) }, 25*time.Millisecond)
 			})
 		}
 	}
