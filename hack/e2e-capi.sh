@@ -57,6 +57,8 @@ readonly version=v0.1.99
 readonly artifacts="${root}/_artifacts/e2e"
 
 components="${artifacts}/components"
+# How long QuickStart sees that nothing is written.
+remain_stable=2m
 selected=()
 
 main() {
@@ -88,6 +90,7 @@ specs() {
 quick_start() {
   use_engine
   FOCUS="QuickStart default"
+  remain_stable=30s
   if [[ "${ENGINE}" == podman ]]; then
     management=plane
     # The other engine's run, at the same time, has the other directory.
@@ -221,7 +224,7 @@ run_once() {
   rm -rf "${into}"
   mkdir -p "${into}"
   sed -e "s#\.\./\.\./_artifacts/e2e/components#${components}#" -e "s#\.\./\.\./_artifacts/e2e/run#${into}#" \
-    -e "s#\.\./\.\./#${root}/#" e2e/config/container.yaml >"${into}/container.yaml"
+    -e "s#\.\./\.\./#${root}/#" -e "s#remain-stable: \[2m#remain-stable: [${remain_stable}#" e2e/config/container.yaml >"${into}/container.yaml"
   if [[ "${management}" == plane ]]; then
     kubeconfig="${into}/plane.kubeconfig"
     # The caller asks for the result, so that nothing here ends the script.
@@ -239,7 +242,7 @@ run_once() {
       -e2e.config="${into}/container.yaml" -e2e.artifacts="${into}" -e2e.components="${components}" -e2e.binaries="${artifacts}/clusterctl" \
       -e2e.archives="${artifacts}/images" -e2e.engine="${ENGINE}" \
       -e2e.management="${management}" -e2e.kubeconfig="${kubeconfig}" "${skip_cleanup[@]}"
-  ) >"${into}/output.log" 2>&1 </dev/null || result=$?
+  ) 2>&1 </dev/null | tee "${into}/output.log" | { grep --line-buffered '^ *STEP:' || true; } || result=$?
   tail --lines 30 "${into}/output.log"
   if [[ "${management}" == plane && -z "${SKIP_CLEANUP:-}" ]]; then
     bin/capcon plane down --engine "${ENGINE}" || result=$?
