@@ -28,8 +28,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
-
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -128,7 +126,12 @@ func TestIntegrationReload(t *testing.T) {
 	for _, client := range []*http.Client{newClient(t, false), newClient(t, false), newClient(t, true)} {
 		for _, url := range []string{versionURL(state), addressURL(h, state, "/version")} {
 			clients.Go(func() {
-				wait.UntilWithContext(ctx, func(context.Context) { request(client, url) }, 25*time.Millisecond)
+				pause := time.NewTicker(25 * time.Millisecond)
+				defer pause.Stop()
+				for ctx.Err() == nil {
+					request(client, url)
+					<-pause.C
+				}
 			})
 		}
 	}
