@@ -166,7 +166,7 @@ func TestIntegrationReload(t *testing.T) {
 	cancel()
 	clients.Wait()
 	endWatch()
-	if requests.Load() < reloads {
+	if requests.Load() < 10*reloads {
 		t.Errorf("%d requests during %d reloads prove nothing", requests.Load(), reloads)
 	}
 	t.Logf("%d reloads in %s, %d requests, %d failures", reloads, took, requests.Load(), failures.Load())
