@@ -157,6 +157,7 @@ wants() { printf '%s\n' "${selected[@]}" | grep --quiet --extended-regexp -- "$1
 # Archives of Pods' images are copied: a node mounts their directory, in which links to
 # other places lead nowhere.
 provide_images() {
+  local previous
   make images-load
   if wants 'upgrade|Self-hosted'; then
     make images-load-previous
@@ -177,14 +178,16 @@ provide_images() {
       die "${E2E_IMAGES} has no image archives." "Give their directory as E2E_IMAGES, or E2E_IMAGES= to pull the images."
     copy_archives "${E2E_IMAGES}"/*.tar
   fi
-  # Its webhooks are Services, which KubeadmControlPlane needs on the first new node.
+  # The API server of the first upgraded control plane reaches the webhooks of the cluster,
+  # which are Services, by the kube-proxy of the earlier version.
   if wants '^Self-hosted' && [[ -z "${E2E_IMAGES+set}" ]]; then
     make image-kube-proxy-previous
     (cd "${cache}/images" && copy_archives kube-proxy-previous.tar)
   fi
   # No registry has it.
   if wants '^clusterctl upgrade$'; then
-    cp "$(hack/previous.sh manager)/manager.tar" "${artifacts}/images/manager-previous.tar"
+    previous="$(hack/previous.sh manager)"
+    cp "${previous}/manager.tar" "${artifacts}/images/manager-previous.tar"
   fi
 }
 
@@ -196,6 +199,7 @@ copy_archives() {
 # provide_components fills the directory that e2e/config/container.yaml names, or for
 # quick_start another one.
 provide_components() {
+  local previous
   rm -rf "${components}"
   if [[ -n "${E2E_REPOSITORY:-}" ]]; then
     [[ -d "${E2E_REPOSITORY}/cluster-api" ]] || die "${E2E_REPOSITORY} is no local repository with Cluster API's components."
@@ -206,7 +210,8 @@ provide_components() {
   RELEASE_DIR="${components}" RELEASE_VERSION="${version}" \
     RELEASE_OVERLAY="config/${ENGINE}-socket" hack/release-manifests.sh
   if wants '^clusterctl upgrade$'; then
-    cp --recursive "$(hack/previous.sh manager)/infrastructure-container" "${components}/"
+    previous="$(hack/previous.sh manager)"
+    cp --recursive "${previous}/infrastructure-container" "${components}/"
   fi
 }
 

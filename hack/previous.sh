@@ -36,7 +36,8 @@ readonly from="${FROM:-8232a0621dc4}"
 readonly image="localhost/capcon/manager:previous"
 
 main() {
-  local what="${1:?usage: previous.sh capcon|manager}" directory scratch
+  local what="${1:-}" directory scratch
+  [[ "${what}" == capcon || "${what}" == manager ]] || die "WHAT is \"${what}\"." "It is capcon or manager."
   cd "${root}"
   use_engine
   directory="${cache}/previous/${from}/${what}-${ENGINE}"
