@@ -50,6 +50,8 @@ readonly engines
 
 summary=()
 failed=()
+# The log of each part that failed and has one.
+logs=()
 
 main() {
   local part engine
@@ -125,6 +127,7 @@ note() {
   summary+=("$(printf '%-24s %-7s %5d s   %s' "${name}" "${result}" "$((SECONDS - began))" "$(totals "${name// /-}")")")
   if [[ "${result}" != ok ]]; then
     failed+=("make ${part}${engine:+ ENGINE=${engine}}")
+    logs+=("_artifacts/${part#test-}${engine:+-${engine}}.log")
   fi
 }
 
@@ -132,6 +135,7 @@ end_if_failed() {
   local what
   if ((${#failed[@]} > 0)); then
     report
+    causes "${logs[@]}"
     what="$(printf '%s, ' "${failed[@]}")"
     echo "FAIL: ${what%, } did not pass; ${SECONDS} s in all."
     exit 1
@@ -144,6 +148,22 @@ totals() {
   if [[ -e "${log}" ]]; then
     sed 's/\x1b\[[0-9;]*m//g' "${log}" | grep '^DONE ' | tail --lines 1
   fi
+}
+
+# causes prints the last lines of each failed test, which are below thousands of
+# others where engines run together.
+causes() {
+  local log
+  for log in "$@"; do
+    if [[ -e "${log}" ]]; then
+      echo "=== Failed in ${log}"
+      sed 's/\x1b\[[0-9;]*m//g' "${log}" | awk '
+        /^=== Failed$/ { summary = 1; next }
+        !summary { next }
+        /^=== FAIL/ || /^DONE / { for (i = n > 4 ? n - 4 : 0; i < n; i++) print lines[i]; n = 0; if (/^=== FAIL/) print; next }
+        NF { lines[n++] = substr($0, 1, 300) }'
+    fi
+  done
 }
 
 # report prints the parts, and keeps them beside those of earlier runs on this machine.
