@@ -24,7 +24,7 @@
 #   ENGINE   docker or podman: that engine alone; auto, the Makefile's default, is both
 #   ENGINES  the engines that the parts which need one run on, in order. On each: the
 #            conformance suite, the quick start, one restart of 1+1 (Docker: its daemon
-#            ends and starts; Podman: the host boots), twenty kills, and what else can
+#            ends and starts; Podman: the host boots), six kills, and what else can
 #            be done to containers. An engine that "make engine" did not start by hand,
 #            or that runs other containers, is not restarted: that is skipped by its
 #            name, which the closing report counts

@@ -47,7 +47,7 @@ const driftCluster = "drift-test"
 const noticed = 30 * time.Second
 
 // TestDrift disturbs the containers of a cluster behind the controllers' back, as
-// TestRestart does at its end, and nothing else.
+// TestQuickstart does in between, and nothing else.
 //
 // Environment:
 //

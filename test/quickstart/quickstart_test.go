@@ -132,7 +132,8 @@ func (c *capcon) connectCluster() kubernetes.Interface {
 }
 
 // TestQuickstart goes through the life of a cluster in the order in which a
-// person would. Each step needs those before it.
+// person would, with a reboot and other disturbances before it grows. Each step
+// needs those before it.
 func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
@@ -158,6 +159,7 @@ func TestQuickstart(t *testing.T) {
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
+		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
 		{"workers 1 to 2", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "2") }},
 		{"three nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 3) }},
 		{"workers 2 to 1", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "1") }},

@@ -52,20 +52,12 @@ import (
 
 const restartCluster = "restart-test"
 
-// TestRestart: a cluster whose load balancer was reloaded before is still
-// there after its engine, or all containers, stopped and started: same
-// addresses, host port, kubeconfig and Machines, workload running. And what
-// happens to its containers after that is told, and mended, as before.
+// TestRestart disturbs a cluster as the quick start's test does, of any size.
 //
-// Environment:
+// Environment, besides that of withstandsDisturbances:
 //
-//	RESTARTS        which of the interruptions, separated by blanks, or "all";
-//	                default the one that is most like a reboot. What must not be
-//	                done to this engine is skipped, each by its name, and fails
-//	                where it was asked for by name or CI is set
 //	CONTROL_PLANES  default 1
 //	WORKERS         default 1
-//	KILLS           how many containers are killed at the end; default 20
 func TestRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
@@ -81,8 +73,27 @@ func TestRestart(t *testing.T) {
 	})
 	program.mustRun("up", restartCluster, "--control-planes", strconv.Itoa(controlPlanes), "--workers", strconv.Itoa(workers))
 	podsTalk(t, eng, program)
+	withstandsDisturbances(t, eng, program)
+}
+
+// withstandsDisturbances: a cluster whose load balancer was reloaded before, and
+// that runs the workload of podsTalk, is still there after its engine, or all
+// containers, stopped and started: same addresses, host port, kubeconfig and
+// Machines, workload running. What happens to its containers after that is reported,
+// and repaired.
+//
+// Environment:
+//
+//	RESTARTS  which of the interruptions, separated by blanks, or "all";
+//	          default the one that is most like a reboot. What must not be
+//	          done to this engine is skipped, each by its name, and fails
+//	          where it was asked for by name or CI is set
+//	KILLS     how many containers are killed at the end; default 6, of a cluster
+//	          of 1+1 each one twice
+func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
+	t.Helper()
 	for range 2 {
-		reloadLoadBalancer(t, eng)
+		reloadLoadBalancer(t, eng, program.cluster)
 	}
 	before := observe(t, eng, program)
 	info, err := eng.Info(t.Context())
@@ -93,40 +104,45 @@ func TestRestart(t *testing.T) {
 	wanted, byName := wantedRestarts(info.Name, slices.Sorted(maps.Keys(known)))
 	for _, name := range wanted {
 		passed := t.Run(name, func(t *testing.T) {
-			program := program.at(t)
 			interruption, isKnown := known[name]
 			if !isKnown {
 				t.Fatalf("this engine cannot be interrupted that way: it can by %q", slices.Sorted(maps.Keys(known)))
 			}
-			if reason := inUse(t, eng, info.Name, restartCluster); interruption.stopsAll && reason != "" {
+			if reason := inUse(t, eng, info.Name, program.cluster); interruption.stopsAll && reason != "" {
 				if byName || os.Getenv("CI") != "" {
 					t.Fatal(reason)
 				}
 				t.Skip(reason)
 			}
-			told := watchStatus(t, eng, program)
-			began := time.Now()
-			interruption.stop(t)
-			interruption.start(t)
-			t.Logf("interrupted for %.1fs", time.Since(began).Seconds())
-			back := time.Now()
-			nodesLive(t, before.kubeconfig, controlPlanes+workers, back)
-			t.Logf("all Nodes Ready %.1fs later", time.Since(back).Seconds())
-			workloadRuns(t, eng, program)
-			t.Logf("the workload answers %.1fs later", time.Since(back).Seconds())
-			machinesReady(t, program)
-			statusIsGood(t, program)
-			told.end()
-			if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
-				t.Errorf("what must not change (-before, +after):\n%s", diff)
-			}
+			interrupt(t, eng, program.at(t), interruption, before)
 		})
 		if !passed {
 			return
 		}
 	}
 	t.Run("status", func(t *testing.T) { stoppedIsNotAvailable(t, eng, program.at(t)) })
-	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 20)) })
+	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 6)) })
+}
+
+// interrupt the engine or its containers, and compare with what was before.
+func interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption interruption, before standing) {
+	t.Helper()
+	watch := watchStatus(t, eng, program)
+	began := time.Now()
+	interruption.stop(t)
+	interruption.start(t)
+	t.Logf("interrupted for %.1fs", time.Since(began).Seconds())
+	back := time.Now()
+	nodesLive(t, before.kubeconfig, len(nodeContainers(t, eng, program.cluster)), back)
+	t.Logf("all Nodes Ready %.1fs later", time.Since(back).Seconds())
+	workloadRuns(t, eng, program)
+	t.Logf("the workload answers %.1fs later", time.Since(back).Seconds())
+	machinesReady(t, program)
+	statusIsGood(t, program)
+	watch.end()
+	if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
+		t.Errorf("what must not change (-before, +after):\n%s", diff)
+	}
 }
 
 // wantedRestarts are names of interruptions, and whether somebody gave them.
@@ -158,10 +174,10 @@ func number(t *testing.T, variable string, otherwise int) int {
 // reloadLoadBalancer as the controller does it, and wait until another process does
 // the work: an engine that was asked to send the signal would not start the
 // container again.
-func reloadLoadBalancer(t *testing.T, eng engine.Engine) {
+func reloadLoadBalancer(t *testing.T, eng engine.Engine, cluster string) {
 	t.Helper()
 	balancers, err := eng.ListContainers(t.Context(), map[string]string{
-		identity.LabelCluster: restartCluster, identity.LabelRole: string(identity.RoleLoadBalancer),
+		identity.LabelCluster: cluster, identity.LabelRole: string(identity.RoleLoadBalancer),
 	})
 	if err != nil || len(balancers) != 1 {
 		t.Fatalf("list load balancers: %d, %v", len(balancers), err)
