@@ -43,8 +43,23 @@ type ContainerMachineSpec struct {
 	// +kubebuilder:validation:MaxLength=512
 	ProviderID string `json:"providerID,omitempty"`
 
+	ContainerMachineCommonSpec `json:",inline"`
+
+	// bootstrap is what the provider records about this machine's bootstrap.
+	// It is in the spec because it must survive the loss of status, labels and
+	// annotations: it decides whether a missing container may be recreated.
+	// Do not set it.
+	// +optional
+	Bootstrap MachineBootstrap `json:"bootstrap,omitempty,omitzero"`
+}
+
+// ContainerMachineCommonSpec has the fields that users set for a machine. They are the
+// same in ContainerMachines, in templates and in pools. A field that is not marked as
+// mutable needs another container: a ContainerMachine and a template refuse the
+// change, a ContainerMachinePool replaces its instances one after the other.
+type ContainerMachineCommonSpec struct {
 	// image of the node, such as kindest/node; by default the one known for
-	// the Machine's Kubernetes version.
+	// the Kubernetes version of the Machine or MachinePool.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -60,16 +75,28 @@ type ContainerMachineSpec struct {
 
 	// bootstrapTimeout is how long a bootstrap may run before the condition
 	// BootstrapCompleted says that it takes too long; 10m by default.
-	// Nothing is stopped by it: a MachineHealthCheck decides what follows.
+	// It does not stop anything: a MachineHealthCheck decides what follows. It
+	// can change at any time, and a pool changes that of its instances.
 	// +optional
 	BootstrapTimeout *metav1.Duration `json:"bootstrapTimeout,omitempty"`
+}
 
-	// bootstrap is what the provider records about this machine's bootstrap.
-	// It is in the spec because it must survive the loss of status, labels and
-	// annotations: it decides whether a missing container may be recreated.
-	// Do not set it.
-	// +optional
-	Bootstrap MachineBootstrap `json:"bootstrap,omitempty,omitzero"`
+// SetMutable copies the fields that may change while a machine's container lives.
+func (s *ContainerMachineCommonSpec) SetMutable(from *ContainerMachineCommonSpec) {
+	s.BootstrapTimeout = from.DeepCopy().BootstrapTimeout
+}
+
+// Immutable is a copy of the fields that a machine's container is created from, in
+// which equal values are written in the same way.
+func (s *ContainerMachineCommonSpec) Immutable() *ContainerMachineCommonSpec {
+	immutable := s.DeepCopy()
+	immutable.SetMutable(&ContainerMachineCommonSpec{})
+	for i, mount := range immutable.ExtraMounts {
+		if mount.ReadOnly != nil && !*mount.ReadOnly {
+			immutable.ExtraMounts[i].ReadOnly = nil
+		}
+	}
+	return immutable
 }
 
 // MachineBootstrap is what the provider records about a machine's bootstrap.

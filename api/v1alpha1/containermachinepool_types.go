@@ -67,34 +67,7 @@ type ContainerMachinePoolMachineTemplate struct {
 
 	// spec of the ContainerMachines.
 	// +optional
-	Spec ContainerMachinePoolMachineSpec `json:"spec,omitempty,omitzero"`
-}
-
-// ContainerMachinePoolMachineSpec is what all ContainerMachines of a pool have
-// in common.
-type ContainerMachinePoolMachineSpec struct {
-	// image of the nodes, such as kindest/node; by default the one known for
-	// the MachinePool's Kubernetes version. Another image replaces all
-	// instances, one after the other.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	Image string `json:"image,omitempty"`
-
-	// extraMounts make paths of the engine's host visible in the nodes.
-	// Others replace all instances, one after the other.
-	// +optional
-	// +listType=map
-	// +listMapKey=containerPath
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=100
-	ExtraMounts []Mount `json:"extraMounts,omitempty"`
-
-	// bootstrapTimeout is how long a bootstrap may run before the condition
-	// BootstrapCompleted says that it takes too long; 10m by default. A
-	// change reaches the instances there are.
-	// +optional
-	BootstrapTimeout *metav1.Duration `json:"bootstrapTimeout,omitempty"`
+	Spec ContainerMachineCommonSpec `json:"spec,omitempty,omitzero"`
 }
 
 // ContainerMachinePoolStatus is the observed state of a ContainerMachinePool.

@@ -38,7 +38,7 @@ type ContainerMachineTemplateResource struct {
 
 	// spec of the objects made.
 	// +optional
-	Spec ContainerMachineSpec `json:"spec,omitempty,omitzero"`
+	Spec ContainerMachineCommonSpec `json:"spec,omitempty,omitzero"`
 }
 
 // ContainerMachineTemplateStatus tells an autoscaler what the nodes of a group

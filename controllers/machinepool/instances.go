@@ -119,8 +119,7 @@ func (s *scope) outdated(i instance) bool {
 	template, made := s.pool.Spec.Template.Spec, i.containerMachine
 	wanted := s.machinePool.Spec.Template.Spec
 	secret := wanted.Bootstrap.DataSecretName
-	return made.Spec.Image != template.Image ||
-		!equality.Semantic.DeepEqual(made.Spec.ExtraMounts, template.ExtraMounts) ||
+	return !equality.Semantic.DeepEqual(made.Spec.Immutable(), template.Immutable()) ||
 		made.Annotations[infrav1.VersionAnnotation] != wanted.Version ||
 		secret != nil && made.Annotations[infrav1.BootstrapDataSecretAnnotation] != *secret
 }

@@ -114,14 +114,13 @@ func (r *Reconciler) create(ctx context.Context, s *scope, dataSecret string) er
 }
 
 func (s *scope) newContainerMachine(dataSecret string) *infrav1.ContainerMachine {
-	template := s.pool.Spec.Template.DeepCopy()
 	made := &infrav1.ContainerMachine{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.pool.Namespace,
 			// Node and container are named after it.
 			GenerateName: s.pool.Name + "-",
 		},
-		Spec: infrav1.ContainerMachineSpec{Image: template.Spec.Image, ExtraMounts: template.Spec.ExtraMounts},
+		Spec: infrav1.ContainerMachineSpec{ContainerMachineCommonSpec: *s.pool.Spec.Template.Spec.DeepCopy()},
 	}
 	s.shape(made)
 	made.Annotations[infrav1.VersionAnnotation] = s.machinePool.Spec.Template.Spec.Version
@@ -144,7 +143,7 @@ func (s *scope) shape(containerMachine *infrav1.ContainerMachine) {
 	maps.Copy(containerMachine.Annotations, template.ObjectMeta.Annotations)
 	maps.Copy(containerMachine.Labels, template.ObjectMeta.Labels)
 	maps.Copy(containerMachine.Labels, s.labels())
-	containerMachine.Spec.BootstrapTimeout = template.Spec.BootstrapTimeout
+	containerMachine.Spec.SetMutable(&template.Spec)
 	owner := metav1.OwnerReference{
 		APIVersion: infrav1.GroupVersion.String(), Kind: "ContainerMachinePool", Name: s.pool.Name, UID: s.pool.UID,
 	}

@@ -56,5 +56,5 @@ func checkClusterTemplate(template *infrav1.ContainerClusterTemplate) field.Erro
 func compareClusterTemplates(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {
 	before = before.DeepCopy()
 	fillClusterTemplate(before)
-	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec)
+	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

@@ -17,8 +17,6 @@ limitations under the License.
 package webhooks
 
 import (
-	"slices"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -43,7 +41,7 @@ func containerMachine() kind[*infrav1.ContainerMachine] {
 
 func checkMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := checkMachineSpec(path, machine.Spec)
+	errs := validateCommonSpec(path, &machine.Spec.ContainerMachineCommonSpec)
 	if id := machine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
 			errs = append(errs, field.Invalid(path.Child("providerID"), id,
@@ -53,8 +51,8 @@ func checkMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 	return errs
 }
 
-// checkMachineSpec checks what a machine and its template have in common.
-func checkMachineSpec(path *field.Path, spec infrav1.ContainerMachineSpec) field.ErrorList {
+// validateCommonSpec checks what machines, templates and pools have in common.
+func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) field.ErrorList {
 	errs := checkImage(path.Child("image"), spec.Image)
 	errs = append(errs, checkMounts(path.Child("extraMounts"), spec.ExtraMounts)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
@@ -64,10 +62,9 @@ func checkMachineSpec(path *field.Path, spec infrav1.ContainerMachineSpec) field
 	return errs
 }
 
-// compareMachines: a container has its image and mounts from when it was made,
-// and with it goes the node. Another machine is made for others.
+// compareMachines: the container, and the node in it, are created once. For other
+// values the Machine is replaced.
 func compareMachines(before, after *infrav1.ContainerMachine) field.ErrorList {
-	const remedy = "cannot change, since the container is not made again for it; change the Machine's template, so that the Machine is replaced"
 	path := field.NewPath("spec")
 	errs := pinned(path.Child("providerID"), before.Spec.ProviderID, after.Spec.ProviderID,
 		"the Node has it and it names the container; put it back")
@@ -75,11 +72,6 @@ func compareMachines(before, after *infrav1.ContainerMachine) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("bootstrap", "completed"), false,
 			"is true for life: without it a missing container would be bootstrapped a second time; put it back"))
 	}
-	if before.Spec.Image != after.Spec.Image {
-		errs = append(errs, field.Invalid(path.Child("image"), after.Spec.Image, remedy))
-	}
-	if !slices.Equal(nodeMounts(before.Spec.ExtraMounts), nodeMounts(after.Spec.ExtraMounts)) {
-		errs = append(errs, field.Invalid(path.Child("extraMounts"), containerPaths(after.Spec.ExtraMounts), remedy))
-	}
-	return errs
+	return append(errs, unchanged(path, before.Spec.Immutable(), after.Spec.Immutable(),
+		"field is immutable; roll out a template with the new value")...)
 }

@@ -61,7 +61,5 @@ func checkInstances(path *field.Path, template infrav1.ContainerMachinePoolMachi
 				"records what each instance was made with; leave it out, and set it in the MachinePool"))
 		}
 	}
-	return append(errs, checkMachineSpec(path.Child("spec"), infrav1.ContainerMachineSpec{
-		Image: template.Spec.Image, ExtraMounts: template.Spec.ExtraMounts, BootstrapTimeout: template.Spec.BootstrapTimeout,
-	})...)
+	return append(errs, validateCommonSpec(path.Child("spec"), &template.Spec)...)
 }

@@ -42,5 +42,5 @@ func checkMachinePoolTemplate(template *infrav1.ContainerMachinePoolTemplate) fi
 }
 
 func compareMachinePoolTemplates(before, after *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
-	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec)
+	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

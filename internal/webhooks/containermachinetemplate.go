@@ -17,8 +17,6 @@ limitations under the License.
 package webhooks
 
 import (
-	"reflect"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -40,17 +38,9 @@ func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
 func checkMachineTemplate(template *infrav1.ContainerMachineTemplate) field.ErrorList {
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
 	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
-	errs = append(errs, checkMachineSpec(path.Child("spec"), resource.Spec)...)
-	if id := resource.Spec.ProviderID; id != "" {
-		errs = append(errs, field.Invalid(path.Child("spec", "providerID"), id,
-			"would make all machines of the template one container; leave it out, each machine is given its own"))
-	}
-	if !reflect.DeepEqual(resource.Spec.Bootstrap, infrav1.MachineBootstrap{}) {
-		errs = append(errs, field.Forbidden(path.Child("spec", "bootstrap"), "is recorded by the controller for each machine; remove it"))
-	}
-	return errs
+	return append(errs, validateCommonSpec(path.Child("spec"), &resource.Spec)...)
 }
 
 func compareMachineTemplates(before, after *infrav1.ContainerMachineTemplate) field.ErrorList {
-	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec)
+	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

@@ -36,20 +36,21 @@ func pinned[T comparable](path *field.Path, before, after T, reason string) fiel
 	return field.ErrorList{field.Invalid(path, after, fmt.Sprintf("is %v for life, since %s", before, reason))}
 }
 
-// unchanged refuses each field of a template's spec that is another.
-func unchanged(path *field.Path, before, after any) field.ErrorList {
+const templateIsImmutable = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
+
+// unchanged refuses each field that differs, with the same message.
+func unchanged(path *field.Path, before, after any, message string) field.ErrorList {
 	old, oldErr := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
 	now, nowErr := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
 	if oldErr != nil || nowErr != nil {
-		return field.ErrorList{field.InternalError(path, fmt.Errorf("compare templates: %w, %w", oldErr, nowErr))}
+		return field.ErrorList{field.InternalError(path, fmt.Errorf("compare fields: %w, %w", oldErr, nowErr))}
 	}
 	names := sets.KeySet(old).Union(sets.KeySet(now)).UnsortedList()
 	slices.Sort(names)
 	var errs field.ErrorList
 	for _, name := range names {
 		if !equality.Semantic.DeepEqual(old[name], now[name]) {
-			errs = append(errs, field.Invalid(path.Child(name), now[name],
-				"cannot change, since objects were made from it; create a template of another name, and refer to that one"))
+			errs = append(errs, field.Invalid(path.Child(name), now[name], message))
 		}
 	}
 	return errs

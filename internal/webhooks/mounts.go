@@ -46,12 +46,3 @@ func nodeMounts(mounts []infrav1.Mount) []node.Mount {
 	}
 	return converted
 }
-
-// containerPaths are what a mount is known by.
-func containerPaths(mounts []infrav1.Mount) []string {
-	paths := make([]string, 0, len(mounts))
-	for _, mount := range mounts {
-		paths = append(paths, mount.ContainerPath)
-	}
-	return paths
-}

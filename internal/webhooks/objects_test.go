@@ -207,7 +207,7 @@ func TestImageWarning(t *testing.T) {
 		"kindest/node:v1.36.3": false, "kindest/node:v1.36.99": false, "mine:latest": false, "mine:1.33.1": false, "mine:v1": false, "mine": false, "": false,
 		"kindest/node@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": false,
 	} {
-		machine := &infrav1.ContainerMachine{Spec: infrav1.ContainerMachineSpec{Image: image}}
+		machine := &infrav1.ContainerMachine{Spec: infrav1.ContainerMachineSpec{ContainerMachineCommonSpec: infrav1.ContainerMachineCommonSpec{Image: image}}}
 		template := &infrav1.ContainerMachineTemplate{}
 		template.Spec.Template.Spec.Image = image
 		pool := &infrav1.ContainerMachinePool{}

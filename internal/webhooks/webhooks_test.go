@@ -18,6 +18,7 @@ package webhooks
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -150,6 +151,30 @@ func TestChanges(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, refusals(t, update(t, before, after))); diff != "" {
 				t.Errorf("%s (-want, +got):\n%s", change.Reason, diff)
+			}
+		})
+	}
+}
+
+// TestCommonSpecFields: each field that users set for a machine has an input that is
+// refused and a change that is tried, in the tables that the tests above go through.
+// That what is not listed as mutable is immutable needs no table.
+func TestCommonSpecFields(t *testing.T) {
+	t.Parallel()
+	const machine = "ContainerMachine"
+	for field := range reflect.TypeFor[infrav1.ContainerMachineCommonSpec]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused, changed := false, false
+			for _, input := range inputs.Bad() {
+				refused = refused || input.Kind == machine && strings.HasPrefix(input.Field, "spec."+name)
+			}
+			for _, change := range inputs.Changes() {
+				changed = changed || change.Kind == machine && strings.Contains(change.After, name+": ")
+			}
+			if !refused || !changed {
+				t.Errorf("test/inputs has a bad value of it: %t, a change: %t", refused, changed)
 			}
 		})
 	}

@@ -169,7 +169,7 @@ func MachinePair(name string) (*clusterv1.Machine, *infrav1.ContainerMachine) {
 				Finalizers:      []string{infrav1.MachineFinalizer},
 				OwnerReferences: ownerReferences("Machine", name, uid),
 			},
-			Spec: infrav1.ContainerMachineSpec{Image: NodeImage},
+			Spec: infrav1.ContainerMachineSpec{ContainerMachineCommonSpec: infrav1.ContainerMachineCommonSpec{Image: NodeImage}},
 		}
 }
 

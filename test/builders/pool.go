@@ -56,7 +56,7 @@ func MachinePool(replicas int32, options ...func(*clusterv1.MachinePool, *infrav
 				OwnerReferences: ownerReferences("MachinePool", Pool, "pool-uid"),
 			},
 			Spec: infrav1.ContainerMachinePoolSpec{Template: infrav1.ContainerMachinePoolMachineTemplate{
-				Spec: infrav1.ContainerMachinePoolMachineSpec{Image: NodeImage},
+				Spec: infrav1.ContainerMachineCommonSpec{Image: NodeImage},
 			}},
 		}
 		for _, apply := range options {

@@ -72,10 +72,11 @@ func machines() []Rule {
 			machineTests, "TestSituations/Missing", "controllers/machine/record.go", "s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(", "s.wait(infrav1.ContainerStoppedReason, fmt.Sprintf(",
 		}},
 		{ID: "IM11", Says: "What cannot change in place is refused, so that the Machine is replaced.", Proof: Proof{
-			webhookTests, "TestChanges/MachineImage", admission, "if before.Spec.Image != after.Spec.Image {", "if before.Spec.Image != after.Spec.Image && false {",
+			webhookTests, "TestChanges/MachineImage", admission, "before.Spec.Immutable(), after.Spec.Immutable(),", "after.Spec.Immutable(), after.Spec.Immutable(),",
 		}},
 		{ID: "IM11", Says: "What can is allowed.", Proof: Proof{
-			webhookTests, "TestChanges/MachineTimeout", admission, "if before.Spec.Image != after.Spec.Image {", "if before.Spec.BootstrapTimeout != after.Spec.BootstrapTimeout {",
+			webhookTests, "TestChanges/MachineTimeout", admission, "before.Spec.Immutable(), after.Spec.Immutable(),",
+			"&before.Spec.ContainerMachineCommonSpec, &after.Spec.ContainerMachineCommonSpec,",
 		}},
 		{ID: "IM12", Says: "Nothing is made before the Cluster's infrastructure is provisioned.", Proof: Proof{
 			machineTests, "TestSituations/InfrastructureNotProvisioned", data, "case !provisioned:", "case !provisioned && false:",

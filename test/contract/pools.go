@@ -99,7 +99,7 @@ func pools() []Rule {
 		}},
 		{ID: "P18", Says: "Its spec cannot change.", Proof: Proof{
 			webhookTests, "TestChanges/PoolTemplateSpec", "internal/webhooks/containermachinepooltemplate.go",
-			"&before.Spec.Template.Spec, &after.Spec.Template.Spec)", "&after.Spec.Template.Spec, &after.Spec.Template.Spec)",
+			"&before.Spec.Template.Spec, &after.Spec.Template.Spec,", "&after.Spec.Template.Spec, &after.Spec.Template.Spec,",
 		}},
 		{ID: "P19", Says: "Pools are not scaled from zero by what their template says.", Unproved: "Tells what an autoscaler does."},
 		{ID: "P20", Says: "No instance is made before the Cluster's infrastructure is provisioned.", Proof: Proof{

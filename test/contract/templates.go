@@ -25,7 +25,7 @@ func templates() []Rule {
 			"Network Network `json:\"network,omitempty,omitzero\"`", "Network Network `json:\"net,omitempty,omitzero\"`",
 		}},
 		{ID: "ICT2", Says: "Its spec cannot change.", Proof: Proof{
-			webhookTests, "TestChanges/ClusterTemplateSpec", admission, "&before.Spec.Template.Spec, &after.Spec.Template.Spec)", "&after.Spec.Template.Spec, &after.Spec.Template.Spec)",
+			webhookTests, "TestChanges/ClusterTemplateSpec", admission, "&before.Spec.Template.Spec, &after.Spec.Template.Spec,", "&after.Spec.Template.Spec, &after.Spec.Template.Spec,",
 		}},
 		{ID: "ICT2", Says: "A cluster follows what a ClusterClass can change of it.", Proof: Proof{
 			webhookTests, "TestChanges/LoadBalancerImage", "internal/webhooks/containercluster.go",
@@ -36,11 +36,11 @@ func templates() []Rule {
 		{ID: "ICT3", Says: "A template may be refused where ClusterClasses are off.", Unproved: "Optional, and the gate is another manager's."},
 		{ID: "IMT1", Says: "Control planes and MachineDeployments make machines from a template.", Proof: Proof{
 			contractTests, "TestTemplatesMakeTheirKind/ContainerMachine", "api/v1alpha1/containermachinetemplate_types.go",
-			"Spec ContainerMachineSpec `json:\"spec,omitempty,omitzero\"`", "Spec ContainerMachineSpec `json:\"machine,omitempty,omitzero\"`",
+			"Spec ContainerMachineCommonSpec `json:\"spec,omitempty,omitzero\"`", "Spec ContainerMachineCommonSpec `json:\"machine,omitempty,omitzero\"`",
 		}},
 		{ID: "IMT2", Says: "Its spec cannot change.", Proof: Proof{
 			webhookTests, "TestChanges/MachineTemplateSpec", "internal/webhooks/containermachinetemplate.go",
-			"&before.Spec.Template.Spec, &after.Spec.Template.Spec)", "&after.Spec.Template.Spec, &after.Spec.Template.Spec)",
+			"&before.Spec.Template.Spec, &after.Spec.Template.Spec,", "&after.Spec.Template.Spec, &after.Spec.Template.Spec,",
 		}},
 		{ID: "IMT2", Says: "But the topology controller may ask in a dry run what it would become.", Proof: Proof{
 			webhookTests, "TestChanges/MachineTemplateDryRun", "internal/webhooks/kind.go", "return topology.IsDryRunRequest(request, after), nil", "return topology.IsDryRunRequest(request, after) && false, nil",

@@ -96,10 +96,12 @@ func checkValidation(t *testing.T, api client.Client) {
 	}
 	for name, refused := range map[string]client.Object{
 		"relative mount": &infrav1.ContainerMachine{ObjectMeta: object("bad"), Spec: infrav1.ContainerMachineSpec{
-			ExtraMounts: []infrav1.Mount{{ContainerPath: "data", HostPath: "/data"}},
+			ContainerMachineCommonSpec: infrav1.ContainerMachineCommonSpec{ExtraMounts: []infrav1.Mount{{ContainerPath: "data", HostPath: "/data"}}},
 		}},
 		"mount given twice": &infrav1.ContainerMachine{ObjectMeta: object("bad"), Spec: infrav1.ContainerMachineSpec{
-			ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/a"}, {ContainerPath: "/data", HostPath: "/b"}},
+			ContainerMachineCommonSpec: infrav1.ContainerMachineCommonSpec{
+				ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/a"}, {ContainerPath: "/data", HostPath: "/b"}},
+			},
 		}},
 		"host port": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
 			LoadBalancer: infrav1.LoadBalancer{HostPort: 70000},

@@ -206,9 +206,6 @@ func badTemplates() map[string]Input {
 			"is what the node needs: it is memory, empty at each start; " + ownPath},
 		"TemplateTimeout": {"What no machine can have, no template can.", machineTemplate,
 			`spec: {template: {spec: {bootstrapTimeout: 0s}}}`, spec + "bootstrapTimeout", noTimeout},
-		"TemplateProviderID": {"Each machine is a container of its own.", machineTemplate,
-			`spec: {template: {spec: {providerID: "container:///a"}}}`, spec + "providerID",
-			"would make all machines of the template one container; leave it out, each machine is given its own"},
 		"TemplateMachineAnnotation": {"No machine could be made from it.", machineTemplate,
 			`spec: {template: {metadata: {annotations: {"not a key": a}}}}`, "spec.template.metadata.annotations",
 			"name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric " +

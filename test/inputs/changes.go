@@ -19,7 +19,7 @@ package inputs
 const (
 	kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
 	containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
-	notAgain    = "cannot change, since the container is not made again for it; change the Machine's template, so that the Machine is replaced"
+	immutable    = "field is immutable; roll out a template with the new value"
 	madeFrom    = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
 
 	ownerID = "spec.ownerID"
@@ -174,14 +174,14 @@ func machineChanges() map[string]Change {
 			Before: `spec: {providerID: "container:///a"}`, After: `spec: {}`, Field: "spec.providerID",
 			Message: "is container:///a for life, since the Node has it and it names the container; put it back"},
 		"MachineImage": {Reason: "The container keeps its image.", Kind: machine,
-			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: notAgain},
+			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: immutable},
 		"MachineImageFirst": {Reason: "It has the image of its version.", Kind: machine,
-			Before: `spec: {}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: notAgain},
+			Before: `spec: {}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: immutable},
 		"MachineMounts": {Reason: "The container keeps its mounts.", Kind: machine,
 			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`,
-			After:  `spec: {extraMounts: [{hostPath: /a, containerPath: /a, readOnly: true}]}`, Field: mounts, Message: notAgain},
+			After:  `spec: {extraMounts: [{hostPath: /a, containerPath: /a, readOnly: true}]}`, Field: mounts, Message: immutable},
 		"MachineMountsGone": {Reason: "The container keeps its mounts.", Kind: machine,
-			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`, After: `spec: {}`, Field: mounts, Message: notAgain},
+			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`, After: `spec: {}`, Field: mounts, Message: immutable},
 		"MachineMountsSame": {Reason: "What is said in other words is the same.", Kind: machine,
 			Before: `spec: {extraMounts: [{hostPath: /a, containerPath: /a}]}`,
 			After:  `spec: {extraMounts: [{hostPath: /a, containerPath: /a, readOnly: false}]}`},
@@ -191,7 +191,7 @@ func machineChanges() map[string]Change {
 			Before: `spec: {image: "node:v1"}`,
 			After:  `{metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/maintenance: ""}}, spec: {image: "node:v1"}}`},
 		"MachineDryRun": {Reason: "What the topology controller may ask of templates, it may not of machines.", Kind: machine, TopologyAsks: true,
-			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: notAgain},
+			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: immutable},
 	}
 }
 

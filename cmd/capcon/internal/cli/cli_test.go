@@ -123,7 +123,7 @@ func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {
 	template := &infrav1.ContainerMachineTemplate{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "of-before"},
 		Spec: infrav1.ContainerMachineTemplateSpec{Template: infrav1.ContainerMachineTemplateResource{
-			Spec: infrav1.ContainerMachineSpec{Image: "localhost/capcon/node:v1.36.3"},
+			Spec: infrav1.ContainerMachineCommonSpec{Image: "localhost/capcon/node:v1.36.3"},
 		}},
 	}
 	controlPlane := &controlplanev1.KubeadmControlPlane{}
