@@ -48,13 +48,6 @@ type Socket struct {
 	HostPath, ContainerPath string
 }
 
-// The paths in a node that config/docker-socket and config/podman-socket mount into
-// the provider's Pod.
-const (
-	dockerSocket    = "/var/run/docker.sock"
-	podmanDirectory = "/run/podman"
-)
-
 // EngineSocket returns where the socket of an engine lies that a management cluster's
 // nodes need: auto, docker or podman. No engine answers: an error that says what was
 // tried.
@@ -66,10 +59,12 @@ func EngineSocket(ctx context.Context, name string) (Socket, error) {
 	return socketOf(info), eng.Close()
 }
 
+// socketOf: config/docker-socket and config/podman-socket mount the container's path into
+// the provider's Pod.
 func socketOf(info engine.Info) Socket {
 	socket := plane.EngineSocket(info)
-	if info.Name == connect.Podman {
-		return Socket{HostPath: path.Dir(socket), ContainerPath: podmanDirectory}
+	if info.Traits.SocketDirectory != "" {
+		return Socket{HostPath: path.Dir(socket), ContainerPath: path.Dir(info.Traits.Socket)}
 	}
-	return Socket{HostPath: socket, ContainerPath: dockerSocket}
+	return Socket{HostPath: socket, ContainerPath: info.Traits.Socket}
 }

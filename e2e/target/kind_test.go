@@ -26,6 +26,8 @@ import (
 	kindv1 "sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
@@ -138,10 +140,10 @@ func TestSocketIsWhereTheOverlayExpectsIt(t *testing.T) {
 		want Socket
 	}{
 		"docker-socket": {
-			engine.Info{Name: "docker", Endpoint: "tcp://127.0.0.1:2375"}, Socket{"/var/run/docker.sock", "/var/run/docker.sock"},
+			engine.Info{Name: "docker", Traits: docker.Traits(), Endpoint: "tcp://127.0.0.1:2375"}, Socket{"/var/run/docker.sock", "/var/run/docker.sock"},
 		},
 		"podman-socket": {
-			engine.Info{Name: "podman", Endpoint: "tcp://127.0.0.1:2375"}, Socket{"/run/podman", "/run/podman"},
+			engine.Info{Name: "podman", Traits: podman.Traits(), Endpoint: "tcp://127.0.0.1:2375"}, Socket{"/run/podman", "/run/podman"},
 		},
 	} {
 		got := socketOf(tc.info)

@@ -376,6 +376,8 @@ type Info struct {
 	// Name is "docker", "podman" or "simulated": who really answers, also
 	// when Podman serves a Docker socket.
 	Name string
+	// Traits of all engines of that name, from the registry in package connect.
+	Traits Traits
 	// ID of the engine: the same through every endpoint that leads to it, after
 	// restarts and upgrades, and another for every other engine. For machines:
 	// any characters may be in it.

@@ -21,20 +21,14 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-)
 
-// reservedNames mean something else than a network of a user's, to Docker
-// (the first four) or to Podman: networks of the engine's own, which take no
-// static addresses, and modes that a container can be given instead of one.
-var reservedNames = []string{
-	"bridge", "default", "host", "none",
-	"container", "ns", "pasta", "podman", "private", "slirp4netns",
-}
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+)
 
 // CheckName says why no cluster can live on a network of that name, whatever
 // the engine: *UnusableError.
 func CheckName(name string) error {
-	if slices.Contains(reservedNames, name) {
+	if slices.Contains(connect.ReservedNetworks(), name) {
 		return &UnusableError{
 			Network: name, Reason: "is the engine's own and takes no static addresses",
 			Remedy: "name another network; one that does not exist is created",

@@ -76,16 +76,12 @@ func EngineSocket(info engine.Info) string { return socketOf(info, ownKernel()) 
 // release of this host's; empty = not Linux.
 func socketOf(info engine.Info, kernel string) string {
 	found, local := strings.CutPrefix(info.Endpoint, "unix://")
-	switch {
 	// A virtual machine has another kernel, and its own socket in another place
 	// than the one on the user's side. In WSL it has the same kernel.
-	case local && kernel == info.Kernel && !strings.Contains(info.OperatingSystem, "Docker Desktop"):
+	if local && kernel == info.Kernel && !strings.Contains(info.OperatingSystem, "Docker Desktop") {
 		return found
-	case info.Name == "podman" && !info.Rootless:
-		return "/run/podman/podman.sock"
-	default:
-		return "/var/run/docker.sock"
 	}
+	return info.Traits.Socket
 }
 
 // ownKernel is the release of this host's kernel.

@@ -255,11 +255,8 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 func (a *attempt) describe(volume string, port uint16) (engine.Spec, error) {
 	d := description{
 		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
-		engineName: "docker", engineSocket: a.opts.EngineSocket, remapped: a.info.UserNamespaceRemap,
+		engineName: a.info.Name, traits: a.info.Traits, engineSocket: a.opts.EngineSocket, remapped: a.info.UserNamespaceRemap,
 		managerArgs: a.opts.ManagerArgs,
-	}
-	if a.info.Name == "podman" {
-		d.engineName = a.info.Name
 	}
 	if d.engineSocket == "" {
 		d.engineSocket = EngineSocket(a.info)

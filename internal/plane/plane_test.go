@@ -26,6 +26,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
@@ -89,7 +91,7 @@ func mutations(eng *simulated.Engine) []string {
 
 func TestSpec(t *testing.T) {
 	t.Parallel()
-	d := description{name: "capcon-plane", volume: "capcon-plane-1", image: testImage, network: "capcon", port: testPort, engineName: "docker", engineSocket: "/var/run/docker.sock"}
+	d := description{name: "capcon-plane", volume: "capcon-plane-1", image: testImage, network: "capcon", port: testPort, engineName: "docker", traits: docker.Traits(), engineSocket: "/var/run/docker.sock"}
 	spec, err := d.spec()
 	if err != nil {
 		t.Fatalf("spec(): %v", err)
@@ -140,19 +142,19 @@ func TestEngineMount(t *testing.T) {
 	}{
 		"Docker": {
 			reason:      "The socket alone: there is much else in its directory.",
-			description: description{engineName: "docker", engineSocket: "/var/run/docker.sock"},
+			description: description{engineName: "docker", traits: docker.Traits(), engineSocket: "/var/run/docker.sock"},
 			mount:       engine.Mount{Type: engine.MountBind, Source: "/var/run/docker.sock", Target: "/run/capcon/engine.sock"},
 			environment: map[string]string{"DOCKER_HOST": "unix:///run/capcon/engine.sock"},
 		},
 		"Podman": {
 			reason:      "A service that was restarted has a new socket in the same directory.",
-			description: description{engineName: "podman", engineSocket: "/run/user/1000/podman/podman.sock"},
+			description: description{engineName: "podman", traits: podman.Traits(), engineSocket: "/run/user/1000/podman/podman.sock"},
 			mount:       engine.Mount{Type: engine.MountBind, Source: "/run/user/1000/podman", Target: "/run/capcon/engine", ReadOnly: true},
 			environment: map[string]string{"CONTAINER_HOST": "unix:///run/capcon/engine/podman.sock"},
 		},
 		"PodmanElsewhere": {
 			reason:      "What else is in such a directory is nobody's business.",
-			description: description{engineName: "podman", engineSocket: "/srv/podman.sock"},
+			description: description{engineName: "podman", traits: podman.Traits(), engineSocket: "/srv/podman.sock"},
 			mount:       engine.Mount{Type: engine.MountBind, Source: "/srv/podman.sock", Target: "/run/capcon/engine.sock"},
 			environment: map[string]string{"CONTAINER_HOST": "unix:///run/capcon/engine.sock"},
 		},

@@ -56,9 +56,10 @@ type description struct {
 	image   string
 	network string
 	port    uint16
-	// engineName is "docker" or "podman", engineSocket the path of its
-	// socket on its host.
+	// engineName is that of its Info, engineSocket the path of its socket on its
+	// host.
 	engineName, engineSocket string
+	traits                   engine.Traits
 	// remapped: the engine keeps volumes for other users than root.
 	remapped    bool
 	managerArgs []string
@@ -117,29 +118,31 @@ func (d description) spec() (engine.Spec, error) {
 	return spec, nil
 }
 
-// engineMount makes the engine's socket visible. Podman's service makes a new
-// one at each start, while containers run on: a mount of the old one would lead
-// nowhere. So it is the socket's directory that is mounted, if it is Podman's own.
+// engineMount makes the engine's socket visible, by its directory where the engine
+// creates the socket again at each start.
 func (d description) engineMount() engine.Mount {
-	if directory, ok := d.podmanDirectory(); ok {
+	if directory := d.socketDirectory(); directory != "" {
 		return engine.Mount{Type: engine.MountBind, Source: directory, Target: socketDir, ReadOnly: true}
 	}
 	return engine.Mount{Type: engine.MountBind, Source: d.engineSocket, Target: socket}
 }
 
-func (d description) podmanDirectory() (string, bool) {
+// socketDirectory is the directory of the socket, where that is the engine's own and
+// has to be mounted, or else empty.
+func (d description) socketDirectory() string {
 	directory := path.Dir(d.engineSocket)
-	return directory, d.engineName == "podman" && path.Base(directory) == "podman"
+	if d.traits.SocketDirectory == "" || path.Base(directory) != d.traits.SocketDirectory {
+		return ""
+	}
+	return directory
 }
 
 func (d description) environment() map[string]string {
-	if d.engineName != "podman" {
-		return map[string]string{"DOCKER_HOST": "unix://" + socket}
+	at := socket
+	if d.socketDirectory() != "" {
+		at = path.Join(socketDir, path.Base(d.engineSocket))
 	}
-	if _, ok := d.podmanDirectory(); ok {
-		return map[string]string{"CONTAINER_HOST": "unix://" + path.Join(socketDir, path.Base(d.engineSocket))}
-	}
-	return map[string]string{"CONTAINER_HOST": "unix://" + socket}
+	return map[string]string{d.traits.SocketVariable: "unix://" + at}
 }
 
 // hashOf a spec, without its image: that one is compared by what it names now.

@@ -26,13 +26,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 )
 
 // good is an engine on a host that lacks nothing.
 func good() (engine.Info, Host) {
 	const gibibyte = 1 << 30
 	return engine.Info{
-			Name: "docker", Version: "28.5.2", APIVersion: "1.50", CgroupVersion: "2", CgroupDriver: "systemd",
+			Name: "docker", Traits: docker.Traits(), Version: "28.5.2", CgroupVersion: "2", CgroupDriver: "systemd",
 			StorageDriver: "overlay2", CPUs: 8, MemoryBytes: 16 * gibibyte,
 		}, Host{
 			InotifyWatches: 524288, InotifyInstances: 8192, OpenFiles: 1048576,
@@ -89,28 +91,32 @@ func TestCheck(t *testing.T) {
 			func(f *Facts, _ *Host) { f.EngineError = errors.New("boom") }, []string{"EngineAnswer error"},
 		},
 		"OldDocker": {
-			"Docker 19.03 speaks 1.40.",
-			func(f *Facts, _ *Host) { f.Engine.Version, f.Engine.APIVersion = "19.03.15", "1.40" }, []string{"EngineVersion error"},
+			"It has no private cgroup namespaces.",
+			func(f *Facts, _ *Host) { f.Engine.Version = "19.03.15" }, []string{"EngineVersion error"},
 		},
 		"OldestDocker": {
-			"Docker 20.10 speaks 1.41.",
-			func(f *Facts, _ *Host) { f.Engine.Version, f.Engine.APIVersion = "20.10.24+dfsg1", "1.41" }, nil,
+			"Debian 11 and 12 have it.",
+			func(f *Facts, _ *Host) { f.Engine.Version = "20.10.24+dfsg1" }, nil,
 		},
 		"OldPodman": {
-			"Podman counts by its own version.",
+			"Nobody tests it.",
 			func(f *Facts, _ *Host) {
-				f.Engine.Name, f.Engine.Version, f.Engine.APIVersion = "podman", "4.2.0", "1.41"
+				f.Engine.Name, f.Engine.Traits, f.Engine.Version = "podman", podman.Traits(), "4.2.0"
 			}, []string{"EngineVersion error"},
 		},
 		"OldestPodman": {
-			"Debian 12 has 4.3.1; what its API calls itself does not matter.",
+			"Debian 12 has 4.3.1.",
 			func(f *Facts, _ *Host) {
-				f.Engine.Name, f.Engine.Version, f.Engine.APIVersion = "podman", "4.3.1", "1.40"
+				f.Engine.Name, f.Engine.Traits, f.Engine.Version = "podman", podman.Traits(), "4.3.1"
 			}, nil,
 		},
 		"OddVersion": {
 			"A version that cannot be read is not held against it.",
-			func(f *Facts, _ *Host) { f.Engine.APIVersion = "dev" }, nil,
+			func(f *Facts, _ *Host) { f.Engine.Version = "dev" }, nil,
+		},
+		"DevelopmentVersion": {
+			"What is built without a release has no number to compare.",
+			func(f *Facts, _ *Host) { f.Engine.Version = "0.0.0-20250101-abcdef" }, nil,
 		},
 		"CgroupV1": {
 			"A current kubelet refuses it; nodes are adapted.",

@@ -25,13 +25,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// minDockerAPI is that of Docker 20.10, which has the private cgroup
-// namespaces that nodes need, and is the oldest one tested with.
-func minDockerAPI() version { return version{1, 41} }
-
-// minPodman is what Debian 12 has, and the oldest one tested with.
-func minPodman() version { return version{4, 3} }
-
 const (
 	// minCPUs is what kubeadm asks of a control plane.
 	minCPUs = 2
@@ -85,23 +78,19 @@ func checkEngine(facts Facts) []Item {
 	return items
 }
 
+// checkVersion leaves out what is no release: development builds have the major version 0,
+// or none.
 func checkVersion(info engine.Info) (Item, bool) {
-	item := Item{Name: "EngineVersion", Severity: SeverityError}
-	switch info.Name {
-	case "docker":
-		if found, ok := parseVersion(info.APIVersion); ok && found.before(minDockerAPI()) {
-			item.Message = fmt.Sprintf("Docker %s speaks API %s, at least %s is needed", info.Version, found, minDockerAPI())
-			item.Remedy = "upgrade Docker to 20.10 or later"
-			return item, true
-		}
-	case "podman":
-		if found, ok := parseVersion(info.Version); ok && found.before(minPodman()) {
-			item.Message = fmt.Sprintf("Podman is %s, at least %s is needed", info.Version, minPodman())
-			item.Remedy = fmt.Sprintf("upgrade Podman to %s or later", minPodman())
-			return item, true
-		}
+	found, ok := parseVersion(info.Version)
+	oldest := version{info.Traits.OldestMajor, info.Traits.OldestMinor}
+	if !ok || found[0] == 0 || !found.before(oldest) {
+		return Item{}, false
 	}
-	return Item{}, false
+	return Item{
+		Name: "EngineVersion", Severity: SeverityError,
+		Message: fmt.Sprintf("%s %s is not supported, the oldest supported version is %s", info.Traits.Product, info.Version, oldest),
+		Remedy:  fmt.Sprintf("upgrade %s to %s or later", info.Traits.Product, oldest),
+	}, true
 }
 
 // version is major and minor.

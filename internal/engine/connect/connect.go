@@ -35,10 +35,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 )
 
 // The engines that can be asked for.
@@ -51,8 +54,43 @@ const (
 	Podman = "podman"
 )
 
+// kind of engine that can be asked for by its name.
+type kind struct {
+	name   string
+	traits engine.Traits
+	// variables of the environment name an endpoint of this kind.
+	variables []string
+	// candidates are where such an engine may be, in the order of their precedence.
+	candidates func(Options) ([]candidate, error)
+}
+
+// kinds are all engines, in the order in which Auto looks for them.
+func kinds() []kind {
+	return []kind{
+		{Docker, docker.Traits(), []string{envHost, envContext}, dockerCandidates},
+		{Podman, podman.Traits(), []string{envContainerHost, envConnection}, podmanCandidates},
+	}
+}
+
 // Names lists the engines that can be asked for, for a flag's help.
-func Names() []string { return []string{Auto, Docker, Podman} }
+func Names() []string { return names(kinds()) }
+
+func names(of []kind) []string {
+	all := []string{Auto}
+	for _, one := range of {
+		all = append(all, one.name)
+	}
+	return all
+}
+
+// ReservedNetworks are the names that are not a user's network on some engine.
+func ReservedNetworks() []string {
+	var all []string
+	for _, one := range kinds() {
+		all = append(all, one.traits.ReservedNetworks...)
+	}
+	return all
+}
 
 // Help of a flag that takes one of Names.
 const Help = "Container engine: auto, docker or podman. auto takes Docker where it answers, or else Podman."
@@ -78,6 +116,9 @@ type Options struct {
 	Connections func() ([]Connection, error)
 	// Timeout for each endpoint to answer; 0 = 15 seconds.
 	Timeout time.Duration
+
+	// kinds that there are; nil = all that are registered.
+	kinds []kind
 }
 
 // Attempt is an endpoint that was tried in vain.
@@ -127,20 +168,20 @@ type candidate interface {
 // reached: an *Error.
 func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 	options = options.withDefaults()
-	groups, err := options.groups()
+	wanted, err := options.wanted()
 	if err != nil {
 		return nil, err
 	}
 	var failed Error
-	for _, candidates := range groups {
-		found, err := candidates(options)
+	for _, one := range wanted {
+		found, err := one.candidates(options)
 		if err != nil {
 			return nil, err
 		}
 		for _, one := range found {
 			eng, err := one.open(ctx, options.Timeout)
 			if err == nil {
-				return &chosen{Engine: eng, because: because(one, failed.Attempts)}, nil
+				return &chosen{Engine: eng, kinds: options.kinds, because: because(one, failed.Attempts)}, nil
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -161,32 +202,34 @@ func (o Options) withDefaults() Options {
 	if o.Connections == nil {
 		o.Connections = systemConnections
 	}
+	if o.kinds == nil {
+		o.kinds = kinds()
+	}
 	return o
 }
 
-// groups are where to look, in order. The second is not looked for when the
-// first has what is wanted.
-func (o Options) groups() ([]func(Options) ([]candidate, error), error) {
-	atDocker, atPodman := dockerCandidates, podmanCandidates
-	namesDocker := o.Getenv(envHost) != "" || o.Getenv(envContext) != ""
-	namesPodman := o.Getenv(envContainerHost) != "" || o.Getenv(envConnection) != ""
-	switch o.Engine {
-	case Docker:
-		return []func(Options) ([]candidate, error){atDocker}, nil
-	case Podman:
-		return []func(Options) ([]candidate, error){atPodman}, nil
-	case "", Auto:
-		switch {
-		case namesDocker == namesPodman:
-			return []func(Options) ([]candidate, error){atDocker, atPodman}, nil
-		case namesDocker:
-			return []func(Options) ([]candidate, error){atDocker}, nil
-		default:
-			return []func(Options) ([]candidate, error){atPodman}, nil
+// wanted are the kinds to look for, in order: the one that is asked for, those of which
+// a variable names an endpoint, or all.
+func (o Options) wanted() ([]kind, error) {
+	var asked, named []kind
+	for _, one := range o.kinds {
+		if one.name == o.Engine {
+			asked = append(asked, one)
 		}
-	default:
+		if slices.ContainsFunc(one.variables, func(variable string) bool { return o.Getenv(variable) != "" }) {
+			named = append(named, one)
+		}
+	}
+	switch {
+	case len(asked) > 0:
+		return asked, nil
+	case o.Engine != "" && o.Engine != Auto:
 		return nil, fmt.Errorf("unknown engine %q, want one of %s: %w",
-			o.Engine, strings.Join(Names(), ", "), engine.ErrInvalid)
+			o.Engine, strings.Join(names(o.kinds), ", "), engine.ErrInvalid)
+	case len(named) > 0:
+		return named, nil
+	default:
+		return o.kinds, nil
 	}
 }
 
@@ -205,6 +248,7 @@ func because(one candidate, before []Attempt) string {
 // chosen is an engine that can say why.
 type chosen struct {
 	engine.Engine
+	kinds   []kind
 	because string
 }
 
@@ -212,6 +256,11 @@ type chosen struct {
 func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
 	info, err := c.Engine.Info(ctx)
 	info.ChosenBy = c.because
+	for _, one := range c.kinds {
+		if one.name == info.Name {
+			info.Traits = one.traits
+		}
+	}
 	return info, err
 }
 

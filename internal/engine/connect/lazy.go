@@ -36,12 +36,12 @@ import (
 // engine.ErrInvalid.
 func Lazy(options Options) (engine.Engine, error) {
 	options = options.withDefaults()
-	groups, err := options.groups()
+	wanted, err := options.wanted()
 	if err != nil {
 		return nil, err
 	}
-	for _, candidates := range groups {
-		if _, err := candidates(options); err != nil {
+	for _, one := range wanted {
+		if _, err := one.candidates(options); err != nil {
 			return nil, err
 		}
 	}

@@ -36,8 +36,6 @@ const (
 	envConnection    = "CONTAINER_CONNECTION"
 	envContainerHost = "CONTAINER_HOST"
 	envSSHKey        = "CONTAINER_SSHKEY"
-
-	defaultPodmanSocket = "/run/podman/podman.sock"
 )
 
 // Connection is one that "podman system connection" lists.
@@ -116,7 +114,7 @@ func podmanCandidates(options Options) ([]candidate, error) {
 	}
 	sockets := options.PodmanSockets
 	if sockets == nil {
-		sockets = []string{defaultPodmanSocket}
+		sockets = []string{podman.DefaultSocket}
 		if runtime := options.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
 			sockets = append(sockets, filepath.Join(runtime, "podman", "podman.sock"))
 		}

@@ -37,6 +37,16 @@ import (
 // podmanComponent is how Podman names itself in the version it answers with.
 const podmanComponent = "Podman Engine"
 
+// Traits of Docker. 20.10, with API 1.41, is the oldest version with the private cgroup
+// namespace that nodes need.
+func Traits() engine.Traits {
+	return engine.Traits{
+		Product: "Docker", OldestMajor: 20, OldestMinor: 10,
+		Socket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
+		ReservedNetworks: []string{"bridge", "default", "host", "none"},
+	}
+}
+
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	fail := func(err error) (engine.Info, error) {

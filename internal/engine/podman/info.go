@@ -27,6 +27,18 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
+// DefaultSocket of the engine that root runs.
+const DefaultSocket = "/run/podman/podman.sock"
+
+// Traits of Podman. 4.3 is the oldest version that is tested, that of Debian 12.
+func Traits() engine.Traits {
+	return engine.Traits{
+		Product: "Podman", OldestMajor: 4, OldestMinor: 3,
+		Socket: DefaultSocket, SocketDirectory: "podman", SocketVariable: "CONTAINER_HOST",
+		ReservedNetworks: []string{"bridge", "container", "default", "host", "none", "ns", "pasta", "podman", "private", "slirp4netns"},
+	}
+}
+
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	if _, err := e.open(ctx); err != nil {

@@ -63,7 +63,12 @@ func WithClock(now func() time.Time) Option {
 	return func(e *Engine) { e.now = now }
 }
 
-// WithInfo sets what Info answers. An empty Name or ID stays "simulated".
+// Traits of simulated engines.
+func Traits() engine.Traits {
+	return engine.Traits{Product: "Simulated", OldestMajor: 1, Socket: "/run/simulated.sock", SocketVariable: "SIMULATED_HOST"}
+}
+
+// WithInfo sets what Info answers. An empty Name, ID or Traits stays the simulated one.
 func WithInfo(info engine.Info) Option {
 	return func(e *Engine) { e.info = info }
 }
@@ -109,6 +114,9 @@ func New(options ...Option) *Engine {
 	}
 	if e.info.ID == "" {
 		e.info.ID = "simulated"
+	}
+	if e.info.Traits.Product == "" {
+		e.info.Traits = Traits()
 	}
 	return e
 }

@@ -1,0 +1,71 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+)
+
+// simulatedEndpoint is where the third engine is.
+type simulatedEndpoint struct{}
+
+func (simulatedEndpoint) host() string { return "simulated://" }
+func (simulatedEndpoint) by() string   { return "SIMULATED_HOST" }
+func (simulatedEndpoint) open(context.Context, time.Duration) (engine.Engine, error) {
+	return simulated.New(), nil
+}
+
+// TestRegisterEngine registers a third engine, which takes one entry and nothing else.
+// Its conformance suite is in its own package.
+func TestRegisterEngine(t *testing.T) {
+	t.Parallel()
+	traits := simulated.Traits()
+	registered := append(kinds(), kind{
+		name: "simulated", traits: traits, variables: []string{traits.SocketVariable},
+		candidates: func(Options) ([]candidate, error) { return []candidate{simulatedEndpoint{}}, nil },
+	})
+	environment := map[string]string{"SIMULATED_HOST": "simulated://"}
+	for name, options := range map[string]Options{
+		"ByName":     {Engine: "simulated", Getenv: func(string) string { return "" }},
+		"ByVariable": {Getenv: func(variable string) string { return environment[variable] }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options.kinds = registered
+			eng, err := Connect(t.Context(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := eng.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := engine.Info{Name: "simulated", ChosenBy: "SIMULATED_HOST", Traits: traits}
+			got := engine.Info{Name: info.Name, ChosenBy: info.ChosenBy, Traits: info.Traits}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("Info (-want, +got):\n%s", diff)
+			}
+		})
+	}
+}

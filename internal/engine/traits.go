@@ -1,0 +1,38 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+// Traits are the same for all engines of one kind, and no engine reports them.
+// Callers decide on these, and never on an engine's name.
+type Traits struct {
+	// Product is the name for people, such as "Docker".
+	Product string
+	// OldestMajor and OldestMinor are the oldest version that is supported.
+	OldestMajor, OldestMinor int
+	// Socket is the default path of the engine's socket on the engine's host.
+	Socket string
+	// SocketDirectory is the name of a directory that contains the engine's socket and
+	// nothing else. It is set for engines that create the socket again at each start,
+	// while containers keep running: these need a mount of the directory, because a
+	// mount of the socket becomes stale.
+	SocketDirectory string
+	// SocketVariable is the environment variable that names the endpoint to a client.
+	SocketVariable string
+	// ReservedNetworks are names that cannot be a user's network: networks of the
+	// engine's own, which take no static addresses, and network modes.
+	ReservedNetworks []string
+}
