@@ -39,7 +39,7 @@ func TestEndIsReported(t *testing.T) {
 		"Killed": {
 			reason:   "One that stays down is started by the look that reports it.",
 			happens:  func(t *testing.T, w *world.World) { t.Helper(); must(t, w.Engine.KillContainer(balancer(), 137, true)) },
-			reported: "False/Stopped", message: "ended with exit code 137 for want of memory; it was started again",
+			reported: "False/Stopped", message: "exited with code 137 (OOMKilled); it was started again",
 		},
 		"Removed": {
 			reason: "One that is gone is made again.",
@@ -65,7 +65,7 @@ func TestEndIsReported(t *testing.T) {
 				must(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
 			},
-			reported: "False/Restarted", message: "ended with exit code 1 and was started again",
+			reported: "False/Restarted", message: "exited with code 1 and was started again",
 		},
 	}
 	for name, c := range cases {

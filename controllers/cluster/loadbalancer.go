@@ -29,7 +29,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -260,7 +259,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 // mended: the next look, which its start causes, finds it ready.
 func (r *Reconciler) reportLoadBalancer(s *scope) {
 	found, name := s.loadBalancerFound, s.loadBalancer.Name
-	death, remaining := r.Deaths.Recent(s.loadBalancer.ID)
+	exit, remaining := r.Deaths.Recent(s.loadBalancer.ID)
 	report := func(reason, message string, again time.Duration) {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, reason, message)
 		s.reported = append(s.reported, phase.Wait(again))
@@ -269,10 +268,9 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 	case s.wasProvisioned && !found.Exists:
 		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s was gone; it was created again", name), time.Second)
 	case s.wasProvisioned && !found.Running:
-		how := engineevents.Death{ExitCode: found.ExitCode, OutOfMemory: found.OutOfMemory}
-		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s %s; it was started again", name, how), time.Second)
+		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s %s; it was started again", name, found.Exit), time.Second)
 	case remaining > 0:
-		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was started again", name, death), remaining)
+		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was started again", name, exit), remaining)
 	case found.Running && found.ID != s.loadBalancer.ID:
 		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s had lost its network or address; it was created again", name), time.Second)
 	default:

@@ -17,7 +17,6 @@ limitations under the License.
 package engineevents
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -27,52 +26,38 @@ import (
 )
 
 const (
-	// settling is how long a container that the engine started again is
-	// reported as restarted: long enough to be noticed by who looks once a
-	// second, and about what systemd and kubelet need to come back.
-	settling = 3 * time.Second
-	// forgotten is when a death is not worth a report any more that nobody has
-	// made. On a host that is overloaded a controller comes to it many seconds
-	// later, and would otherwise report nothing.
-	forgotten = 30 * time.Second
+	// reportedFor is how long a container that the engine restarted is reported as
+	// restarted: long enough for clients that poll once a second, and about what
+	// systemd and kubelet need to come back.
+	reportedFor = 3 * time.Second
+	// unreportedTTL is how long an unobserved exit is kept. On an overloaded host a
+	// reconcile comes many seconds later, and would otherwise report nothing.
+	unreportedTTL = 30 * time.Second
 )
 
-// Deaths holds how containers ended of late. An engine that starts a container
-// again forgets how it ended; the event was the only one to tell. It serves
-// messages alone: a process that begins anew knows of no deaths, and does the
-// same things.
+// Deaths holds how containers exited of late. An engine that restarts a container
+// forgets how it exited; only the event had it. Only messages depend on it: a
+// controller that was restarted knows no deaths, and does the same things.
 type Deaths struct {
 	clock clock.PassiveClock
 
 	mutex sync.Mutex
 	// recent deaths by the container's ID.
-	recent map[string]Death
+	recent map[string]death
 }
 
-// Death is how a container ended.
-type Death struct {
-	ExitCode int
-	// OutOfMemory says that the kernel ended a process of the container for
-	// want of memory.
-	OutOfMemory bool
-	// died tells it from a container of which one process ended.
-	died bool
-	// at is when the engine told it; reported, when it was first asked for.
+// death is an exit, and when it was heard of.
+type death struct {
+	engine.Exit
+	// exited tells it from a container of which one process was killed.
+	exited bool
+	// at is when the engine reported it; reported, when it was first asked for.
 	at, reported time.Time
-}
-
-// String tells how it ended, to follow the container's name.
-func (d Death) String() string {
-	text := fmt.Sprintf("ended with exit code %d", d.ExitCode)
-	if d.OutOfMemory {
-		text += " for want of memory"
-	}
-	return text
 }
 
 // NewDeaths returns a Deaths that knows of none.
 func NewDeaths(passive clock.PassiveClock) *Deaths {
-	return &Deaths{clock: passive, recent: map[string]Death{}}
+	return &Deaths{clock: passive, recent: map[string]death{}}
 }
 
 // Observe takes note of an event.
@@ -80,40 +65,40 @@ func (d *Deaths) Observe(event engine.Event) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.clock.Now()
-	for id, death := range d.recent {
-		if now.Sub(death.at) > forgotten+settling {
+	for id, known := range d.recent {
+		if now.Sub(known.at) > unreportedTTL+reportedFor {
 			delete(d.recent, id)
 		}
 	}
 	switch event.Kind {
 	case engine.EventOOM:
 		// Several watchers tell the same: a death that is known stays so.
-		death := d.recent[event.ContainerID]
-		death.OutOfMemory, death.at = true, now
-		d.recent[event.ContainerID] = death
+		known := d.recent[event.ContainerID]
+		known.OOMKilled, known.at = true, now
+		d.recent[event.ContainerID] = known
 	case engine.EventDie:
-		// The want of memory is told first.
-		d.recent[event.ContainerID] = Death{
-			ExitCode: event.ExitCode, OutOfMemory: d.recent[event.ContainerID].OutOfMemory, died: true, at: now,
+		// EventOOM comes first.
+		d.recent[event.ContainerID] = death{
+			Exit: engine.Exit{Code: event.ExitCode, OOMKilled: d.recent[event.ContainerID].OOMKilled}, exited: true, at: now,
 		}
 	}
 }
 
-// Recent returns how the container ended of late, and for how long that is to
+// Recent returns how the container exited of late, and for how long that is to
 // be reported of it although it runs: some seconds from when it is first asked.
-func (d *Deaths) Recent(containerID string) (Death, time.Duration) {
+func (d *Deaths) Recent(containerID string) (engine.Exit, time.Duration) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	death, now := d.recent[containerID], d.clock.Now()
-	if !death.died {
-		return Death{}, 0
+	known, now := d.recent[containerID], d.clock.Now()
+	if !known.exited {
+		return engine.Exit{}, 0
 	}
-	if death.reported.IsZero() && now.Sub(death.at) < forgotten {
-		death.reported = now
-		d.recent[containerID] = death
+	if known.reported.IsZero() && now.Sub(known.at) < unreportedTTL {
+		known.reported = now
+		d.recent[containerID] = known
 	}
-	if remaining := settling - now.Sub(death.reported); remaining > 0 {
-		return death, remaining
+	if remaining := reportedFor - now.Sub(known.reported); remaining > 0 {
+		return known.Exit, remaining
 	}
-	return Death{}, 0
+	return engine.Exit{}, 0
 }

@@ -43,22 +43,22 @@ func TestDeaths(t *testing.T) {
 		"Died": {
 			reason: "The exit code is what the event said.",
 			events: []engine.Event{event(engine.EventDie, 137), event(engine.EventStart, 0)},
-			want:   "ended with exit code 137",
+			want:   "exited with code 137",
 		},
 		"DiedWithZero": {
 			reason: "A node that was powered off has ended too.",
 			events: []engine.Event{event(engine.EventDie, 0)},
-			want:   "ended with exit code 0",
+			want:   "exited with code 0",
 		},
 		"OutOfMemory": {
 			reason: "The kernel's reason comes before the end.",
 			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137)},
-			want:   "ended with exit code 137 for want of memory",
+			want:   "exited with code 137 (OOMKilled)",
 		},
 		"ToldTwice": {
 			reason: "Each controller watches, and one may be behind.",
 			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137), event(engine.EventOOM, 0)},
-			want:   "ended with exit code 137 for want of memory",
+			want:   "exited with code 137 (OOMKilled)",
 		},
 		"OneProcess": {
 			reason: "A process within a container that runs on is no death of the container.",
@@ -67,7 +67,7 @@ func TestDeaths(t *testing.T) {
 		"Late": {
 			reason: "A controller with much to do reports it when it comes to it.",
 			events: []engine.Event{event(engine.EventDie, 137)}, later: 29 * time.Second,
-			want: "ended with exit code 137",
+			want: "exited with code 137",
 		},
 		"LongAgo": {
 			reason: "What has run for a while is well again.",

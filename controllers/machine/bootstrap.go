@@ -42,9 +42,9 @@ const (
 
 // observeBootstrap reads what the node recorded of its bootstrap. While it
 // runs it is looked at once a second; a bootstrap that has ended is read with
-// each reconcile and causes none. The reconcile ends here where the container
-// does not run.
-func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
+// each reconcile and causes none. Only in a container that runs is an interrupted one
+// repeated.
+func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, runs bool) error {
 	result, err := r.readRecord(ctx, s.container.Name)
 	if err != nil {
 		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapUnknownReason, err.Error())
@@ -64,17 +64,17 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope) error {
 			s.reportFailure(infrav1.BootstrapFailedReason, result)
 			break
 		}
-		if s.notRunning == nil && s.mayRepeat(result) && s.nextAttempt() <= maxAttempts {
+		if runs && s.mayRepeat(result) && s.nextAttempt() <= maxAttempts {
 			return r.recoverInterrupted(ctx, s)
 		}
 		s.reportFailure(infrav1.BootstrapInterruptedReason, result)
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
-		if s.notRunning == nil {
+		if runs {
 			return phase.Wait(recordInterval)
 		}
 	}
-	return s.notRunning
+	return nil
 }
 
 func (r *Reconciler) readRecord(ctx context.Context, container string) (bootstrap.Result, error) {
@@ -124,7 +124,7 @@ func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope) error {
 	if err := r.createContainer(ctx, s); err != nil {
 		return err
 	}
-	s.checkAttachment()
+	s.setContainerState(r.observeState(s))
 	s.reportProgress(0)
 	return phase.Wait(recordInterval)
 }

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -94,58 +93,32 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 	return r.createContainer(ctx, s)
 }
 
-// checkContainer says what the container does, and starts one that ended. It
-// does not stop the reconcile: how the bootstrap stands can be told of every
-// container there is.
-func (r *Reconciler) checkContainer(ctx context.Context, s *scope) error {
-	switch s.container.Status {
-	case engine.StatusRunning:
-		s.checkAttachment()
-		s.notRunning = r.reportRestart(s)
-	case engine.StatusPaused:
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerPausedReason, fmt.Sprintf("container %s is paused; unpause it", s.container.Name))
-		s.notRunning = phase.Wait(0)
-	case engine.StatusExited, engine.StatusCreated:
-		// Podman says "created" of every container after a boot of its host.
-		s.notRunning = r.startContainer(ctx, s)
-	default:
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("container %s is %s", s.container.Name, s.container.Status))
-		s.notRunning = phase.Wait(time.Second)
+// superviseContainer reports what the container does, starts one that exited, and
+// observes the bootstrap: its progress is known of every container, running or not.
+func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
+	state := r.observeState(s)
+	s.setContainerState(state)
+	var outcome error
+	switch state.next {
+	case nextStart:
+		outcome = r.startContainer(ctx, s, state)
+	case nextWait:
+		outcome = phase.Wait(state.requeueAfter)
+	case nextBootstrap:
+		return r.observeBootstrap(ctx, s, true)
 	}
-	return nil
+	return phase.Join(outcome, r.observeBootstrap(ctx, s, false))
 }
 
-// checkAttachment: a container that was taken off its network still runs, and
-// is of no use.
-func (s *scope) checkAttachment() {
-	endpoint, attached := s.container.Networks[s.networkName()]
-	if !attached || len(endpoint.Addresses) == 0 {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerDisconnectedReason,
-			fmt.Sprintf("container %s is not on network %s; connect it with its address", s.container.Name, s.networkName()))
-		return
+// observeState of the container as it was observed last.
+func (r *Reconciler) observeState(s *scope) containerState {
+	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
+	exit, reported := r.Deaths.Recent(s.container.ID)
+	state := stateOf(*s.container, circumstances{network: s.networkName(), maintenance: maintenance, exit: exit, reported: reported})
+	if state.reason == infrav1.ContainerRestartedReason {
+		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerRestarted", "Restart", "The %s", state.message)
 	}
-	for _, address := range network.Addresses(*s.container, s.networkName()) {
-		if !slices.Contains(endpoint.Addresses, address) {
-			s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerDisconnectedReason,
-				fmt.Sprintf("container %s has lost its address %s on network %s", s.container.Name, address, s.networkName()))
-			return
-		}
-	}
-	s.setContainerReady(metav1.ConditionTrue, infrav1.ContainerRunningReason, "")
-}
-
-// reportRestart tells of a container that ended and that the engine itself
-// started again before anybody looked. It returns when that is over; nil where
-// there was no such end.
-func (r *Reconciler) reportRestart(s *scope) error {
-	death, remaining := r.Deaths.Recent(s.container.ID)
-	if remaining == 0 {
-		return nil
-	}
-	message := fmt.Sprintf("container %s %s and was started again", s.container.Name, death)
-	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerRestartedReason, message)
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerRestarted", "Restart", "The %s", message)
-	return phase.Wait(remaining)
+	return state
 }
 
 // createContainer creates the container with its bootstrap data inside and starts

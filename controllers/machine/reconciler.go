@@ -124,8 +124,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,
-		r.checkContainer,
-		r.observeBootstrap,
+		r.superviseContainer,
 		r.ensureNode,
 	)
 }

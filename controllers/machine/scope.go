@@ -57,9 +57,6 @@ type scope struct {
 	// config is the bootstrap data; empty where it was not needed or there
 	// is none any more.
 	config bootstrap.Config
-	// notRunning is how the reconcile ends where the container does not run,
-	// after all that can be told of it; nil where it runs.
-	notRunning error
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
 }

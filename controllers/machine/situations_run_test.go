@@ -179,7 +179,7 @@ func disturbed() map[string]situation {
 			reason:    "A node that was stopped is started again.",
 			happens:   asNode(stop),
 			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
-			holds: event("ContainerStarted Started again: container " + container() + " ended with exit code 137"),
+			holds: event("ContainerStarted Started again: container " + container() + " exited with code 137"),
 		},
 		"StoppedWithItsLoadBalancer": {
 			reason: "What a node asks is there before the node, whoever looks first.",
@@ -216,7 +216,7 @@ func disturbed() map[string]situation {
 				must(t, w.Engine.KillContainer(container(), 137, true))
 			}),
 			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
-			holds: event("for want of memory"),
+			holds: event("(OOMKilled)"),
 		},
 		"DoesNotStart": {
 			reason: "Why it does not start is told, and it is tried again.",

@@ -23,29 +23,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// startContainer starts what engine or host stopped, unless a person did so
-// on purpose.
-func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
-	stopped := fmt.Sprintf("container %s ended with exit code %d", s.container.Name, s.container.ExitCode)
-	if s.container.OOMKilled {
-		stopped += " for want of memory"
-	}
-	if _, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]; maintenance {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it stays stopped while annotated for maintenance")
-		return phase.Wait(0)
-	}
-	doesNotStart := func(err error) {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, fmt.Sprintf("%s and does not start: %v", stopped, err))
-	}
+// startContainer starts a container that exited.
+func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited containerState) error {
+	report := func(what string) { s.setContainerReady(exited.status, exited.reason, exited.message+what) }
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-		doesNotStart(refused)
+		report(" and does not start: " + refused.Error())
 		return phase.Wait(remaining)
 	}
 	if err := r.startLoadBalancer(ctx, s); err != nil {
@@ -55,22 +43,23 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope) error {
 		if errors.Is(err, engine.ErrUnavailable) {
 			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
 		}
-		doesNotStart(err)
+		report(" and does not start: " + err.Error())
 		r.Refusals.Keep(s.containerMachine, err, lookAgain)
 		return fmt.Errorf("start container %q: %w", s.container.Name, err)
 	}
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", stopped)
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", exited.message)
 	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
 	if err != nil {
 		return s.engineError(fmt.Errorf("inspect container %q: %w", s.container.Name, err))
 	}
 	s.container = &container
-	if container.Status != engine.StatusRunning {
-		stopped += ", and again when it was started"
+	// An exit is reported once, although the container runs again: its start causes
+	// the next reconcile, which finds it ready.
+	if container.Status == engine.StatusRunning {
+		report("; it was started again")
+	} else {
+		report(", and again after it was started")
 	}
-	// What ended is reported once, though it runs again: the next look, which
-	// its start causes, finds it ready.
-	s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerStoppedReason, stopped+"; it was started again")
 	return phase.Wait(time.Second)
 }
 

@@ -36,7 +36,7 @@ const (
 	NotStarted State = ""
 	// Started means that the script runs, or was cut off and the node has not booted since.
 	Started State = "started"
-	// Done means that the whole script ended with exit code 0.
+	// Done means that the whole script exited with code 0.
 	Done State = "done"
 	// Failed means that a step ended with another exit code. Nothing after it was run.
 	Failed State = "failed"

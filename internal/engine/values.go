@@ -202,7 +202,7 @@ type Container struct {
 	Status Status
 	// ExitCode of the last run, where Status is StatusExited.
 	ExitCode int
-	// OOMKilled says that the kernel ended the last run for want of memory.
+	// OOMKilled says that the kernel killed a process of the last run because memory was used up.
 	// Podman may miss it on cgroup v1; the exit code is 137 then.
 	OOMKilled bool
 	// Error is the engine's text for why the last start did not succeed.

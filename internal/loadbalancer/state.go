@@ -37,10 +37,8 @@ type State struct {
 	// Exists, Running and Paused tell what the container does; a paused one
 	// is not Running.
 	Exists, Running, Paused bool
-	// ExitCode of its last end, where it does not run, and whether that was
-	// for want of memory.
-	ExitCode    int
-	OutOfMemory bool
+	// Exit of its last run, where it does not run.
+	Exit engine.Exit
 	// Addresses it was given, IPv4 first, also while it does not run.
 	Addresses []netip.Addr
 	// HostPort it is published on; 0 while it does not run.
@@ -103,14 +101,13 @@ func Observe(ctx context.Context, containers engine.Containers, name string) (St
 // stateOf is what the container alone tells.
 func stateOf(container engine.Container) State {
 	state := State{
-		Name:        container.Name,
-		ID:          container.ID,
-		Exists:      container.Status != engine.StatusRemoving,
-		Running:     container.Status == engine.StatusRunning,
-		Paused:      container.Status == engine.StatusPaused,
-		ExitCode:    container.ExitCode,
-		OutOfMemory: container.OOMKilled,
-		Addresses:   network.Addresses(container, container.Labels[identity.LabelNetwork]),
+		Name:      container.Name,
+		ID:        container.ID,
+		Exists:    container.Status != engine.StatusRemoving,
+		Running:   container.Status == engine.StatusRunning,
+		Paused:    container.Status == engine.StatusPaused,
+		Exit:      container.Exit(),
+		Addresses: network.Addresses(container, container.Labels[identity.LabelNetwork]),
 	}
 	for _, port := range container.Ports {
 		if state.HostPort == 0 {

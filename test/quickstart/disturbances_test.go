@@ -93,13 +93,13 @@ func (d *drift) pause() {
 }
 
 // exhaust the memory that a node is given, with its first process as the one that
-// the kernel ends. Docker 20.10 hears of such an end and of the want of memory from
-// two sources, in either order, and forgets what it hears last: of some times, one
-// has to be told.
+// the kernel ends. Docker 20.10 gets the exit and the OOM event from two
+// sources, in either order, and drops the later one: one of several exits has to be
+// reported as OOMKilled.
 func (d *drift) exhaust() {
 	const times, limit = 5, 1 << 30
 	if d.command == "podman" {
-		d.t.Skip("Podman has no event for a want of memory, and tells of exit code 137 alone: docs/how-to/engine.md")
+		d.t.Skip("Podman has no OOM event, and reports exit code 137 only: docs/how-to/engine.md")
 	}
 	info, err := d.engine.Info(d.t.Context())
 	if err != nil {
@@ -114,17 +114,17 @@ func (d *drift) exhaust() {
 	defer bound(info.MemoryBytes)
 	for range times {
 		bound(limit)
-		report := d.expectTold(node, "exit code 137", restarted...)
+		report := d.expectTold(node, "exited with code 137", restarted...)
 		// The text that bash holds doubles until it may have no more.
 		_ = d.try("exec", node.Name, "bash", "-c", "echo 1000 >/proc/1/oom_score_adj; a=0123456789abcdef; while true; do a=$a$a; done")
 		message := report.await().message
 		d.well(node)
 		d.t.Log(message)
-		if strings.Contains(message, "for want of memory") {
+		if strings.Contains(message, "(OOMKilled)") {
 			return
 		}
 	}
-	d.t.Errorf("none of %d ends is told to have been for want of memory", times)
+	d.t.Errorf("none of %d exits is reported as OOMKilled", times)
 }
 
 func (d *drift) disconnectNode() {

@@ -123,7 +123,7 @@ func (d *drift) kill(kills int) {
 		// Before the command: what the engine needs for it is a part of what a
 		// person waits.
 		began := time.Now()
-		report := d.expectTold(container, "exit code 137", restarted...)
+		report := d.expectTold(container, "exited with code 137", restarted...)
 		if err := d.try("kill", container.Name); err != nil {
 			report.forget()
 			// Podman 4.3 may lose the exit code of what it kills and restarts.

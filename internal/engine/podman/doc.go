@@ -43,7 +43,7 @@ limitations under the License.
 //   - the host port that the engine chooses is chosen when the container is
 //     created, and kept;
 //   - a pull says how many layers there are, not how many bytes (pull.go);
-//   - there is no event of a process killed for want of memory, and before 5.0
+//   - there is no event of a process that is OOMKilled, and before 5.0
 //     network events do not name the network (events.go);
 //   - before 5.0 a container does not remember why it did not start.
 package podman

@@ -38,7 +38,7 @@ const (
 
 // containerEvents are Podman's names of what happens to containers. The service
 // filters by them: what our own reading causes, such as exec, does not even cross
-// the connection. It has none for a process killed for want of memory: that shows
+// the connection. It has none for a process that is OOMKilled: that shows
 // in the container that died.
 var containerEvents = map[string]engine.EventKind{
 	"start":   engine.EventStart,

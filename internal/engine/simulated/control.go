@@ -97,7 +97,7 @@ func (e *Engine) RestartEngine() {
 
 // KillContainer ends a running container as a user's kill through the
 // engine's API does: no restart policy starts it again. oom says that the
-// kernel did it for want of memory.
+// kernel did it because memory was used up.
 func (e *Engine) KillContainer(name string, exitCode int, oom bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

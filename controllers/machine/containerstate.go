@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// nextAction is what the reconcile does about a container.
+type nextAction int
+
+const (
+	// nextBootstrap: the container runs; its bootstrap is the next thing to look at.
+	nextBootstrap nextAction = iota
+	// nextStart: it exited and is started.
+	nextStart
+	// nextWait: the reconcile comes back after the state's requeueAfter, or with an event.
+	nextWait
+)
+
+// containerState is what an observed container means for its ContainerMachine.
+type containerState struct {
+	// status, reason and message of the condition ContainerReady.
+	status          metav1.ConditionStatus
+	reason, message string
+	next            nextAction
+	// requeueAfter of nextWait; 0 = an event reports what comes.
+	requeueAfter time.Duration
+}
+
+// circumstances are what decides about a container besides its own state.
+type circumstances struct {
+	// network that it belongs to.
+	network string
+	// maintenance: a user keeps it stopped.
+	maintenance bool
+	// exit that the engine has reported, of a container that runs again; for so long
+	// it is reported.
+	exit     engine.Exit
+	reported time.Duration
+}
+
+// stateOf a container that was started at least once.
+func stateOf(container engine.Container, c circumstances) containerState {
+	notReady := func(next nextAction, after time.Duration, reason, format string, args ...any) containerState {
+		return containerState{
+			status: metav1.ConditionFalse, reason: reason, next: next, requeueAfter: after,
+			message: "container " + container.Name + " " + fmt.Sprintf(format, args...),
+		}
+	}
+	switch container.Status {
+	case engine.StatusRunning:
+		endpoint, attached := container.Networks[c.network]
+		lost := slices.DeleteFunc(network.Addresses(container, c.network), func(address netip.Addr) bool {
+			return slices.Contains(endpoint.Addresses, address)
+		})
+		switch {
+		case c.reported > 0:
+			return notReady(nextWait, c.reported, infrav1.ContainerRestartedReason, "%s and was started again", c.exit)
+		case !attached || len(endpoint.Addresses) == 0:
+			return notReady(nextBootstrap, 0, infrav1.ContainerDisconnectedReason, "is not on network %s; connect it with its address", c.network)
+		case len(lost) > 0:
+			return notReady(nextBootstrap, 0, infrav1.ContainerDisconnectedReason, "has lost its address %s on network %s", lost[0], c.network)
+		}
+		return containerState{status: metav1.ConditionTrue, reason: infrav1.ContainerRunningReason}
+	case engine.StatusPaused:
+		return notReady(nextWait, 0, infrav1.ContainerPausedReason, "is paused; unpause it")
+	case engine.StatusExited, engine.StatusCreated:
+		// Podman reports "created" for every container after its host has booted.
+		if c.maintenance {
+			return notReady(nextWait, 0, infrav1.ContainerStoppedReason, "%s; it stays stopped while annotated for maintenance", container.Exit())
+		}
+		return notReady(nextStart, 0, infrav1.ContainerStoppedReason, "%s", container.Exit())
+	default:
+		return notReady(nextWait, time.Second, infrav1.ContainerStoppedReason, "is %s", container.Status)
+	}
+}
+
+// setContainerState reports the state.
+func (s *scope) setContainerState(state containerState) {
+	s.setContainerReady(state.status, state.reason, state.message)
+}
