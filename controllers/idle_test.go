@@ -174,7 +174,7 @@ func TestRefusedIsTriedAgainAtLeisure(t *testing.T) {
 		options []builders.Option
 		refuse  func(w *world.World)
 	}{
-		"HostPortTaken": {
+		"HostPortInUse": {
 			reason: "Somebody has the load balancer's port.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerCluster.Spec.LoadBalancer.HostPort = 8001

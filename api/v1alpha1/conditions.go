@@ -31,10 +31,10 @@ const (
 	PreflightPassedCondition = "PreflightPassed"
 	// PreflightPassedReason: nothing is missing; warnings may be in the
 	// message.
-	PreflightPassedReason = "Passed"
+	PreflightPassedReason = "PreflightPassed"
 	// PreflightFailedReason: something is missing that nodes cannot do
 	// without. The user of the host mends it.
-	PreflightFailedReason = "Failed"
+	PreflightFailedReason = "PreflightFailed"
 	// EngineUnavailableReason: the container engine does not answer. It is
 	// asked again; who runs the engine starts it. On other conditions too.
 	EngineUnavailableReason = "EngineUnavailable"
@@ -46,7 +46,7 @@ const (
 	NetworkReadyReason = "Ready"
 	// NetworkUnusableReason: a network of that name exists and cannot be
 	// used. Choose another name or remove it.
-	NetworkUnusableReason = "Unusable"
+	NetworkUnusableReason = "NetworkUnusable"
 	// NetworkNotReadyReason: the engine gave an error, which the message
 	// holds; it is tried again.
 	NetworkNotReadyReason = "NotReady"
@@ -61,32 +61,32 @@ const (
 	// LoadBalancerNotReadyReason: the engine or haproxy gave an error, which
 	// the message holds; it is tried again.
 	LoadBalancerNotReadyReason = "NotReady"
-	// LoadBalancerStoppedReason: its container was found ended, or gone, and
-	// was started or made again.
-	LoadBalancerStoppedReason = "Stopped"
-	// LoadBalancerRestartedReason: its container ended a moment ago and runs
-	// again by its restart policy.
-	LoadBalancerRestartedReason = "Restarted"
-	// LoadBalancerPausedReason: somebody paused its container.
-	LoadBalancerPausedReason = "Paused"
+	// LoadBalancerNotRunningReason: its container exited or was not found, and
+	// was started or recreated.
+	LoadBalancerNotRunningReason = "LoadBalancerNotRunning"
+	// LoadBalancerRestartedReason: its container exited a moment ago and its
+	// restart policy restarted it.
+	LoadBalancerRestartedReason = "LoadBalancerRestarted"
+	// LoadBalancerPausedReason: a user paused its container.
+	LoadBalancerPausedReason = "LoadBalancerPaused"
 	// LoadBalancerImagePullingReason: its image is being fetched.
 	LoadBalancerImagePullingReason = "ImagePulling"
 	// LoadBalancerImagePullFailedReason: its image cannot be fetched.
 	LoadBalancerImagePullFailedReason = "ImagePullFailed"
-	// HostPortTakenReason: the host port that was chosen for life belongs to
+	// HostPortInUseReason: the host port that was chosen for life belongs to
 	// another process. Free it; the provider does not choose a new one,
 	// because kubeconfigs name the old.
-	HostPortTakenReason = "HostPortTaken"
-	// AddressTakenReason: the address that was chosen for life belongs to
+	HostPortInUseReason = "HostPortInUse"
+	// AddressInUseReason: the address that was chosen for life belongs to
 	// another container, which the message names, or to the network's
 	// gateway.
-	AddressTakenReason = "AddressTaken"
+	AddressInUseReason = "AddressInUse"
 	// SubnetExhaustedReason: the network has no free address. Delete
 	// machines or use a larger subnet. On ContainerReady too.
 	SubnetExhaustedReason = "SubnetExhausted"
-	// ContainerNotOursReason: a container of the name exists and another
+	// ContainerNotOwnedReason: a container of the name exists and another
 	// object owns it, which the message names. On ContainerReady too.
-	ContainerNotOursReason = "ContainerNotOurs"
+	ContainerNotOwnedReason = "ContainerNotOwned"
 	// EndpointMissingReason: the load balancer's type is None and no
 	// endpoint is given yet.
 	EndpointMissingReason = "EndpointMissing"
@@ -109,7 +109,7 @@ const (
 	// ContainerReadyCondition tells whether the container exists and runs.
 	ContainerReadyCondition = "ContainerReady"
 	// ContainerRunningReason: it runs on its network with its address.
-	ContainerRunningReason = "Running"
+	ContainerRunningReason = "ContainerRunning"
 	// WaitingForInfrastructureReason: the Cluster's network and load
 	// balancer are not there yet.
 	WaitingForInfrastructureReason = "WaitingForClusterInfrastructure"
@@ -131,28 +131,28 @@ const (
 	// ContainerFailedReason: the engine refuses the container, or it would be
 	// no node with what the spec asks for; the message says why.
 	ContainerFailedReason = "ContainerFailed"
-	// ContainerStoppedReason: it ended; the message has exit code and
-	// whether memory ran out. It is started again unless the object is
+	// ContainerExitedReason: it exited; the message has the exit code and
+	// whether it was OOMKilled. It is started unless the object is
 	// annotated for maintenance.
-	ContainerStoppedReason = "Stopped"
-	// ContainerRestartedReason: it ended a moment ago and runs again by its
-	// restart policy; the message has exit code and whether memory ran out.
-	ContainerRestartedReason = "Restarted"
-	// ContainerPausedReason: somebody paused it.
-	ContainerPausedReason = "Paused"
+	ContainerExitedReason = "ContainerExited"
+	// ContainerRestartedReason: it exited a moment ago and its restart policy
+	// restarted it; the message has the exit code and whether it was OOMKilled.
+	ContainerRestartedReason = "ContainerRestarted"
+	// ContainerPausedReason: a user paused it.
+	ContainerPausedReason = "ContainerPaused"
 	// ContainerDisconnectedReason: it is not on its network, or without its
 	// address.
-	ContainerDisconnectedReason = "Disconnected"
-	// ContainerMissingReason: a machine that had become a Node has no
-	// container any more. It is not created again; a MachineHealthCheck or
-	// the control plane replaces the Machine.
-	ContainerMissingReason = "Missing"
+	ContainerDisconnectedReason = "ContainerDisconnected"
+	// ContainerNotFoundReason: the container of a machine that had become a
+	// Node is not found. It is not recreated; a MachineHealthCheck or the
+	// control plane replaces the Machine.
+	ContainerNotFoundReason = "ContainerNotFound"
 
 	// BootstrapCompletedCondition tells how far the bootstrap inside the
 	// node has come, as the node itself recorded it.
 	BootstrapCompletedCondition = "BootstrapCompleted"
-	// BootstrapCompletedReason: every command ended with 0.
-	BootstrapCompletedReason = "Completed"
+	// BootstrapCompletedReason: every command exited with 0.
+	BootstrapCompletedReason = "BootstrapCompleted"
 	// WaitingForContainerReason: there is no running container yet.
 	WaitingForContainerReason = "WaitingForContainer"
 	// BootstrappingReason: it runs, in the container that the message names.
@@ -164,14 +164,14 @@ const (
 	// code and the last lines of the log without secrets.
 	BootstrapFailedReason = "BootstrapFailed"
 	// BootstrapInterruptedReason: the node was stopped in the middle of its
-	// bootstrap and cannot go on. Workers and the first control plane are
-	// created anew; others are left to be replaced.
+	// bootstrap and cannot continue. Workers and the first control plane are
+	// recreated; others are left to be replaced.
 	BootstrapInterruptedReason = "BootstrapInterrupted"
 	// BootstrapDataInvalidReason: the data secret cannot be used; the
 	// message says why without repeating it.
 	BootstrapDataInvalidReason = "BootstrapDataInvalid"
-	// BootstrapUnknownReason: the node's record cannot be read right now.
-	BootstrapUnknownReason = "Unknown"
+	// BootstrapStatusUnknownReason: the node's record cannot be read right now.
+	BootstrapStatusUnknownReason = "BootstrapStatusUnknown"
 	// ProviderIDMismatchReason: the user gave the kubelet another provider
 	// ID than the machine's, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"

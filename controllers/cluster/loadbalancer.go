@@ -209,13 +209,13 @@ func (s *scope) loadBalancerError(err error) error {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.As(err, &foreign):
-		reason, result = infrav1.ContainerNotOursReason, phase.Wait(lookAgain)
+		reason, result = infrav1.ContainerNotOwnedReason, phase.Wait(lookAgain)
 	case errors.Is(err, network.ErrCreating):
 		result = phase.Wait(creatingInterval)
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		reason, result = infrav1.HostPortTakenReason, phase.Wait(lookAgain)
+		reason, result = infrav1.HostPortInUseReason, phase.Wait(lookAgain)
 	case engine.IsTaken(err, engine.ResourceAddress):
-		reason, result = infrav1.AddressTakenReason, phase.Wait(lookAgain)
+		reason, result = infrav1.AddressInUseReason, phase.Wait(lookAgain)
 	case errors.Is(err, network.ErrExhausted):
 		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
 	}
@@ -266,13 +266,13 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 	}
 	switch {
 	case s.wasProvisioned && !found.Exists:
-		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s was gone; it was created again", name), time.Second)
+		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s was gone; it was created again", name), time.Second)
 	case s.wasProvisioned && !found.Running:
-		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s %s; it was started again", name, found.Exit), time.Second)
+		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s %s; it was started again", name, found.Exit), time.Second)
 	case remaining > 0:
 		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was started again", name, exit), remaining)
 	case found.Running && found.ID != s.loadBalancer.ID:
-		report(infrav1.LoadBalancerStoppedReason, fmt.Sprintf("container %s had lost its network or address; it was created again", name), time.Second)
+		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s had lost its network or address; it was created again", name), time.Second)
 	default:
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerReadyReason, "")
 	}

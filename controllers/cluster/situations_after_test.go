@@ -60,7 +60,7 @@ func afterwards() map[string]situation {
 				remove(t, w)
 				w.Engine.OccupyHostPort(uint16(get(w).Spec.LoadBalancer.HostPort)) //nolint:gosec // A port.
 			},
-			loadBalancer: "False/HostPortTaken", ready: notReady, again: atLeisure, provisioned: true, check: world.TryingAgainWithoutLoss,
+			loadBalancer: "False/HostPortInUse", ready: notReady, again: atLeisure, provisioned: true, check: world.TryingAgainWithoutLoss,
 		},
 		"PortFreeAgain": {
 			reason: "When the port is free, the load balancer comes back.", begins: recordPins,
@@ -94,7 +94,7 @@ func afterwards() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.Pause(balancer()))
 			},
-			loadBalancer: "False/Paused", ready: notReady, message: "unpause", provisioned: true, check: world.WithoutLoss,
+			loadBalancer: "False/LoadBalancerPaused", ready: notReady, message: "unpause", provisioned: true, check: world.WithoutLoss,
 		},
 		"EngineRestarted": {
 			reason: "The engine starts it again by itself, where it was.", begins: recordPins,

@@ -223,7 +223,7 @@ func refused() map[string]situation {
 			must(t, err)
 		}
 	}
-	const unusable = "False/Unusable"
+	const unusable = "False/NetworkUnusable"
 	return map[string]situation{
 		"SubnetMalformed": {
 			reason: "The form is shown.", options: named("mine", "10.77.0.0"),
@@ -260,14 +260,14 @@ func refused() map[string]situation {
 			},
 			loadBalancer: "False/SubnetExhausted", ready: notReady, message: "larger subnet", again: atLeisure,
 		},
-		"HostPortTaken": {
+		"HostPortInUse": {
 			reason:       "A port that is given and taken is told; no other is chosen.",
 			options:      spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.HostPort = 8001 }),
 			begins:       func(_ *testing.T, w *world.World) { w.Engine.OccupyHostPort(8001) },
-			loadBalancer: "False/HostPortTaken", ready: notReady, message: "8001", again: atLeisure, check: world.TryingAgain,
+			loadBalancer: "False/HostPortInUse", ready: notReady, message: "8001", again: atLeisure, check: world.TryingAgain,
 			holds: noLoadBalancer,
 		},
-		"AddressTaken": {
+		"AddressInUse": {
 			reason: "So is an address, with who has it.",
 			options: spec(func(s *infrav1.ContainerClusterSpec) {
 				s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "172.18.222.2", Port: 6443}
@@ -279,7 +279,7 @@ func refused() map[string]situation {
 				}})
 				must(t, err)
 			},
-			loadBalancer: "False/AddressTaken", ready: notReady, message: "somebody", again: atLeisure, holds: noLoadBalancer,
+			loadBalancer: "False/AddressInUse", ready: notReady, message: "somebody", again: atLeisure, holds: noLoadBalancer,
 		},
 		"AddressIsGateway": {
 			reason: "Which address the gateway has is known of the network, not of the subnet.",
@@ -287,7 +287,7 @@ func refused() map[string]situation {
 				s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
 				s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "10.77.0.1", Port: 6443}
 			}),
-			loadBalancer: "False/AddressTaken", ready: notReady, message: "the gateway of network", again: atLeisure, holds: noLoadBalancer,
+			loadBalancer: "False/AddressInUse", ready: notReady, message: "the gateway of network", again: atLeisure, holds: noLoadBalancer,
 		},
 		"NotOurs": {
 			reason: "A container of our name that is not ours is left alone.",
@@ -297,7 +297,7 @@ func refused() map[string]situation {
 				must(t, err)
 				must(t, w.Engine.StartContainer(t.Context(), balancer()))
 			},
-			loadBalancer: "False/ContainerNotOurs", ready: notReady, message: balancer(), again: lookAgain,
+			loadBalancer: "False/ContainerNotOwned", ready: notReady, message: balancer(), again: lookAgain,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), balancer()); err != nil {

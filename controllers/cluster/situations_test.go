@@ -41,7 +41,7 @@ const (
 	// atLeisure is some time, that is what is left of a pause.
 	atLeisure = -time.Second
 
-	passed = "True/Passed"
+	passed = "True/PreflightPassed"
 	usable = "True/Ready"
 )
 

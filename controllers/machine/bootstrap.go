@@ -47,7 +47,7 @@ const (
 func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, runs bool) error {
 	result, err := r.readRecord(ctx, s.container.Name)
 	if err != nil {
-		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapUnknownReason, err.Error())
+		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapStatusUnknownReason, err.Error())
 		return err
 	}
 	switch result.State {

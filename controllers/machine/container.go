@@ -72,7 +72,7 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 		return err
 	}
 	if owner != "" {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOursReason, fmt.Sprintf(
+		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOwnedReason, fmt.Sprintf(
 			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner))
 		return phase.Wait(lookAgain)
 	}
@@ -229,7 +229,7 @@ func (s *scope) placeError(err error) error {
 	case errors.Is(err, network.ErrExhausted):
 		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
 	case engine.IsTaken(err, engine.ResourceName):
-		reason, result = infrav1.ContainerNotOursReason, phase.Wait(lookAgain)
+		reason, result = infrav1.ContainerNotOwnedReason, phase.Wait(lookAgain)
 	case errors.Is(err, engine.ErrInvalid):
 		// Such as an extraMount whose path does not exist.
 		result = phase.Wait(lookAgain)

@@ -91,11 +91,11 @@ func stateOf(container engine.Container, c circumstances) containerState {
 	case engine.StatusExited, engine.StatusCreated:
 		// Podman reports "created" for every container after its host has booted.
 		if c.maintenance {
-			return notReady(nextWait, 0, infrav1.ContainerStoppedReason, "%s; it stays stopped while annotated for maintenance", container.Exit())
+			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s; it stays stopped while annotated for maintenance", container.Exit())
 		}
-		return notReady(nextStart, 0, infrav1.ContainerStoppedReason, "%s", container.Exit())
+		return notReady(nextStart, 0, infrav1.ContainerExitedReason, "%s", container.Exit())
 	default:
-		return notReady(nextWait, time.Second, infrav1.ContainerStoppedReason, "is %s", container.Status)
+		return notReady(nextWait, time.Second, infrav1.ContainerExitedReason, "is %s", container.Status)
 	}
 }
 

@@ -84,7 +84,7 @@ func (s *scope) reportMissing(lost string) error {
 	if lost == "" || s.hasStarted() {
 		return nil
 	}
-	s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(
+	s.wait(infrav1.ContainerNotFoundReason, fmt.Sprintf(
 		"container %s not found; it is not recreated because %s; delete the Machine, or let a MachineHealthCheck replace it",
 		s.containerName(), lost))
 	s.publishStatus()

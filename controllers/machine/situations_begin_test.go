@@ -231,7 +231,7 @@ func badInput() map[string]situation {
 				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
 				must(t, err)
 			},
-			container: "False/ContainerNotOurs", bootstrap: "absent", message: "it has no owner labels", again: lookAgain,
+			container: "False/ContainerNotOwned", bootstrap: "absent", message: "it has no owner labels", again: lookAgain,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
@@ -250,7 +250,7 @@ func badInput() map[string]situation {
 				})
 				must(t, err)
 			},
-			container: "False/ContainerNotOurs", bootstrap: "absent", message: "owner ID another-owner", again: lookAgain,
+			container: "False/ContainerNotOwned", bootstrap: "absent", message: "owner ID another-owner", again: lookAgain,
 		},
 		"ProviderIDOfAnotherProvider": {
 			reason: "A provider ID of somebody else's cannot name a container.",

@@ -46,7 +46,7 @@ func pooled() map[string]situation {
 		"OfPool": {
 			reason:    "The container is made with what the annotations say.",
 			options:   []builders.Option{ofPool(record)},
-			container: "True/Running", bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: "True/ContainerRunning", bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
@@ -73,7 +73,7 @@ func pooled() map[string]situation {
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.Annotations = map[string]string{infrav1.BootstrapDataSecretAnnotation: "none", infrav1.FailureDomainAnnotation: "zone-b"}
 			}},
-			container: "True/Running", bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: "True/ContainerRunning", bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})

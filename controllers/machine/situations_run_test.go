@@ -33,7 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-const runs = "True/Running"
+const runs = "True/ContainerRunning"
 
 // running are the situations while a bootstrap goes on.
 func running() map[string]situation {
@@ -77,7 +77,7 @@ func running() map[string]situation {
 		"RecordIsNotOne": {
 			reason:    "What root in the node wrote over the record is not believed, and not repeated.",
 			happens:   record(builders.SecretWord),
-			container: runs, bootstrap: "Unknown/Unknown", message: "malformed", fails: true, containers: 1, provisioned: true,
+			container: runs, bootstrap: "Unknown/BootstrapStatusUnknown", message: "malformed", fails: true, containers: 1, provisioned: true,
 		},
 	}
 }
@@ -109,25 +109,25 @@ func ended() map[string]situation {
 		"Done": {
 			reason:    "The whole script ended with 0; Cluster API has not found the Node yet, so it is helped along.",
 			happens:   record("done"),
-			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", again: atANode, containers: 1, provisioned: true,
 		},
 		"OwnBootstrapDone": {
 			reason:    "A control plane that its user's own data started is as ready as any: nothing of kubeadm's is looked for.",
 			options:   []builders.Option{builders.ControlPlane(builders.OwnData)},
 			happens:   all(record("done"), becomesNode),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 		},
 		"Node": {
 			reason:    "A machine that is a Node needs no looking at.",
 			happens:   all(record("done"), becomesNode),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 		},
 		"NodeWithoutData": {
 			reason: "What runs does not need its data any more.",
 			happens: all(record("done"), becomesNode, func(_ *testing.T, w *world.World) {
 				world.Purge(w, "m1-data", builders.DataSecret(builders.Machine, ""))
 			}),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 		},
 		"Failed": {
 			reason: "Step, exit code and the end of the log are told, without secrets.",
@@ -173,12 +173,12 @@ func disturbed() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.Pause(container()))
 			}),
-			container: "False/Paused", bootstrap: "True/Completed", message: "unpause", containers: 1, provisioned: true,
+			container: "False/ContainerPaused", bootstrap: "True/BootstrapCompleted", message: "unpause", containers: 1, provisioned: true,
 		},
 		"Stopped": {
 			reason:    "A node that was stopped is started again.",
 			happens:   asNode(stop),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 			holds: event("ContainerStarted Started again: container " + container() + " exited with code 137"),
 		},
 		"StoppedWithItsLoadBalancer": {
@@ -189,7 +189,7 @@ func disturbed() map[string]situation {
 				must(t, w.Engine.KillContainer(loadBalancer, 137, false))
 				stop(t, w)
 			}),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 			holds: startedLast(loadBalancer, container()),
 		},
 		"LoadBalancerDoesNotStart": {
@@ -206,7 +206,7 @@ func disturbed() map[string]situation {
 					return nil
 				}, nil)
 			}),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 			holds: startedLast(container()),
 		},
 		"OutOfMemory": {
@@ -215,7 +215,7 @@ func disturbed() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, true))
 			}),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 			holds: event("(OOMKilled)"),
 		},
 		"DoesNotStart": {
@@ -230,13 +230,13 @@ func disturbed() map[string]situation {
 					return nil
 				}, nil)
 			}),
-			container: "False/Stopped", bootstrap: "True/Completed", message: "does not start", again: atLeisure, containers: 1, provisioned: true,
+			container: "False/ContainerExited", bootstrap: "True/BootstrapCompleted", message: "does not start", again: atLeisure, containers: 1, provisioned: true,
 		},
 		"StoppedForMaintenance": {
 			reason:    "Who annotates for maintenance may stop a node.",
 			options:   maintained,
 			happens:   asNode(stop),
-			container: "False/Stopped", bootstrap: "True/Completed", message: "maintenance", containers: 1, provisioned: true,
+			container: "False/ContainerExited", bootstrap: "True/BootstrapCompleted", message: "maintenance", containers: 1, provisioned: true,
 		},
 		"GoneBeforeItWasANode": {
 			reason:    "It held no state yet: it is recreated, with the same name and address.",
@@ -248,7 +248,7 @@ func disturbed() map[string]situation {
 			reason:    "Once the node recorded the end of its bootstrap, its state is what the cluster relies on, also where no Node was seen yet.",
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
 			happens:   all(record("done"), gone),
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "it held the state of a Node", provisioned: true,
+			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "it held the state of a Node", provisioned: true,
 		},
 		"GoneAfterInitialization": {
 			reason:  "Cluster API may see that the control plane is initialized before the node has recorded it.",
@@ -260,18 +260,18 @@ func disturbed() map[string]situation {
 				})
 				gone(t, w)
 			}),
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "kubeadm init would create an empty one", provisioned: true,
+			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "kubeadm init would create an empty one", provisioned: true,
 		},
 		"ControlPlaneJoinGone": {
 			reason:    "It may have become a member of etcd.",
 			options:   []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
 			happens:   gone,
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "cannot be repeated", provisioned: true,
+			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "cannot be repeated", provisioned: true,
 		},
 		"Missing": {
 			reason:    "A node's state is gone with its container; only its owner can replace it.",
 			happens:   asNode(gone),
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true,
+			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true,
 		},
 		"MissingWithEverythingElse": {
 			reason: "That its state is gone is told whatever else is missing of what a container is made of.",
@@ -284,7 +284,7 @@ func disturbed() map[string]situation {
 					c.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-c"}}
 				})
 			}),
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
+			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
 		},
 		"Disconnected": {
 			reason: "A node off its network is not ready.",
@@ -292,7 +292,7 @@ func disturbed() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
 			}),
-			container: "False/Disconnected", bootstrap: "True/Completed", message: "capcon", containers: 1, provisioned: true,
+			container: "False/ContainerDisconnected", bootstrap: "True/BootstrapCompleted", message: "capcon", containers: 1, provisioned: true,
 		},
 		"OtherAddress": {
 			reason: "A node without its address is not ready: certificates and peers name the old one.",
@@ -301,12 +301,12 @@ func disturbed() map[string]situation {
 				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
 				must(t, w.Engine.ConnectNetwork(t.Context(), "capcon", container(), engine.Attachment{Network: "capcon"}))
 			}),
-			container: "False/Disconnected", bootstrap: "True/Completed", message: "has lost its address", containers: 1, provisioned: true,
+			container: "False/ContainerDisconnected", bootstrap: "True/BootstrapCompleted", message: "has lost its address", containers: 1, provisioned: true,
 		},
 		"EngineRestarted": {
 			reason:    "The engine starts a node again by itself.",
 			happens:   asNode(func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 		},
 	}
 }

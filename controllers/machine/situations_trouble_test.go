@@ -60,14 +60,14 @@ func engineTrouble() map[string]situation {
 		"EngineDownLater": {
 			reason:    "A node that cannot be seen is not known to be broken.",
 			happens:   all(record("done"), becomesNode, unreachable),
-			container: unavailable, bootstrap: "True/Completed", fails: true, containers: 1, provisioned: true, check: world.WithoutLoss,
+			container: unavailable, bootstrap: "True/BootstrapCompleted", fails: true, containers: 1, provisioned: true, check: world.WithoutLoss,
 		},
 		"EngineBack": {
 			reason: "An outage leaves no trace.",
 			happens: all(record("done"), becomesNode, unreachable, func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(nil, nil)
 			}),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 		},
 	}
 }
@@ -157,7 +157,7 @@ func adopted() map[string]situation {
 			must(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
 		}
 	}
-	const notOurs = "False/ContainerNotOurs"
+	const notOurs = "False/ContainerNotOwned"
 	anothers := ours
 	anothers.ID = "another"
 	return map[string]situation{
@@ -166,7 +166,7 @@ func adopted() map[string]situation {
 			options:   named,
 			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
 			happens:   becomesNode,
-			container: runs, bootstrap: "True/Completed", provisioned: true, containers: 0,
+			container: runs, bootstrap: "True/BootstrapCompleted", provisioned: true, containers: 0,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
@@ -178,7 +178,7 @@ func adopted() map[string]situation {
 		"AdoptedMissing": {
 			reason:    "A provider ID without a record names a container to adopt: a new one would not be what was lost.",
 			options:   named,
-			container: "False/Missing", bootstrap: "False/WaitingForContainer", message: "names a container to adopt", provisioned: true,
+			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "names a container to adopt", provisioned: true,
 		},
 		"ProviderIDOfTheLoadBalancer": {
 			reason:    "Deleting the machine would remove it.",
@@ -273,12 +273,12 @@ func named() map[string]situation {
 		"NodeNotRegistered": {
 			reason: "The Node comes some time after the bootstrap.",
 			begins: workload(), happens: record("done"),
-			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", again: atANode, containers: 1, provisioned: true,
 		},
 		"NodeWithoutProviderID": {
 			reason: "Bootstrap providers that do not read the kubelet's environment leave a Node without provider ID, and tainted.",
 			begins: workload(node("")), happens: record("done"),
-			container: runs, bootstrap: "True/Completed", again: atANode, containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", again: atANode, containers: 1, provisioned: true,
 			holds: initialized,
 		},
 		"NodeForACloudController": {
@@ -288,7 +288,7 @@ func named() map[string]situation {
 			}},
 			begins:    workload(node(identity.ProviderID(container()))),
 			happens:   all(becomesNode, record("done")),
-			container: runs, bootstrap: "True/Completed", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
 			holds: initialized,
 		},
 	}

@@ -149,7 +149,7 @@ func (i instance) broken() bool {
 	if !i.containerMachine.DeletionTimestamp.IsZero() {
 		return true
 	}
-	if conditions.GetReason(i.containerMachine, infrav1.ContainerReadyCondition) == infrav1.ContainerMissingReason {
+	if conditions.GetReason(i.containerMachine, infrav1.ContainerReadyCondition) == infrav1.ContainerNotFoundReason {
 		return true
 	}
 	return i.machine != nil && collections.IsUnhealthyAndOwnerRemediated(i.machine)

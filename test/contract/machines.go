@@ -69,7 +69,7 @@ func machines() []Rule {
 			"finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer)", "finalizers.EnsureFinalizer(ctx, r.Client, containerMachine.DeepCopy(), \"example.test/none\")",
 		}},
 		{ID: "IM10", Says: "A dead machine is told of by a condition, for a MachineHealthCheck to see.", Proof: Proof{
-			machineTests, "TestSituations/Missing", "controllers/machine/record.go", "s.wait(infrav1.ContainerMissingReason, fmt.Sprintf(", "s.wait(infrav1.ContainerStoppedReason, fmt.Sprintf(",
+			machineTests, "TestSituations/Missing", "controllers/machine/record.go", "s.wait(infrav1.ContainerNotFoundReason, fmt.Sprintf(", "s.wait(infrav1.ContainerExitedReason, fmt.Sprintf(",
 		}},
 		{ID: "IM11", Says: "What cannot change in place is refused, so that the Machine is replaced.", Proof: Proof{
 			webhookTests, "TestChanges/MachineImage", admission, "before.Spec.Immutable(), after.Spec.Immutable(),", "after.Spec.Immutable(), after.Spec.Immutable(),",

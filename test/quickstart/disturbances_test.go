@@ -138,14 +138,14 @@ func (d *drift) disconnectNode() {
 // disconnectLoadBalancer: it is made anew where it was, since nothing lives in it.
 func (d *drift) disconnectLoadBalancer() {
 	balancer := d.loadBalancer()
-	d.disturb(balancer, infrav1.LoadBalancerStoppedReason, "lost its network", "network", "disconnect", "capcon", balancer.Name)
+	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "lost its network", "network", "disconnect", "capcon", balancer.Name)
 	d.well(balancer)
 	d.answers()
 }
 
 func (d *drift) removeLoadBalancer() {
 	balancer := d.loadBalancer()
-	d.disturb(balancer, infrav1.LoadBalancerStoppedReason, "it was created again", "rm", "--force", balancer.Name)
+	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "it was created again", "rm", "--force", balancer.Name)
 	d.well(balancer)
 	d.answers()
 }
@@ -238,7 +238,7 @@ func (d *drift) backends(ctx context.Context, balancer engine.Container) ([]stri
 func (d *drift) removeNode() {
 	node := d.worker()
 	nodes := len(nodeContainers(d.t, d.engine, d.program.cluster))
-	d.disturb(node, infrav1.ContainerMissingReason, "delete the Machine", "rm", "--force", node.Name)
+	d.disturb(node, infrav1.ContainerNotFoundReason, "delete the Machine", "rm", "--force", node.Name)
 	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{
 		Namespace: node.Labels[identity.LabelNamespace], Name: node.Labels[identity.LabelMachine],
 	}}

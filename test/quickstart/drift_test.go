@@ -232,7 +232,7 @@ func (d *drift) rest(container engine.Container) {
 
 // restarted are the reasons for a container that ended and runs again, by who was
 // first to start it: the controllers, or the engine.
-var restarted = []string{infrav1.ContainerStoppedReason, infrav1.ContainerRestartedReason}
+var restarted = []string{infrav1.ContainerExitedReason, infrav1.ContainerRestartedReason}
 
 // expectTold is for when the container's object is not ready, for one of the reasons
 // and with the text in its message.

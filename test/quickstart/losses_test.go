@@ -252,7 +252,7 @@ func (l *losses) reportsMissing(t *testing.T) {
 		}
 		for _, object := range objects {
 			ready := conditions.Get(object, infrav1.MachineReadyCondition)
-			if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != infrav1.ContainerMissingReason {
+			if ready == nil || ready.Status != metav1.ConditionFalse || ready.Reason != infrav1.ContainerNotFoundReason {
 				continue
 			}
 			if since.IsZero() {

@@ -228,7 +228,7 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 		}
 		infrastructure.Status.Conditions = []metav1.Condition{{
 			Type: infrav1.LoadBalancerReadyCondition, Status: metav1.ConditionFalse,
-			Reason: infrav1.HostPortTakenReason, Message: "127.0.0.1:40001 is in use",
+			Reason: infrav1.HostPortInUseReason, Message: "127.0.0.1:40001 is in use",
 		}}
 		if err := w.client.Update(t.Context(), infrastructure); err != nil {
 			t.Error(err)
@@ -238,8 +238,8 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 	if code != 1 {
 		t.Errorf("Want exit code 1, got %d", code)
 	}
-	mustContain(t, out, "failed  cluster demo HostPortTaken")
-	mustContain(t, errs, "HostPortTaken", "127.0.0.1:40001 is in use", "remedy: stop the process")
+	mustContain(t, out, "failed  cluster demo HostPortInUse")
+	mustContain(t, errs, "HostPortInUse", "127.0.0.1:40001 is in use", "remedy: stop the process")
 	if waited := w.time().Sub(time.Unix(0, 0)); waited < troubleGrace || waited > 2*troubleGrace {
 		t.Errorf("It gives up after the grace period, got %s", waited)
 	}
@@ -262,7 +262,7 @@ func TestUpReplacesAMachineThatLostItsContainer(t *testing.T) {
 	container := &infrav1.ContainerMachine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-b", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
 		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{{
-			Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionFalse, Reason: infrav1.ContainerMissingReason, Message: "gone",
+			Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionFalse, Reason: infrav1.ContainerNotFoundReason, Message: "gone",
 		}}},
 	}
 	for _, object := range []client.Object{lost, container} {
@@ -283,7 +283,7 @@ func TestUpReplacesAMachineThatLostItsContainer(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "machine demo-b", "replacing it: Missing")
+	mustContain(t, out, "machine demo-b", "replacing it: ContainerNotFound")
 }
 
 func TestUpInterruptedSaysHowToResume(t *testing.T) {

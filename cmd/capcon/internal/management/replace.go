@@ -35,7 +35,7 @@ import (
 // control plane needs another one that is ready: the new one joins it, and it
 // removes the old one's member from etcd.
 func replaceable(o Observed, machine *clusterv1.Machine, reason string) bool {
-	lost := []string{infrav1.ContainerMissingReason, infrav1.BootstrapInterruptedReason}
+	lost := []string{infrav1.ContainerNotFoundReason, infrav1.BootstrapInterruptedReason}
 	if !slices.Contains(lost, reason) {
 		return false
 	}

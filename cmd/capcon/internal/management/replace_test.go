@@ -38,7 +38,7 @@ func TestReplaceable(t *testing.T) {
 	}{
 		"worker": {
 			reason: "A worker's state is gone with its container.",
-			failed: infrav1.ContainerMissingReason, want: "demo-worker-b",
+			failed: infrav1.ContainerNotFoundReason, want: "demo-worker-b",
 		},
 		"still there": {
 			reason: "What failed for another reason would fail again, and has something to look at.",
@@ -50,7 +50,7 @@ func TestReplaceable(t *testing.T) {
 				o.Machines = o.Machines[slices.IndexFunc(o.Machines, func(m clusterv1.Machine) bool { return m.Name == "demo-worker-b" }):][:1]
 				o.Machines[0].Labels[clusterv1.MachineControlPlaneLabel] = ""
 			},
-			failed: infrav1.ContainerMissingReason,
+			failed: infrav1.ContainerNotFoundReason,
 		},
 		"further control plane": {
 			reason: "The new one joins those that are ready.",
@@ -70,7 +70,7 @@ func TestReplaceable(t *testing.T) {
 				tc.change(&observed)
 			}
 			conditionType := infrav1.BootstrapCompletedCondition
-			if tc.failed == infrav1.ContainerMissingReason {
+			if tc.failed == infrav1.ContainerNotFoundReason {
 				conditionType = infrav1.ContainerReadyCondition
 			}
 			observed.Containers[0].Status.Conditions = []metav1.Condition{{Type: conditionType, Reason: tc.failed, Status: metav1.ConditionFalse}}

@@ -284,7 +284,7 @@ func TestTroubles(t *testing.T) {
 		},
 		"being deleted": {
 			"On its way out a machine may be in any state.",
-			failed(infrav1.ContainerReadyCondition, infrav1.ContainerMissingReason, metav1.ConditionFalse), true, 0,
+			failed(infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, metav1.ConditionFalse), true, 0,
 		},
 	}
 	for name, tc := range cases {
