@@ -44,7 +44,7 @@ const (
 // runs it is looked at once a second; a bootstrap that has ended is read with
 // each reconcile and causes none. Only in a container that runs is an interrupted one
 // repeated.
-func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, runs bool) error {
+func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAction) error {
 	result, err := r.readRecord(ctx, s.container.Name)
 	if err != nil {
 		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapStatusUnknownReason, err.Error())
@@ -64,13 +64,13 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, runs bool) 
 			s.reportFailure(infrav1.BootstrapFailedReason, result)
 			break
 		}
-		if runs && s.mayRepeat(result) && s.nextAttempt() <= maxAttempts {
+		if next == nextBootstrap && s.mayRepeat(result) && s.nextAttempt() <= maxAttempts {
 			return r.recoverInterrupted(ctx, s)
 		}
 		s.reportFailure(infrav1.BootstrapInterruptedReason, result)
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
-		if runs {
+		if next == nextBootstrap {
 			return phase.Wait(recordInterval)
 		}
 	}

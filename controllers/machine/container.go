@@ -105,9 +105,8 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 	case nextWait:
 		outcome = phase.Wait(state.requeueAfter)
 	case nextBootstrap:
-		return r.observeBootstrap(ctx, s, true)
 	}
-	return phase.Join(outcome, r.observeBootstrap(ctx, s, false))
+	return phase.Join(outcome, r.observeBootstrap(ctx, s, state.next))
 }
 
 // observeState of the container as it was observed last.

@@ -19,7 +19,7 @@ package inputs
 const (
 	kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
 	containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
-	immutable    = "field is immutable; roll out a template with the new value"
+	immutable   = "field is immutable; roll out a template with the new value"
 	madeFrom    = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
 
 	ownerID = "spec.ownerID"
