@@ -29,14 +29,14 @@ import (
 
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -82,7 +82,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.Add(images); err != nil {
 		return fmt.Errorf("add image pulls: %w", err)
 	}
-	host := hostfacts.NewObserver(options.Engine)
+	host := hostinfo.NewObserver(options.Engine)
 	if err := mgr.Add(host); err != nil {
 		return fmt.Errorf("add observer of the host: %w", err)
 	}
@@ -93,7 +93,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Images:            images,
 		Host:              host,
 		Events:            phase.Events(mgr.GetEventRecorder("containercluster-controller")),
-		Refusals:          refusal.NewMemory(clock.RealClock{}),
+		Refusals:          backoff.NewMemory(clock.RealClock{}),
 		Deaths:            deaths,
 		LoadBalancerImage: options.LoadBalancerImage,
 		SelfContainer:     options.SelfContainer,
@@ -107,7 +107,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Images:           images,
 		Host:             host,
 		Events:           phase.Events(mgr.GetEventRecorder("containermachine-controller")),
-		Refusals:         refusal.NewMemory(clock.RealClock{}),
+		Refusals:         backoff.NewMemory(clock.RealClock{}),
 		Deaths:           deaths,
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},

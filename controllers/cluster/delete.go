@@ -31,7 +31,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -89,7 +89,7 @@ func (r *Reconciler) waitForMachines(ctx context.Context, s *scope) error {
 	}
 	if count := len(machines.Items); count > 0 {
 		s.setDeleting(fmt.Sprintf("waiting for %d ContainerMachines to be deleted", count))
-		return phase.Wait(deleteInterval)
+		return phase.RequeueAfter(deleteInterval)
 	}
 	return nil
 }
@@ -133,17 +133,17 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkRemoved", "Remove", "Removed network %s", name)
 		return nil
 	}
-	probes, err := hostfacts.Probes(ctx, r.Engine, name)
+	probes, err := hostinfo.Probes(ctx, r.Engine, name)
 	if err != nil {
 		return s.deleteError(err)
 	}
 	if len(probes) > 0 {
 		// Also those of managers that do not come back.
-		if err := hostfacts.RemoveLeftovers(ctx, r.Engine, ""); err != nil {
+		if err := hostinfo.RemoveLeftovers(ctx, r.Engine, ""); err != nil {
 			return s.deleteError(err)
 		}
 		s.setDeleting(fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name))
-		return phase.Wait(deleteInterval)
+		return phase.RequeueAfter(deleteInterval)
 	}
 	return nil
 }

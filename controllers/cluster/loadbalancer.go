@@ -70,7 +70,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	}
 	if remaining, refused := r.Refusals.Recall(s.containerCluster); refused != nil && !before.Running {
 		_ = s.loadBalancerError(refused)
-		return phase.Wait(remaining)
+		return phase.RequeueAfter(remaining)
 	}
 	s.loadBalancer = before
 	s.controlPlanes, err = r.listControlPlanes(ctx, s)
@@ -94,7 +94,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	if s.loadBalancer.Paused {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerPausedReason,
 			fmt.Sprintf("container %s is paused; unpause it", name))
-		return phase.Wait(0)
+		return phase.RequeueAfter(0)
 	}
 	if !s.loadBalancer.Running {
 		// It ended, or went, right after it was started. What it has now
@@ -135,7 +135,7 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerImagePullingReason,
 			status.Text())
 	}
-	return phase.Wait(pullInterval)
+	return phase.RequeueAfter(pullInterval)
 }
 
 // pinnedAddresses are those the load balancer must have: the endpoint's,
@@ -159,7 +159,7 @@ func (s *scope) refuseIPv6() error {
 		if err := network.CheckEndpoint(given.host); err != nil {
 			s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointUnsupportedReason,
 				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", given.kind, given.host, err))
-			return phase.Wait(0)
+			return phase.RequeueAfter(0)
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func (s *scope) waitForGivenEndpoint() error {
 	if s.containerCluster.Spec.ControlPlaneEndpoint.Host == "" && s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointMissingReason,
 			"spec.loadBalancer.type is None: set spec.controlPlaneEndpoint of the Cluster or the ContainerCluster")
-		return phase.Wait(0)
+		return phase.RequeueAfter(0)
 	}
 	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerNotUsedReason, "")
 	return nil
@@ -209,15 +209,15 @@ func (s *scope) loadBalancerError(err error) error {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.As(err, &foreign):
-		reason, result = infrav1.ContainerNotOwnedReason, phase.Wait(lookAgain)
+		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(lookAgain)
 	case errors.Is(err, network.ErrCreating):
-		result = phase.Wait(creatingInterval)
+		result = phase.RequeueAfter(creatingInterval)
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		reason, result = infrav1.HostPortInUseReason, phase.Wait(lookAgain)
+		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(lookAgain)
 	case engine.IsTaken(err, engine.ResourceAddress):
-		reason, result = infrav1.AddressInUseReason, phase.Wait(lookAgain)
+		reason, result = infrav1.AddressInUseReason, phase.RequeueAfter(lookAgain)
 	case errors.Is(err, network.ErrExhausted):
-		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
+		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(lookAgain)
 	}
 	s.setCondition(infrav1.LoadBalancerReadyCondition, status, reason, err.Error())
 	return result
@@ -249,7 +249,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	}
 	r.reportLoadBalancer(s)
 	if draining(s.controlPlanes, config) {
-		s.reported = append(s.reported, phase.Wait(drainInterval))
+		s.reported = append(s.reported, phase.RequeueAfter(drainInterval))
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 	exit, remaining := r.Deaths.Recent(s.loadBalancer.ID)
 	report := func(reason, message string, again time.Duration) {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, reason, message)
-		s.reported = append(s.reported, phase.Wait(again))
+		s.reported = append(s.reported, phase.RequeueAfter(again))
 	}
 	switch {
 	case s.wasProvisioned && !found.Exists:

@@ -39,7 +39,7 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 		prefix, err := network.ParseSubnet(subnet)
 		if err != nil {
 			s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason, "spec.network: "+err.Error())
-			return phase.Wait(0)
+			return phase.RequeueAfter(0)
 		}
 		request.Subnets = []netip.Prefix{prefix}
 	}
@@ -69,7 +69,7 @@ func (s *scope) networkError(err error) error {
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrUnusable), errors.Is(err, engine.ErrConflict), errors.Is(err, engine.ErrInvalid):
 		// Only a person can mend it; looking again at times is enough.
-		reason, result = infrav1.NetworkUnusableReason, phase.Wait(lookAgain)
+		reason, result = infrav1.NetworkUnusableReason, phase.RequeueAfter(lookAgain)
 	}
 	s.setCondition(infrav1.NetworkReadyCondition, status, reason, err.Error())
 	return result

@@ -58,7 +58,7 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 		return fmt.Errorf("ask the engine about itself: %w", facts.EngineError)
 	case preflight.Failed(items):
 		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionFalse, infrav1.PreflightFailedReason, summary)
-		return phase.Wait(lookAgain)
+		return phase.RequeueAfter(lookAgain)
 	}
 	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionTrue, infrav1.PreflightPassedReason, summary)
 	return nil

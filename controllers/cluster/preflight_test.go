@@ -24,7 +24,7 @@ import (
 	"time"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -44,7 +44,7 @@ func TestPreflightOfAllMachines(t *testing.T) {
 			return engine.Output{Stdout: []byte(text)}, nil
 		})
 		w := world.New(t, builders.New())
-		w.Cluster.Host = hostfacts.NewObserver(host)
+		w.Cluster.Host = hostinfo.NewObserver(host)
 		if _, err := w.Cluster.Host.Observe(t.Context(), builders.NodeImage, ""); err != nil {
 			t.Fatal(err)
 		}

@@ -38,12 +38,12 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -53,10 +53,10 @@ type Reconciler struct {
 	Client client.Client
 	Engine engine.Engine
 	Images *imagepull.Tracker
-	Host   *hostfacts.Observer
+	Host   *hostinfo.Observer
 	Events events.EventRecorder
 	// Refusals of load balancers that the engine would not start.
-	Refusals *refusal.Memory
+	Refusals *backoff.Memory
 	// Deaths of containers, as the engine's events told them.
 	Deaths *engineevents.Deaths
 
@@ -84,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
 		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerCluster")
 	}
-	if !watching.Selected(containerCluster, r.WatchFilterValue) || pausing.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
+	if !predicates.Selected(containerCluster, r.WatchFilterValue) || paused.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
 		return ctrl.Result{}, nil
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)
@@ -98,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, err := pausing.Check(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
+	if isPaused, err := paused.Check(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
 	if err := r.ensureOwnerID(ctx, containerCluster); err != nil {
@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	s := newScope(cluster, containerCluster)
-	pausing.MarkActive(containerCluster)
+	paused.MarkActive(containerCluster)
 	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
 	switch {
 	case !containerCluster.DeletionTimestamp.IsZero():

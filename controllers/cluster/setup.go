@@ -30,11 +30,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
-	"sigs.k8s.io/cluster-api/util/predicates"
+	capipredicates "sigs.k8s.io/cluster-api/util/predicates"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -44,11 +44,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	scheme := mgr.GetScheme()
 	return capicontroller.NewControllerManagedBy(mgr, log).
 		For(&infrav1.ContainerCluster{}, builder.WithPredicates(
-			predicates.ResourceIsNotExternallyManaged(scheme, log), watching.TakenOver("Cluster"))).
+			capipredicates.ResourceIsNotExternallyManaged(scheme, log), predicates.TakenOver("Cluster"))).
 		Named("containercluster").
 		WithOptions(options).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(util.ClusterToInfrastructureMapFunc(
-			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), watching.ClusterSpec()).
+			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), predicates.ClusterSpec()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{

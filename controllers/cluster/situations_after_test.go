@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -120,7 +120,7 @@ func afterwards() map[string]situation {
 			happens: func(t *testing.T, w *world.World) {
 				t.Helper()
 				// A manager that begins anew does not know what the engine said before.
-				w.Cluster.Host = hostfacts.NewObserver(w.Engine)
+				w.Cluster.Host = hostinfo.NewObserver(w.Engine)
 				failing("Info", engine.ErrUnavailable)(t, w)
 			},
 			preflight: "Unknown/EngineUnavailable", loadBalancer: usable, ready: usable, fails: true, provisioned: true, check: world.WithoutLoss,

@@ -71,7 +71,7 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
 		if next == nextBootstrap {
-			return phase.Wait(recordInterval)
+			return phase.RequeueAfter(recordInterval)
 		}
 	}
 	return nil
@@ -126,5 +126,5 @@ func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope) error {
 	}
 	s.setContainerState(r.observeState(s))
 	s.reportProgress(0)
-	return phase.Wait(recordInterval)
+	return phase.RequeueAfter(recordInterval)
 }

@@ -52,7 +52,7 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if id := s.containerMachine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
 			s.wait(infrav1.ContainerFailedReason, "spec.providerID is not one of this provider: "+err.Error())
-			return phase.Wait(0)
+			return phase.RequeueAfter(0)
 		}
 	}
 	if s.owner().ID == "" && s.containerMachine.Spec.ProviderID == "" {
@@ -74,7 +74,7 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if owner != "" {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOwnedReason, fmt.Sprintf(
 			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner))
-		return phase.Wait(lookAgain)
+		return phase.RequeueAfter(lookAgain)
 	}
 	s.container = &container
 	return nil
@@ -88,7 +88,7 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 	}
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
 		_ = s.placeError(refused)
-		return phase.Wait(remaining)
+		return phase.RequeueAfter(remaining)
 	}
 	return r.createContainer(ctx, s)
 }
@@ -103,7 +103,7 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 	case nextStart:
 		outcome = r.startContainer(ctx, s, state)
 	case nextWait:
-		outcome = phase.Wait(state.requeueAfter)
+		outcome = phase.RequeueAfter(state.requeueAfter)
 	case nextBootstrap:
 	}
 	return phase.Join(outcome, r.observeBootstrap(ctx, s, state.next))
@@ -224,14 +224,14 @@ func (s *scope) placeError(err error) error {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrCreating):
-		reason, result = infrav1.ContainerCreatingReason, phase.Wait(creatingInterval)
+		reason, result = infrav1.ContainerCreatingReason, phase.RequeueAfter(creatingInterval)
 	case errors.Is(err, network.ErrExhausted):
-		reason, result = infrav1.SubnetExhaustedReason, phase.Wait(lookAgain)
+		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(lookAgain)
 	case engine.IsTaken(err, engine.ResourceName):
-		reason, result = infrav1.ContainerNotOwnedReason, phase.Wait(lookAgain)
+		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(lookAgain)
 	case errors.Is(err, engine.ErrInvalid):
 		// Such as an extraMount whose path does not exist.
-		result = phase.Wait(lookAgain)
+		result = phase.RequeueAfter(lookAgain)
 	}
 	s.setContainerReady(status, reason, err.Error())
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")

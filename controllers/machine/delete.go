@@ -83,7 +83,7 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 	}
 	if serving {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for the load balancer to drain")
-		return phase.Wait(releaseInterval)
+		return phase.RequeueAfter(releaseInterval)
 	}
 	return nil
 }

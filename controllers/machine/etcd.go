@@ -65,5 +65,5 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	}
 	s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason,
 		fmt.Sprintf("waiting up to %s for etcd to remove the member of this machine: %s", etcdTimeout, errors.Join(errs...)))
-	return phase.Wait(releaseInterval)
+	return phase.RequeueAfter(releaseInterval)
 }

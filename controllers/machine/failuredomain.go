@@ -70,7 +70,7 @@ func (r *Reconciler) checkFailureDomain(_ context.Context, s *scope) error {
 	default:
 		return nil
 	}
-	return phase.Wait(lookAgain)
+	return phase.RequeueAfter(lookAgain)
 }
 
 func failureDomainNames(domains []clusterv1.FailureDomain) string {

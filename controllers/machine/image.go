@@ -53,7 +53,7 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	image, err := s.image()
 	if err != nil {
 		s.wait(infrav1.VersionUnsupportedReason, err.Error()+"; name an image in spec.image, or choose a known version")
-		return phase.Wait(0)
+		return phase.RequeueAfter(0)
 	}
 	status, err := r.Images.Ensure(ctx, image)
 	switch {
@@ -66,7 +66,7 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	default:
 		s.wait(infrav1.ImagePullingReason, status.Text())
 	}
-	return phase.Wait(pullInterval)
+	return phase.RequeueAfter(pullInterval)
 }
 
 // engineError reports what the engine answered instead of doing its work.

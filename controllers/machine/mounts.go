@@ -43,7 +43,7 @@ func (r *Reconciler) checkMounts(_ context.Context, s *scope) error {
 		return nil
 	}
 	s.wait(infrav1.ContainerFailedReason, "spec.extraMounts: "+strings.Join(refusals, "; and "))
-	return phase.Wait(0)
+	return phase.RequeueAfter(0)
 }
 
 func (s *scope) mounts() []node.Mount {

@@ -41,12 +41,12 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -56,10 +56,10 @@ type Reconciler struct {
 	Client client.Client
 	Engine engine.Engine
 	Images *imagepull.Tracker
-	Host   *hostfacts.Observer
+	Host   *hostinfo.Observer
 	Events events.EventRecorder
 	// Refusals of nodes that the engine would not start.
-	Refusals *refusal.Memory
+	Refusals *backoff.Memory
 	// Deaths of containers, as the engine's events told them.
 	Deaths *engineevents.Deaths
 	// ClusterCache reaches workload clusters.
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
 		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerMachine")
 	}
-	if !watching.Selected(containerMachine, r.WatchFilterValue) || pausing.MovedAway(containerMachine) {
+	if !predicates.Selected(containerMachine, r.WatchFilterValue) || paused.MovedAway(containerMachine) {
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, containerMachine)
@@ -95,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, err := pausing.Check(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
+	if isPaused, err := paused.Check(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
 	s.conditions = slices.Clone(containerMachine.Status.Conditions)
@@ -103,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
-	pausing.MarkActive(containerMachine)
+	paused.MarkActive(containerMachine)
 	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, patchHelper))) }()
 	if !containerMachine.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, s)

@@ -88,7 +88,7 @@ func (s *scope) reportMissing(lost string) error {
 		"container %s not found; it is not recreated because %s; delete the Machine, or let a MachineHealthCheck replace it",
 		s.containerName(), lost))
 	s.publishStatus()
-	return phase.Wait(0)
+	return phase.RequeueAfter(0)
 }
 
 // lostState says why a missing container must not be recreated; empty where it

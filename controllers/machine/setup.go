@@ -32,11 +32,11 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
-	"sigs.k8s.io/cluster-api/util/predicates"
+	capipredicates "sigs.k8s.io/cluster-api/util/predicates"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -49,13 +49,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return fmt.Errorf("map Clusters to ContainerMachines: %w", err)
 	}
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachine{}, builder.WithPredicates(watching.TakenOver("Machine"))).
+		For(&infrav1.ContainerMachine{}, builder.WithPredicates(predicates.TakenOver("Machine"))).
 		Named("containermachine").
 		WithOptions(options).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(
-			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), watching.MachineSpecOrNode()).
+			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), predicates.MachineSpecOrNode()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToMachines),
-			predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
+			capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
 		// Its spec holds the owner ID, without which nothing is created.
 		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(r.machinesOfCluster), predicate.GenerationChangedPredicate{}).
 		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).

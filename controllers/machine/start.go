@@ -34,7 +34,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	report := func(what string) { s.setContainerReady(exited.status, exited.reason, exited.message+what) }
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
 		report(" and does not start: " + refused.Error())
-		return phase.Wait(remaining)
+		return phase.RequeueAfter(remaining)
 	}
 	if err := r.startLoadBalancer(ctx, s); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	} else {
 		report(", and again after it was started")
 	}
-	return phase.Wait(time.Second)
+	return phase.RequeueAfter(time.Second)
 }
 
 // startLoadBalancer starts the cluster's load balancer before a node where both

@@ -66,7 +66,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 			names = append(names, i.containerMachine.Name)
 		}
 		s.setReplicasReady(metav1.ConditionFalse, infrav1.DeletingReason, "still there: "+enumerate(names))
-		return phase.Wait(0)
+		return phase.RequeueAfter(0)
 	}
 	controllerutil.RemoveFinalizer(s.pool, infrav1.MachinePoolFinalizer)
 	return nil

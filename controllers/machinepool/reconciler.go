@@ -41,9 +41,9 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/pausing"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 )
 
 // Reconciler reconciles ContainerMachinePools.
@@ -76,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachinePool: %w", err)
 	}
-	if !watching.Selected(pool, r.WatchFilterValue) || pausing.MovedAway(pool) {
+	if !predicates.Selected(pool, r.WatchFilterValue) || paused.MovedAway(pool) {
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, pool)
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, pool, infrav1.MachinePoolFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, err := pausing.Check(ctx, r.Client, s.cluster, pool); err != nil || isPaused {
+	if isPaused, err := paused.Check(ctx, r.Client, s.cluster, pool); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
 	s.conditions = slices.Clone(pool.Status.Conditions)
@@ -94,7 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
-	pausing.MarkActive(pool)
+	paused.MarkActive(pool)
 	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, patchHelper))) }()
 	if !pool.DeletionTimestamp.IsZero() {
 		return phase.Run(ctx, s, r.observeLive, r.removeMachines, r.removeUnclaimed, r.release)

@@ -42,7 +42,7 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 		return nil
 	}
 	s.setReplicasReady(metav1.ConditionFalse, infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
-	return phase.Wait(0)
+	return phase.RequeueAfter(0)
 }
 
 // scale makes and removes instances.
@@ -58,7 +58,7 @@ func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 	secret := s.machinePool.Spec.Template.Spec.Bootstrap.DataSecretName
 	if plan.create > 0 && secret == nil {
 		s.setReplicasReady(metav1.ConditionFalse, infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
-		return phase.Join(errors.Join(errs...), phase.Wait(0))
+		return phase.Join(errors.Join(errs...), phase.RequeueAfter(0))
 	}
 	for range plan.create {
 		errs = append(errs, r.create(ctx, s, *secret))

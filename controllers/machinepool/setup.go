@@ -31,10 +31,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
-	"sigs.k8s.io/cluster-api/util/predicates"
+	capipredicates "sigs.k8s.io/cluster-api/util/predicates"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 )
 
 // SetupWithManager registers the controller and what it watches.
@@ -47,17 +47,17 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	kind := infrav1.GroupVersion.WithKind("ContainerMachinePool")
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(watching.TakenOver("MachinePool"))).
+		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(predicates.TakenOver("MachinePool"))).
 		Named("containermachinepool").
 		WithOptions(options).
 		// An annotation tells who manages the number of replicas.
 		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(util.MachinePoolToInfrastructureMapFunc(ctx, kind)),
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestForOwner(scheme, mgr.GetRESTMapper(), &infrav1.ContainerMachinePool{}),
-			watching.InstanceOfPool()).
-		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.machineToPool), watching.MachineSpecOrHealth()).
+			predicates.InstanceOfPool()).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.machineToPool), predicates.MachineSpecOrHealth()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToPools),
-			predicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
+			capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
 		Complete(ctx, r)
 }
 

@@ -42,7 +42,7 @@ import (
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/watching"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -72,7 +72,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		For(&infrav1.ContainerMachineTemplate{}).
 		Named("containermachinetemplate").
 		WithOptions(options).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToTemplates), watching.ClusterSpec()).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToTemplates), predicates.ClusterSpec()).
 		Complete(ctx, r)
 }
 
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !watching.Selected(template, r.WatchFilterValue) || !template.DeletionTimestamp.IsZero() {
+	if !predicates.Selected(template, r.WatchFilterValue) || !template.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 	cluster := &clusterv1.Cluster{}

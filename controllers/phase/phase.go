@@ -17,7 +17,7 @@ limitations under the License.
 // Package phase runs a reconcile as the list of its phases.
 //
 // A phase observes, acts, and sets the conditions that are its own. What it
-// returns says how the reconcile goes on: nil = with the next phase; Wait =
+// returns says how the reconcile continues: nil = with the next phase; RequeueAfter =
 // not now, and what the phases before it found stands; any other error = not
 // now, and the controller's back-off decides when.
 package phase
@@ -47,9 +47,9 @@ func (w *waiting) Error() string {
 	return fmt.Sprintf("wait for %s", w.after)
 }
 
-// Wait stops the run; the reconcile comes back with an event, or after that
+// RequeueAfter stops the run; the next reconcile comes with an event, or after that
 // time where it is not 0.
-func Wait(after time.Duration) error { return &waiting{after: after} }
+func RequeueAfter(after time.Duration) error { return &waiting{after: after} }
 
 // Run calls the phases in order until one of them waits or fails.
 func Run[S any](ctx context.Context, scope S, phases ...Func[S]) (ctrl.Result, error) {

@@ -44,11 +44,11 @@ func TestRun(t *testing.T) {
 		},
 		"wait for an event": {
 			reason:   "a phase that waits stops those after it, and is no failure",
-			outcomes: []error{phase.Wait(0), nil}, ran: 1,
+			outcomes: []error{phase.RequeueAfter(0), nil}, ran: 1,
 		},
 		"wait for a time": {
 			reason:   "a phase that waits for a time brings the reconcile back then",
-			outcomes: []error{nil, phase.Wait(time.Second)}, ran: 2,
+			outcomes: []error{nil, phase.RequeueAfter(time.Second)}, ran: 2,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure": {
@@ -57,12 +57,12 @@ func TestRun(t *testing.T) {
 		},
 		"soonest wait": {
 			reason:   "of several waits the soonest counts",
-			outcomes: []error{phase.Join(phase.Wait(time.Minute), phase.Wait(time.Second), phase.Wait(0))}, ran: 1,
+			outcomes: []error{phase.Join(phase.RequeueAfter(time.Minute), phase.RequeueAfter(time.Second), phase.RequeueAfter(0))}, ran: 1,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure before wait": {
 			reason:   "a failure counts more than a wait",
-			outcomes: []error{phase.Join(phase.Wait(time.Second), broken)}, ran: 1, err: broken,
+			outcomes: []error{phase.Join(phase.RequeueAfter(time.Second), broken)}, ran: 1, err: broken,
 		},
 		"nothing joined": {
 			reason:   "no outcomes are no outcome",

@@ -27,7 +27,7 @@ import (
 	kindv1 "sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	"sigs.k8s.io/yaml"
 
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -48,7 +48,7 @@ func (k *KindCluster) config(ctx context.Context, eng engine.Engine, info engine
 	if err != nil {
 		return nil, fmt.Errorf("get the node image %q: %w", k.options.NodeImage, err)
 	}
-	facts, err := hostfacts.NewObserver(eng).Observe(ctx, k.options.NodeImage, k.options.Network)
+	facts, err := hostinfo.NewObserver(eng).Observe(ctx, k.options.NodeImage, k.options.Network)
 	if err != nil {
 		return nil, err
 	}

@@ -60,10 +60,10 @@ func allKinds() []Rule {
 		}},
 		{ID: "C14", Says: "Cluster API writes owners and labels only, beside the topology.", Unproved: "Tells what Cluster API does."},
 		{ID: "C15", Says: "A paused object, or one of a paused Cluster, is left alone and says so.", Proof: Proof{
-			machineTests, "TestHandsOff/ClusterPaused", "controllers/pausing/pausing.go", "!ptr.Deref(cluster.Spec.Paused, false)", "!ptr.Deref(cluster.Spec.Paused, false) || true",
+			machineTests, "TestHandsOff/ClusterPaused", "controllers/paused/paused.go", "!ptr.Deref(cluster.Spec.Paused, false)", "!ptr.Deref(cluster.Spec.Paused, false) || true",
 		}},
 		{ID: "C15", Says: "It says so with the condition Paused, also when it is not paused any more.", Proof: Proof{
-			machineTests, "TestUnpaused", "controllers/pausing/pausing.go", "Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason", "Status: metav1.ConditionUnknown, Reason: clusterv1.NotPausedReason",
+			machineTests, "TestUnpaused", "controllers/paused/paused.go", "Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason", "Status: metav1.ConditionUnknown, Reason: clusterv1.NotPausedReason",
 		}},
 		{ID: "C15", Says: "A template of a paused Cluster is left alone; it has no conditions to say so.", Proof: Proof{
 			"controllers/machinetemplate", "TestReconcile/ClusterPaused", "controllers/machinetemplate/reconciler.go",
@@ -91,13 +91,13 @@ func allKinds() []Rule {
 		}},
 		{ID: "C21", Says: "With a watch filter only objects with its label are reconciled.", Proof: Proof{
 			contractTests, "TestIntegrationWatchFilter", "controllers/machine/reconciler.go",
-			"!watching.Selected(containerMachine, r.WatchFilterValue)", `!watching.Selected(containerMachine, "")`,
+			"!predicates.Selected(containerMachine, r.WatchFilterValue)", `!predicates.Selected(containerMachine, "")`,
 		}},
 		{ID: "C22", Says: "--namespace restricts what is watched.", Proof: Proof{
 			".", "TestFlags", "main.go", `if opts.namespace != "" {`, `if opts.namespace == "none" {`,
 		}},
 		{ID: "C23", Says: "Owners are found by kind and name: Cluster API does not always make them controllers.", Proof: Proof{
-			"controllers/watching", "TestTakenOver/Machine", "controllers/watching/watching.go", "owner.Kind == kind {", "owner.Kind == kind && owner.Controller != nil {",
+			"controllers/predicates", "TestTakenOver/Machine", "controllers/predicates/predicates.go", "owner.Kind == kind {", "owner.Kind == kind && owner.Controller != nil {",
 		}},
 		{ID: "C24", Says: "Nothing relies on what Cluster API does not document.", Unproved: "Cannot be tested; where code of Cluster API is relied on, the rule here says so."},
 	}

@@ -33,7 +33,7 @@ func operation() []Rule {
 			".", "TestFlags", "options.go", "	flags.AddManagerOptions(set, &o.manager)\n", "	_ = flags.AddManagerOptions\n",
 		}},
 		{ID: "O4", Says: "No reconcile waits for what takes long.", Proof: Proof{
-			machineTests, "TestSituations/ImageBeingPulled", "controllers/machine/image.go", "	return phase.Wait(pullInterval)\n", "	return phase.Wait(0)\n",
+			machineTests, "TestSituations/ImageBeingPulled", "controllers/machine/image.go", "	return phase.RequeueAfter(pullInterval)\n", "	return phase.RequeueAfter(0)\n",
 		}},
 		{ID: "O5", Says: "A condition tells of one thing.", Proof: Proof{
 			clusterTests, "TestSituations/PreflightFails", "controllers/cluster/preflight.go", "s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionUnknown, infrav1.EngineUnavailableReason, summary)", "s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionUnknown, infrav1.EngineUnavailableReason, summary)",
@@ -46,12 +46,12 @@ func operation() []Rule {
 			poolTests, "TestSituations/OwnersAndLabels", "controllers/machinepool/reconciler.go", "r.observeCached, r.propagate, r.publish,", "r.observeCached, r.publish,",
 		}},
 		{ID: "O6", Says: "That they are gone is an event, which nobody has to wait for.", Proof: Proof{
-			"controllers/watching", "TestChangesOfInstances/Owner", "controllers/watching/watching.go", "len(before.OwnerReferences) != len(after.OwnerReferences)", "len(before.OwnerReferences) < 0",
+			"controllers/predicates", "TestChangesOfInstances/Owner", "controllers/predicates/predicates.go", "len(before.OwnerReferences) != len(after.OwnerReferences)", "len(before.OwnerReferences) < 0",
 		}},
 		{ID: "O6", Says: "Nothing is written where nothing changes.", Proof: Proof{
 			contractTests, "TestNothingIsWrittenForNothing/Cluster", "controllers/cluster/reconciler.go",
-			"	pausing.MarkActive(containerCluster)\n",
-			"	pausing.MarkActive(containerCluster)\n	containerCluster.Annotations[\"seen\"] = containerCluster.ResourceVersion\n",
+			"	paused.MarkActive(containerCluster)\n",
+			"	paused.MarkActive(containerCluster)\n	containerCluster.Annotations[\"seen\"] = containerCluster.ResourceVersion\n",
 		}},
 		{ID: "O7", Says: "Messages say the same of the same.", Proof: Proof{
 			machineTests, "TestSituations/Bootstrapping", "controllers/machine/bootstrap.go",

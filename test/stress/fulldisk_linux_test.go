@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -77,7 +77,7 @@ func TestIntegrationFullDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSubject(t, eng, eng, fullDiskImage)
 			// The image is no node: nothing can be found out about the host with it.
-			s.host = hostfacts.NewKnown(hostfacts.Facts{})
+			s.host = hostinfo.NewKnown(hostinfo.Facts{})
 			s.restart(imagepull.NewTracker(eng))
 			s.growBootstrapData()
 			free := fill(t, disk, left)

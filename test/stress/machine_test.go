@@ -33,10 +33,10 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -63,7 +63,7 @@ type subject struct {
 	api client.WithWatch
 	// engine is the undisturbed one, disturbed the one that the controller has.
 	engine, disturbed engine.Engine
-	host              *hostfacts.Observer
+	host              *hostinfo.Observer
 	events            *world.Recorder
 	owner             identity.Owner
 	controller        *machine.Reconciler
@@ -84,7 +84,7 @@ func newSubject(t *testing.T, eng, disturbed engine.Engine, image string) *subje
 			o.Secret.Data["value"] = []byte(bootstrapData)
 		}).All()),
 		// What it finds out is the same for a slow engine.
-		host: hostfacts.NewObserver(eng),
+		host: hostinfo.NewObserver(eng),
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -109,7 +109,7 @@ func newSubject(t *testing.T, eng, disturbed engine.Engine, image string) *subje
 func (s *subject) restart(images *imagepull.Tracker) {
 	s.controller = &machine.Reconciler{
 		Client: s.api, Engine: s.disturbed, Images: images, Host: s.host, Events: events.EventRecorder(s.events),
-		Refusals: refusal.NewMemory(clock.RealClock{}), Deaths: engineevents.NewDeaths(clock.RealClock{}),
+		Refusals: backoff.NewMemory(clock.RealClock{}), Deaths: engineevents.NewDeaths(clock.RealClock{}),
 		ClusterCache: clustercache.NewFakeEmptyClusterCache(), Clock: clock.RealClock{},
 	}
 }

@@ -34,7 +34,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
@@ -58,7 +58,7 @@ func TestIntegrationStalledRegistry(t *testing.T) {
 	t.Cleanup(func() { removeImage(t, info.Name, stalled.reference) })
 	s := newSubject(t, eng, eng, stalled.reference)
 	// The image is no node: nothing can be found out about the host with it.
-	s.host = hostfacts.NewKnown(hostfacts.Facts{})
+	s.host = hostinfo.NewKnown(hostinfo.Facts{})
 	images := imagepull.NewTracker(eng)
 	images.Limits = imagepull.Limits{Progress: stallLimit, Layer: stallLimit}
 	go func() { _ = images.Start(t.Context()) }()

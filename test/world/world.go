@@ -42,12 +42,12 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -141,23 +141,23 @@ func APIServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch
 func (w *World) Restart() {
 	w.TB.Helper()
 	counted := w.Writes.wrap(w.Client)
-	host := hostfacts.NewKnown(facts())
+	host := hostinfo.NewKnown(facts())
 	w.Deaths = engineevents.NewDeaths(w.Clock)
 	images := imagepull.NewTracker(w.Engine)
 	w.Cluster = &cluster.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		LoadBalancerImage: builders.LoadBalancerImage, Refusals: refusal.NewMemory(w.Clock), Deaths: w.Deaths,
+		LoadBalancerImage: builders.LoadBalancerImage, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths,
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: refusal.NewMemory(w.Clock), Deaths: w.Deaths,
+		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths,
 	}
 	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Events: w.Events}
 }
 
 // facts of a host that lacks nothing.
-func facts() hostfacts.Facts {
-	return hostfacts.Facts{
+func facts() hostinfo.Facts {
+	return hostinfo.Facts{
 		Node: node.Host{CgroupVersion: "2"},
 		Probed: preflight.Host{
 			InotifyWatches: 1 << 20, InotifyInstances: 1 << 16, OpenFiles: 1 << 20,

@@ -14,13 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package refusal remembers what an engine has just refused.
+// Package backoff keeps what an engine has just refused, so that events do not cause
+// the same request at once.
 //
 // A container that does not start makes events: its network was joined and
 // left, or it was removed again. These wake the controller that tried, which
 // would try again at once and for ever, faster than any back-off of its own.
 // What is remembered is lost with the manager, whose next one tries once more.
-package refusal
+package backoff
 
 import (
 	"context"

@@ -14,13 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package hostfacts keeps what was found out about an engine's host, so that
+// Package hostinfo keeps what was found out about an engine's host, so that
 // it is probed once in a while and not for every machine.
 //
 // What is kept is lost with the manager and found out again. No caller waits
 // for the engine longer than its context allows, and none for what another
 // asks.
-package hostfacts
+package hostinfo
 
 import (
 	"context"

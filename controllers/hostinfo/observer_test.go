@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package hostfacts_test
+package hostinfo_test
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostfacts"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -97,7 +97,7 @@ func TestObserve(t *testing.T) {
 			if tc.change != nil {
 				tc.change(eng)
 			}
-			observer := hostfacts.NewObserver(eng)
+			observer := hostinfo.NewObserver(eng)
 			if _, known := observer.Known(); known {
 				t.Error("before it looked it knows something")
 			}
@@ -125,7 +125,7 @@ func TestObserveRefused(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	eng.FailNext("StartContainer", errors.New("operation not permitted"))
-	observer := hostfacts.NewObserver(eng)
+	observer := hostinfo.NewObserver(eng)
 	facts, err := observer.Observe(t.Context(), image, network)
 	if err != nil || facts.Probed.PrivilegedError == nil {
 		t.Errorf("facts are %+v, %v", facts, err)
@@ -141,7 +141,7 @@ func TestAsk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng := newEngine(t)
-		observer := hostfacts.NewObserver(eng)
+		observer := hostinfo.NewObserver(eng)
 		asked := func() int {
 			return len(slices.DeleteFunc(eng.Journal(), func(call simulated.Call) bool { return call.Method != "Info" }))
 		}
@@ -176,19 +176,19 @@ func TestRenew(t *testing.T) {
 		eng.HandleExec(func(string, engine.Command) (engine.Output, error) {
 			return engine.Output{Stdout: []byte("== /proc/sys/fs/inotify/max_user_instances\n" + instances + "\n")}, nil
 		})
-		observer := hostfacts.NewObserver(eng)
+		observer := hostinfo.NewObserver(eng)
 		if facts, err := observer.Renew(t.Context()); err != nil || len(eng.Journal()) > 1 {
 			t.Errorf("before anything was observed it finds %+v, %v", facts, err)
 		}
-		look := func(want int64, find func() (hostfacts.Facts, error)) {
+		look := func(want int64, find func() (hostinfo.Facts, error)) {
 			t.Helper()
 			facts, err := find()
 			if err != nil || facts.Probed.InotifyInstances != want || !facts.Node.KernelModules {
 				t.Errorf("facts are %+v, %v, want %d instances", facts, err, want)
 			}
 		}
-		again := func() (hostfacts.Facts, error) { return observer.Renew(t.Context()) }
-		look(128, func() (hostfacts.Facts, error) { return observer.Observe(t.Context(), image, network) })
+		again := func() (hostinfo.Facts, error) { return observer.Renew(t.Context()) }
+		look(128, func() (hostinfo.Facts, error) { return observer.Observe(t.Context(), image, network) })
 		instances = "512"
 		look(128, again)
 		time.Sleep(time.Minute)
@@ -212,7 +212,7 @@ func TestRenew(t *testing.T) {
 func TestObserveKilled(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
-	if _, err := hostfacts.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
+	if _, err := hostinfo.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
 		t.Fatal(err)
 	}
 	calls := len(eng.Journal())
@@ -221,8 +221,8 @@ func TestObserveKilled(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				eng := newEngine(t)
-				kill(eng, number+1, func() { _, _ = hostfacts.NewObserver(eng).Observe(t.Context(), image, network) })
-				observer := hostfacts.NewObserver(eng)
+				kill(eng, number+1, func() { _, _ = hostinfo.NewObserver(eng).Observe(t.Context(), image, network) })
+				observer := hostinfo.NewObserver(eng)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				go func() { _ = observer.Start(ctx) }()
@@ -267,7 +267,7 @@ func kill(eng *simulated.Engine, number int, f func()) {
 func TestHungEngine(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
-	observer := hostfacts.NewObserver(eng)
+	observer := hostinfo.NewObserver(eng)
 	if _, err := observer.Observe(t.Context(), image, network); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestFactsAreRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng := newEngine(t)
-		observer := hostfacts.NewObserver(eng)
+		observer := hostinfo.NewObserver(eng)
 		observe := func(reason string, want bool) {
 			t.Helper()
 			facts, err := observer.Observe(t.Context(), image, network)
@@ -367,7 +367,7 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	if _, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "another", Image: image, Labels: labels}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := hostfacts.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
+	if _, err := hostinfo.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"another"}, left(t, eng)); diff != "" {

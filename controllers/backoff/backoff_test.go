@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package refusal_test
+package backoff_test
 
 import (
 	"context"
@@ -27,14 +27,14 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/refusal"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	memory := refusal.NewMemory(clock)
+	memory := backoff.NewMemory(clock)
 	machine := func(name string, generation int64) *infrav1.ContainerMachine {
 		return &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: generation}}
 	}
@@ -76,10 +76,10 @@ func TestRepeats(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := refusal.Repeats(c.err); got != c.want {
+			if got := backoff.Repeats(c.err); got != c.want {
 				t.Errorf("%s\nRepeats(%v) = %t", c.reason, c.err, got)
 			}
-			memory := refusal.NewMemory(testclock.NewFakePassiveClock(time.Unix(0, 0)))
+			memory := backoff.NewMemory(testclock.NewFakePassiveClock(time.Unix(0, 0)))
 			machine := &infrav1.ContainerMachine{}
 			memory.Keep(machine, c.err, time.Minute)
 			if _, kept := memory.Recall(machine); (kept != nil) != c.want {

@@ -14,12 +14,12 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package watching decides which changes of objects are worth a reconcile.
+// Package predicates decides which changes of objects are worth a reconcile.
 //
 // A reconcile that finds nothing to do is not free: it asks the engine, and
 // Cluster API's controllers leave a second between two reconciles of an object,
 // so that the one that is worth something comes late.
-package watching
+package predicates
 
 import (
 	"slices"
