@@ -119,7 +119,7 @@ func (a *attempt) ensure(ctx context.Context) (Ready, error) {
 	if err != nil {
 		return Ready{}, err
 	}
-	id := container.Labels[labelVolume]
+	id := volumeOf(container)
 	return Ready{ID: id, Created: id == a.created, Kubeconfig: kubeconfig}, nil
 }
 
@@ -133,12 +133,12 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 		a.progress("removing the one before")
 		return cmp.Or(a.removeRetired(ctx, container), errChanged)
 	}
-	volume, err := a.engine.InspectVolume(ctx, container.Labels[labelVolume])
+	volume, err := a.engine.InspectVolume(ctx, volumeOf(container))
 	if errors.Is(err, engine.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errChanged, err) // in use it could not be removed: the container is gone too
 	}
 	if err != nil {
-		return fmt.Errorf("inspect volume %q: %w", container.Labels[labelVolume], err)
+		return fmt.Errorf("inspect volume %q: %w", volumeOf(container), err)
 	}
 	port, ours := portOf(volume)
 	if !ours {
@@ -199,7 +199,7 @@ func (a *attempt) yield(ctx context.Context, volume string) error {
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil
 	}
-	if err != nil || volume != a.created || container.Labels[labelVolume] == volume {
+	if err != nil || volume != a.created || volumeOf(container) == volume {
 		return err
 	}
 	return a.removeVolume(ctx, volume)
@@ -229,7 +229,7 @@ func (a *attempt) start(ctx context.Context, id string, port uint16) error {
 // container that uses it, and the engine created an empty one without labels for
 // the container. A container that ran has a volume of another origin.
 func (a *attempt) discardWithVolume(ctx context.Context, container engine.Container) error {
-	volume := container.Labels[labelVolume]
+	volume := volumeOf(container)
 	if container.Status != engine.StatusCreated {
 		return &ForeignError{Kind: "volume", Name: volume}
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 func TestEnsureIsIdempotent(t *testing.T) {
@@ -87,6 +88,53 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	spec, _ := eng.Spec(DefaultName)
 	if got := spec.Ports[0].HostPort; got != testPort {
 		t.Errorf("port after the replacement: want %d, got %d", testPort, got)
+	}
+}
+
+// Before planes could retire, container and volume had the plane's name, and no label said
+// so. Their data is kept.
+func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
+	t.Parallel()
+	for name, containerExists := range map[string]bool{"WithContainer": true, "WithoutContainer": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			plane := newPlane(eng)
+			labels := map[string]string{identity.LabelRole: string(identity.RolePlane), labelPort: "28170"}
+			if err := eng.CreateVolume(t.Context(), DefaultName, labels); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := network.Ensure(t.Context(), eng, network.Request{Name: network.DefaultName}); err != nil {
+				t.Fatal(err)
+			}
+			if containerExists {
+				spec := engine.Spec{
+					Name: DefaultName, Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
+					Labels: map[string]string{identity.LabelRole: string(identity.RolePlane), labelSpec: "earlier"},
+					Mounts: []engine.Mount{{Type: engine.MountVolume, Source: DefaultName, Target: stateDir}},
+				}
+				if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
+					t.Fatal(err)
+				}
+				if err := eng.StartContainer(t.Context(), DefaultName); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := plane.Remove(t.Context()); containerExists && !errors.Is(err, ErrCannotRetire) {
+				t.Errorf("Remove() of an earlier plane: got %v, want ErrCannotRetire", err)
+			}
+			ready, err := plane.Ensure(t.Context(), testImage, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(Ready{ID: DefaultName, Kubeconfig: []byte("kubeconfig")}, ready); diff != "" {
+				t.Errorf("Ensure(...): -want, +got:\n%s", diff)
+			}
+			spec, _ := eng.Spec(DefaultName)
+			if got := spec.Ports[0].HostPort; got != 28170 {
+				t.Errorf("the plane has host port %d, want that of its volume, 28170", got)
+			}
+		})
 	}
 }
 

@@ -27,6 +27,9 @@ var ErrNotReady = errors.New("management plane is not ready")
 // ErrPaused means that somebody paused the plane's container.
 var ErrPaused = errors.New("container of the management plane is paused: unpause it with the engine's own command")
 
+// ErrCannotRetire means that the plane is from a version in which planes could not retire.
+var ErrCannotRetire = errors.New("management plane is from an earlier version, which cannot be removed safely")
+
 // ForeignError says that something has the plane's name and is not a plane's.
 // It is neither used nor removed.
 type ForeignError struct {

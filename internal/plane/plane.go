@@ -164,7 +164,7 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	state := State{ID: container.Labels[labelVolume], Exists: true, Image: container.Image}
+	state := State{ID: volumeOf(container), Exists: true, Image: container.Image}
 	retired, err := p.retired(ctx, container)
 	if err != nil {
 		return State{}, err
@@ -200,7 +200,7 @@ func (p *Plane) inspect(ctx context.Context) (engine.Container, error) {
 	if err != nil {
 		return engine.Container{}, fmt.Errorf("inspect container %q: %w", p.opts.Name, err)
 	}
-	if container.Labels[identity.LabelRole] != string(identity.RolePlane) || container.Labels[labelVolume] == "" {
+	if container.Labels[identity.LabelRole] != string(identity.RolePlane) {
 		return engine.Container{}, &ForeignError{Kind: "container", Name: p.opts.Name}
 	}
 	return container, nil

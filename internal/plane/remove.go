@@ -75,6 +75,9 @@ func (p *Plane) removeOne(ctx context.Context, container engine.Container) (clus
 
 // retire asks the plane in the container to retire. Container absent: ErrNotFound.
 func (p *Plane) retire(ctx context.Context, container engine.Container) (clusters []string, err error) {
+	if container.Labels[labelVolume] == "" {
+		return nil, fmt.Errorf("%w: run capcon plane up to upgrade it, then remove it", ErrCannotRetire)
+	}
 	output, err := p.engine.Exec(ctx, container.ID, engine.Command{Args: []string{program, "retire", "--state-dir=" + stateDir}})
 	if errors.Is(err, engine.ErrConflict) {
 		return nil, fmt.Errorf("%w: its container is %s: %w", ErrNotReady, container.Status, err)
@@ -114,5 +117,5 @@ func (p *Plane) removeRetired(ctx context.Context, container engine.Container) e
 	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
 		return fmt.Errorf("remove container %q: %w", container.Name, err)
 	}
-	return p.removeVolume(ctx, container.Labels[labelVolume])
+	return p.removeVolume(ctx, volumeOf(container))
 }
