@@ -27,17 +27,16 @@ set -o errexit -o nounset -o pipefail
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly plane="localhost/capcon/plane"
-
 main() {
   local previous
   cd "${root}"
   use_engine
   previous="$(hack/previous.sh capcon)"
-  engine image load --quiet --input "${previous}/plane.tar"
-  engine image tag "${plane}:dev" "${plane}:previous"
+  # First what both versions need: the test loads the new plane over the earlier one.
   make images-load
-  PREVIOUS_CAPCON="${previous}/capcon" PREVIOUS_PLANE="${plane}:previous" hack/test-quickstart.sh Upgrade
+  trap 'make images-load' EXIT
+  engine image load --quiet --input "${previous}/plane.tar"
+  PREVIOUS_CAPCON="${previous}/capcon" hack/test-quickstart.sh Upgrade
 }
 
 main "$@"

@@ -25,7 +25,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 )
 
@@ -35,12 +37,12 @@ import (
 //
 // From the environment, as "make e2e-upgrade" sets them:
 //
-//	PREVIOUS_CAPCON  path of the earlier program
-//	PREVIOUS_PLANE   image of its management plane
+//	PREVIOUS_CAPCON  path of the earlier program; the engine has the image of its
+//	                 management plane
 func TestUpgrade(t *testing.T) {
-	previous, image := os.Getenv("PREVIOUS_CAPCON"), os.Getenv("PREVIOUS_PLANE")
-	if previous == "" || image == "" {
-		t.Skip("PREVIOUS_CAPCON or PREVIOUS_PLANE is not set; run: make e2e-upgrade")
+	previous := os.Getenv("PREVIOUS_CAPCON")
+	if previous == "" {
+		t.Skip("PREVIOUS_CAPCON is not set; run: make e2e-upgrade")
 	}
 	eng := integration.Engine(t)
 	program := build(t, moveCluster)
@@ -52,7 +54,7 @@ func TestUpgrade(t *testing.T) {
 	})
 	older := *program
 	older.path = previous
-	older.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1", "--plane-image", image)
+	older.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
 	m := &move{program: program, engine: eng, cluster: older.connectCluster()}
 	m.deploy(t)
 	config, err := clientcmd.RESTConfigFromKubeConfig(older.kubeconfig(moveCluster))
@@ -61,8 +63,14 @@ func TestUpgrade(t *testing.T) {
 	}
 	asking := startTraffic(t, config)
 	before := observeCluster(t, m)
+	earlierPlane := planeImageID(t, eng)
 
+	// As a user does who builds the new version.
+	mustExecute(t, "make", "-C", "../..", "--no-print-directory", "images-load", "ENGINE="+integration.EngineName())
 	program.mustRun("up", moveCluster)
+	if planeImageID(t, eng) == earlierPlane {
+		t.Fatal("the management plane still runs the earlier image")
+	}
 	nodesReady(t, m.cluster, 2)
 	if diff := cmp.Diff(before, observeCluster(t, m)); diff != "" {
 		t.Errorf("the cluster is not what it was before the upgrade (-before, +after):\n%s", diff)
@@ -78,6 +86,16 @@ func TestUpgrade(t *testing.T) {
 	if left := nodeContainers(t, eng, moveCluster); len(left) > 0 {
 		t.Errorf("containers of the cluster are left: %q", ids(left))
 	}
+}
+
+// planeImageID is the ID of the image that the management plane runs.
+func planeImageID(t *testing.T, eng engine.Engine) string {
+	t.Helper()
+	container, err := eng.InspectContainer(t.Context(), plane.DefaultName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return container.ImageID
 }
 
 // observeCluster returns the cluster's containers, and UIDs of its Nodes and Pods.
