@@ -95,6 +95,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		// Cluster API has not taken it over yet; that will be an event.
 		return ctrl.Result{}, nil
 	}
+	if cluster != nil {
+		ctx = phase.LogCluster(ctx, cluster.Namespace, cluster.Name)
+	}
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}

@@ -92,6 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
+	ctx = phase.LogCluster(ctx, containerMachine.Namespace, s.clusterName)
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}

@@ -83,6 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
+	ctx = phase.LogCluster(ctx, pool.Namespace, s.clusterName)
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, pool, infrav1.MachinePoolFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}

@@ -171,7 +171,7 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 	})
 }
 
-// Who asks first is whom the pull is for, in the audit log too.
+// Who asks first is whom the pull is for, in the log too.
 func TestPullIsOfWhoAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestPullIsOfWhoAsked(t *testing.T) {
 		for _, name := range []string{reference, "example.test/other:v1"} {
 			inner.AddRegistryImage(name, engine.Image{}, nil)
 		}
-		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Audit: true, Logger: logger})
+		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func TestMove(t *testing.T) {
 	program := build(t, moveCluster)
 	before := ours(t, eng)
 	program.mustRun("down", moveCluster)
-	other := plane.New(eng, plane.Options{Name: otherPlane, ManagerArgs: []string{"--engine-audit"}})
+	other := plane.New(eng, plane.Options{Name: otherPlane})
 	t.Cleanup(func() {
 		if t.Failed() && os.Getenv("KEEP") != "" {
 			return
@@ -79,7 +79,7 @@ func TestMove(t *testing.T) {
 	program.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
 
 	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
-	m.home = m.connect(t, plane.DefaultName, plane.New(eng, plane.Options{ManagerArgs: []string{"--engine-audit"}}))
+	m.home = m.connect(t, plane.DefaultName, plane.New(eng, plane.Options{}))
 	m.away = m.connect(t, otherPlane, other)
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
 	if err != nil {

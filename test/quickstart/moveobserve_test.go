@@ -127,7 +127,7 @@ func (m *move) changes(t *testing.T) map[string][]string {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(log.String()) {
-			if strings.Contains(line, "Changed the engine") {
+			if strings.Contains(line, "Called the container engine") {
 				made[at.name] = append(made[at.name], strings.TrimSpace(line))
 			}
 		}

@@ -57,7 +57,7 @@ func TestRestore(t *testing.T) {
 		}
 	})
 	program.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
-	home := plane.New(eng, plane.Options{ManagerArgs: []string{"--engine-audit"}})
+	home := plane.New(eng, plane.Options{})
 	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
 	m.home = m.connect(t, plane.DefaultName, home)
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))

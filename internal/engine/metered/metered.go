@@ -14,9 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package metered counts and times the calls of an engine and bounds how long
-// they take, and where that is asked for bounds their rate and keeps an audit
-// log of what changes something.
+// Package metered counts and times the calls of an engine, logs those that may change
+// something, and bounds how long they take, and where that is asked for their rate.
 //
 // It wraps any engine.Engine and changes nothing else of what it does. The
 // metrics:
@@ -47,7 +46,6 @@ import (
 type Engine struct {
 	inner                  engine.Engine
 	limiter                *rate.Limiter // nil = no limit
-	audit                  bool
 	fallback               logr.Logger
 	readLimit, changeLimit time.Duration
 	duration               *prometheus.HistogramVec
@@ -68,7 +66,7 @@ func buckets() []float64 {
 // already, of another engine, is an error.
 func New(inner engine.Engine, registerer prometheus.Registerer, options Options) (*Engine, error) {
 	e := &Engine{
-		inner: inner, limiter: options.limiter(), audit: options.Audit, fallback: options.Logger,
+		inner: inner, limiter: options.limiter(), fallback: options.Logger,
 		readLimit: cmp.Or(options.ReadLimit, defaultReadLimit), changeLimit: cmp.Or(options.ChangeLimit, defaultChangeLimit),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "container_engine_call_duration_seconds", Help: "Time a call of the container engine took.", Buckets: buckets(),
@@ -130,6 +128,8 @@ func (e *Engine) observe(method string, began time.Time, err error) {
 	}
 }
 
+const methodExec = "Exec"
+
 // call is what is known of a call before it is made.
 type call struct {
 	method string
@@ -138,7 +138,7 @@ type call struct {
 	// changes is what kind of object the call may change; empty = none.
 	changes string
 	// object is the name of that object; details are further pairs of key
-	// and value for the audit log, none of them secret.
+	// and value for the log, none of them secret.
 	object  string
 	details []any
 }
@@ -170,8 +170,8 @@ func get[T any](ctx context.Context, e *Engine, c call, f func(context.Context) 
 	began := time.Now()
 	out, err := within(ctx, c, f)
 	e.observe(c.method, began, err)
-	if e.audit && c.changes != "" {
-		e.record(ctx, c, time.Since(began), err)
+	if c.changes != "" {
+		e.log(ctx, c, time.Since(began), err)
 	}
 	return out, err
 }
@@ -225,7 +225,7 @@ func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser
 
 // Exec implements engine.Executor.
 func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
-	return get(ctx, e, e.changing("container", name, "Exec", "program", program(command)), func(ctx context.Context) (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
+	return get(ctx, e, e.changing("container", name, methodExec, "program", program(command)), func(ctx context.Context) (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
 }
 
 // ContainerLog implements engine.Logs.

@@ -29,7 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// Options of what costs something, all of it off by default.
+// Options of a metered engine. By default nothing limits the rate of calls.
 type Options struct {
 	// CallsPerSecond is the most calls per second in the long run; 0 = no
 	// limit. The stream of events is one call, which is not counted.
@@ -37,8 +37,6 @@ type Options struct {
 	// Burst is how many calls may be made at once after a rest; 0 = as many
 	// as in a second, at least one.
 	Burst int
-	// Audit writes a line for each call that may change something.
-	Audit bool
 	// ReadLimit is the most time that a call may take which changes nothing;
 	// 0 = 30 s. ChangeLimit is that of one which may change something; 0 = 5 min.
 	// A pull, the load of an image and a log that is followed have none.
@@ -52,8 +50,6 @@ func (o *Options) AddFlags(set *pflag.FlagSet) {
 	set.Float64Var(&o.CallsPerSecond, "engine-qps", 0, "Most calls per second to the container engine; 0 means no limit. "+
 		"A limit slows everything down that the engine could have done faster; it is for an engine that others need too.")
 	set.IntVar(&o.Burst, "engine-burst", 0, "Most calls to the container engine in one burst, where --engine-qps limits them; 0 means as many as in a second.")
-	set.BoolVar(&o.Audit, "engine-audit", false, "Log every call that may change something on the container engine: the controller and the object "+
-		"it was made for, the call, what it was made on, how long it took and how it ended. Neither files nor arguments of commands are logged.")
 }
 
 func (o Options) limiter() *rate.Limiter {
@@ -87,20 +83,27 @@ func (e *Engine) wait(ctx context.Context, method string) error {
 	return fmt.Errorf("wait for the rate of engine calls to be kept (%s): %w: %w", method, context.DeadlineExceeded, err)
 }
 
-// record a call in the audit log. Who made it is in the logger of the context:
-// controller-runtime puts the controller and the object there.
-func (e *Engine) record(ctx context.Context, c call, took time.Duration, err error) {
+// execVerbosity of the commands that run in containers: the load balancer is asked for
+// its state by one at each reconcile.
+const execVerbosity = 4
+
+// log a call that may change something. The logger of the context has the controller and
+// the object it is made for, from controller-runtime.
+func (e *Engine) log(ctx context.Context, c call, took time.Duration, err error) {
 	log, missing := logr.FromContext(ctx)
 	if missing != nil {
 		log = e.fallback
 	}
-	pairs := []any{"verb", c.method, c.changes, c.object}
+	if c.method == methodExec {
+		log = log.V(execVerbosity)
+	}
+	pairs := []any{"method", c.method, c.changes, c.object}
 	pairs = append(pairs, c.details...)
 	pairs = append(pairs, "duration", took.String())
 	if err != nil {
 		pairs = append(pairs, "error", err.Error())
 	}
-	log.WithName("engine-audit").Info("Changed the engine", pairs...)
+	log.WithName("engine").Info("Called the container engine", pairs...)
 }
 
 // program of a command, without its arguments, which may be anything.

@@ -29,7 +29,6 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/spf13/pflag"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
@@ -99,7 +98,7 @@ func TestRateEndsWithTheContext(t *testing.T) {
 
 // What changes something is logged with who did it, and nothing that may be
 // secret.
-func TestAudit(t *testing.T) {
+func TestLog(t *testing.T) {
 	t.Parallel()
 	var lines []string
 	logger := funcr.New(func(prefix, args string) {
@@ -108,11 +107,11 @@ func TestAudit(t *testing.T) {
 			before += " error " + problem
 		}
 		lines = append(lines, prefix+": "+before)
-	}, funcr.Options{})
+	}, funcr.Options{Verbosity: 4})
 	inner := simulated.New()
 	inner.AddImage(engine.Image{Tags: []string{"image:v1"}}, nil)
 	inner.HandleExec(func(string, engine.Command) (engine.Output, error) { return engine.Output{}, nil })
-	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Audit: true, Logger: logger})
+	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,48 +130,29 @@ func TestAudit(t *testing.T) {
 	}
 	who := ` "controller"="containermachine" "name"="m"`
 	want := []string{
-		`c/engine-audit: "level"=0 "msg"="Changed the engine"` + who + ` "verb"="CreateContainer" "container"="a" "image"="image:v1"`,
-		`c/engine-audit: "level"=0 "msg"="Changed the engine"` + who + ` "verb"="Exec" "container"="a" "program"="sh" error ` + fmt.Sprintf("%q", executed),
-		`engine-audit: "level"=0 "msg"="Changed the engine" "verb"="RemoveVolume" "volume"="v"`,
+		`c/engine: "level"=0 "msg"="Called the container engine"` + who + ` "method"="CreateContainer" "container"="a" "image"="image:v1"`,
+		`c/engine: "level"=4 "msg"="Called the container engine"` + who + ` "method"="Exec" "container"="a" "program"="sh" error ` + fmt.Sprintf("%q", executed),
+		`engine: "level"=0 "msg"="Called the container engine" "method"="RemoveVolume" "volume"="v"`,
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("audit log (-want +got):\n%s", diff)
+		t.Errorf("log (-want +got):\n%s", diff)
 	}
 	if strings.Contains(strings.Join(lines, ""), secret) {
-		t.Error("a secret is in the audit log")
+		t.Error("a secret is in the log")
 	}
 }
 
-// Nothing is logged unless that is asked for.
-func TestAuditIsOff(t *testing.T) {
-	t.Parallel()
-	var options metered.Options
-	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	options.AddFlags(set)
-	if err := set.Parse(nil); err != nil {
-		t.Fatal(err)
-	}
-	options.Logger = funcr.New(func(_, args string) { t.Errorf("logged: %s", args) }, funcr.Options{})
-	eng, err := metered.New(simulated.New(), prometheus.NewRegistry(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := eng.CreateVolume(t.Context(), "v", nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Every call that the simulated engine takes for a change is in the audit log.
-func TestEveryChangeIsAudited(t *testing.T) {
+// Every call that the simulated engine takes for a change is logged.
+func TestEveryChangeIsLogged(t *testing.T) {
 	t.Parallel()
 	inner := simulated.New()
 	logged := map[string]bool{}
 	logger := funcr.New(func(_, args string) {
-		_, verb, _ := strings.Cut(args, `"verb"="`)
+		_, verb, _ := strings.Cut(args, `"method"="`)
 		verb, _, _ = strings.Cut(verb, `"`)
 		logged[verb] = true
-	}, funcr.Options{})
-	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Audit: true, Logger: logger})
+	}, funcr.Options{Verbosity: 4})
+	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
