@@ -31,6 +31,7 @@ declare -Ar packages=(
   [crd-ref-docs]="github.com/elastic/crd-ref-docs@v0.2.0"
   [golangci-lint]="github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.9.0"
   [gotestsum]="gotest.tools/gotestsum@v1.13.0"
+  [gremlins]="github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
   [kustomize]="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1"
 )
 

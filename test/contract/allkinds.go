@@ -19,86 +19,32 @@ package contract
 // allKinds are the rules for every kind that Cluster API touches.
 func allKinds() []Rule {
 	return []Rule{
-		{ID: "C1", Says: "All kinds are namespaced.", Proof: Proof{
-			repositoryTests, "TestDefinitionsFollowTheContract", machinesCRD, "scope: Namespaced", "scope: Cluster",
-		}},
-		{ID: "C2", Says: "All have the metadata that all of Kubernetes has.", Proof: Proof{
-			contractTests, "TestKinds", "api/v1alpha1/containermachine_types.go",
-			"metav1.ObjectMeta `json:\"metadata,omitempty\"`", "metav1.ObjectMeta `json:\"meta,omitempty\"`",
-		}},
-		{ID: "C3", Says: "Each kind has a list, templates too.", Proof: Proof{
-			contractTests, "TestKinds", "api/v1alpha1/scheme.go", "&ContainerMachineTemplate{}, &ContainerMachineTemplateList{},", "&ContainerMachineTemplate{},",
-		}},
-		{ID: "C4", Says: "A template is called as the kind that is made from it, with Template behind.", Proof: Proof{
-			contractTests, "TestKinds", "api/v1alpha1/scheme.go", "&ContainerCluster{}, &ContainerClusterList{},", "",
-		}},
-		{ID: "C5", Says: "A definition has the name by which Cluster API looks for it.", Proof: Proof{
-			repositoryTests, "TestDefinitionsFollowTheContract", poolsCRD, "\n  name: containermachinepools.", "\n  name: containermachinepoolses.",
-		}},
-		{ID: "C6", Says: "Each definition is labelled with the contract and the versions that keep it.", Proof: Proof{
-			repositoryTests, "TestDefinitionsFollowTheContract", clustersCRD, "cluster.x-k8s.io/v1beta2: v1alpha1", "cluster.x-k8s.io/v1beta1: v1alpha1",
-		}},
+		{ID: "C1", Says: "All kinds are namespaced.", Proof: Proof{repositoryTests, "TestDefinitionsFollowTheContract"}},
+		{ID: "C2", Says: "All have the metadata that all of Kubernetes has.", Proof: Proof{contractTests, "TestKinds"}},
+		{ID: "C3", Says: "Each kind has a list, templates too.", Proof: Proof{contractTests, "TestKinds"}},
+		{ID: "C4", Says: "A template is called as the kind that is made from it, with Template behind.", Proof: Proof{contractTests, "TestKinds"}},
+		{ID: "C5", Says: "A definition has the name by which Cluster API looks for it.", Proof: Proof{repositoryTests, "TestDefinitionsFollowTheContract"}},
+		{ID: "C6", Says: "Each definition is labelled with the contract and the versions that keep it.", Proof: Proof{repositoryTests, "TestDefinitionsFollowTheContract"}},
 		{ID: "C7", Says: "The label of an older contract is for objects of that contract.", Unproved: "There are none: the provider began with v1beta2."},
-		{ID: "C8", Says: "Labels and metadata.yaml name the same contract.", Proof: Proof{
-			repositoryTests, "TestMetadataHasTheSeriesOfTheContract", "metadata.yaml", "contract: v1beta2", "contract: v1beta1",
-		}},
-		{ID: "C9", Says: "All versions that are served convert to each other without loss: there is one.", Proof: Proof{
-			contractTests, "TestOneVersion", templatesCRD, "served: true", "served: false",
-		}},
-		{ID: "C10", Says: "The group is that of Cluster API's providers, on which it has all rights.", Proof: Proof{
-			repositoryTests, "TestDefinitionsFollowTheContract", "api/v1alpha1/scheme.go", `Group: "infrastructure.cluster.x-k8s.io"`, `Group: "infrastructure.example.test"`,
-		}},
-		{ID: "C11", Says: "Core may do with all kinds what it has to.", Proof: Proof{
-			repositoryTests, "TestClusterAPIMayWorkOnAllKinds", "config/rbac/aggregated_role.yaml", "      - containermachinetemplates\n", "",
-		}},
-		{ID: "C12", Says: "So may the kubeadm control plane, which aggregates by a label of its own.", Proof: Proof{
-			repositoryTests, "TestClusterAPIMayWorkOnAllKinds", "config/rbac/aggregated_role.yaml",
-			`kubeadm.controlplane.cluster.x-k8s.io/aggregate-to-manager: "true"`, `example.test/aggregate-to-manager: "true"`,
-		}},
-		{ID: "C13", Says: "Who makes an object an owner may update its finalizers.", Proof: Proof{
-			repositoryTests, "TestRoleOfTheManager", "config/rbac/role.yaml", "  - containerclusters/finalizers\n", "",
-		}},
+		{ID: "C8", Says: "Labels and metadata.yaml name the same contract.", Proof: Proof{repositoryTests, "TestMetadataHasTheSeriesOfTheContract"}},
+		{ID: "C9", Says: "All versions that are served convert to each other without loss: there is one.", Proof: Proof{contractTests, "TestOneVersion"}},
+		{ID: "C10", Says: "The group is that of Cluster API's providers, on which it has all rights.", Proof: Proof{repositoryTests, "TestDefinitionsFollowTheContract"}},
+		{ID: "C11", Says: "Core may do with all kinds what it has to.", Proof: Proof{repositoryTests, "TestClusterAPIMayWorkOnAllKinds"}},
+		{ID: "C12", Says: "So may the kubeadm control plane, which aggregates by a label of its own.", Proof: Proof{repositoryTests, "TestClusterAPIMayWorkOnAllKinds"}},
+		{ID: "C13", Says: "Who makes an object an owner may update its finalizers.", Proof: Proof{repositoryTests, "TestRoleOfTheManager"}},
 		{ID: "C14", Says: "Cluster API writes owners and labels only, beside the topology.", Unproved: "Tells what Cluster API does."},
-		{ID: "C15", Says: "A paused object, or one of a paused Cluster, is left alone and says so.", Proof: Proof{
-			machineTests, "TestHandsOff/ClusterPaused", "controllers/paused/paused.go", "!ptr.Deref(cluster.Spec.Paused, false)", "!ptr.Deref(cluster.Spec.Paused, false) || true",
-		}},
-		{ID: "C15", Says: "It says so with the condition Paused, also when it is not paused any more.", Proof: Proof{
-			machineTests, "TestUnpaused", "controllers/paused/paused.go", "Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason", "Status: metav1.ConditionUnknown, Reason: clusterv1.NotPausedReason",
-		}},
-		{ID: "C15", Says: "A template of a paused Cluster is left alone; it has no conditions to say so.", Proof: Proof{
-			"controllers/machinetemplate", "TestReconcile/ClusterPaused", "controllers/machinetemplate/reconciler.go",
-			"annotations.IsPaused(cluster, template)", "annotations.HasPaused(template)",
-		}},
-		{ID: "C16", Says: "Conditions are a list by type, of at most 32.", Proof: Proof{
-			contractTests, "TestFields", machinesCRD, "maxItems: 32", "maxItems: 33",
-		}},
-		{ID: "C17", Says: "Ready tells how it is now, for the whole life of the object, also while it is deleted.", Proof: Proof{
-			machineTests, "TestDeletions/EngineDown", "controllers/machine/image.go", "status, reason = metav1.ConditionUnknown, infrav1.EngineUnavailableReason", "_ = infrav1.EngineUnavailableReason",
-		}},
-		{ID: "C18", Says: "There are neither failureReason nor failureMessage.", Proof: Proof{
-			contractTests, "TestFields", machinesCRD, "            properties:\n              addresses:", "            properties:\n              failureReason:\n                type: string\n              addresses:",
-		}},
-		{ID: "C19", Says: "status.initialization.provisioned is there, in a struct that is never empty.", Proof: Proof{
-			contractTests, "TestFields", machinesCRD, "                  up once.\n                minProperties: 1\n", "                  up once.\n",
-		}},
-		{ID: "C20", Says: "A template's labels and annotations reach what is made from it.", Proof: Proof{
-			contractTests, "TestTemplatesMakeTheirKind/ContainerMachine", "api/v1alpha1/containermachinetemplate_types.go",
-			"ObjectMeta clusterv1.ObjectMeta `json:\"metadata,omitempty,omitzero\"`", "ObjectMeta clusterv1.ObjectMeta `json:\"meta,omitempty,omitzero\"`",
-		}},
-		{ID: "C20", Says: "They are checked.", Proof: Proof{
-			webhookTests, "TestChanges/MachineTemplateBadMetadata", "internal/webhooks/containermachinetemplate.go",
-			`errs := resource.ObjectMeta.Validate(path.Child("metadata"))`, `var errs field.ErrorList`,
-		}},
-		{ID: "C21", Says: "With a watch filter only objects with its label are reconciled.", Proof: Proof{
-			contractTests, "TestIntegrationWatchFilter", "controllers/machine/reconciler.go",
-			"!predicates.Selected(containerMachine, r.WatchFilterValue)", `!predicates.Selected(containerMachine, "")`,
-		}},
-		{ID: "C22", Says: "--namespace restricts what is watched.", Proof: Proof{
-			".", "TestFlags", "main.go", `if opts.namespace != "" {`, `if opts.namespace == "none" {`,
-		}},
-		{ID: "C23", Says: "Owners are found by kind and name: Cluster API does not always make them controllers.", Proof: Proof{
-			"controllers/predicates", "TestTakenOver/Machine", "controllers/predicates/predicates.go", "owner.Kind == kind {", "owner.Kind == kind && owner.Controller != nil {",
-		}},
+		{ID: "C15", Says: "A paused object, or one of a paused Cluster, is left alone and says so.", Proof: Proof{machineTests, "TestHandsOff/ClusterPaused"}},
+		{ID: "C15", Says: "It says so with the condition Paused, also when it is not paused any more.", Proof: Proof{machineTests, "TestUnpaused"}},
+		{ID: "C15", Says: "A template of a paused Cluster is left alone; it has no conditions to say so.", Proof: Proof{"controllers/machinetemplate", "TestReconcile/ClusterPaused"}},
+		{ID: "C16", Says: "Conditions are a list by type, of at most 32.", Proof: Proof{contractTests, "TestFields"}},
+		{ID: "C17", Says: "Ready tells how it is now, for the whole life of the object, also while it is deleted.", Proof: Proof{machineTests, "TestDeletions/EngineDown"}},
+		{ID: "C18", Says: "There are neither failureReason nor failureMessage.", Proof: Proof{contractTests, "TestFields"}},
+		{ID: "C19", Says: "status.initialization.provisioned is there, in a struct that is never empty.", Proof: Proof{contractTests, "TestFields"}},
+		{ID: "C20", Says: "A template's labels and annotations reach what is made from it.", Proof: Proof{contractTests, "TestTemplatesMakeTheirKind/ContainerMachine"}},
+		{ID: "C20", Says: "They are checked.", Proof: Proof{webhookTests, "TestChanges/MachineTemplateBadMetadata"}},
+		{ID: "C21", Says: "With a watch filter only objects with its label are reconciled.", Proof: Proof{contractTests, "TestIntegrationWatchFilter"}},
+		{ID: "C22", Says: "--namespace restricts what is watched.", Proof: Proof{".", "TestFlags"}},
+		{ID: "C23", Says: "Owners are found by kind and name: Cluster API does not always make them controllers.", Proof: Proof{"controllers/predicates", "TestTakenOver/Machine"}},
 		{ID: "C24", Says: "Nothing relies on what Cluster API does not document.", Unproved: "Cannot be tested; where code of Cluster API is relied on, the rule here says so."},
 	}
 }

@@ -16,11 +16,10 @@ limitations under the License.
 
 // Package contract holds the rules of Cluster API's contract with
 // infrastructure providers (v1beta2, as of 1.14), each with the test that
-// proves that it is kept and a change of one line that this test would see.
+// proves that it is kept.
 //
-// That the table names what exists is a unit test; that each change is seen is
-// shown by "make test-contract". The tests that need a whole cluster, and had
-// no better place, are in this package too.
+// That the table names what exists is a unit test. The tests that need a whole cluster,
+// and had no better place, are in this package too.
 package contract
 
 //go:generate go run ./generate ../../docs/contract.md

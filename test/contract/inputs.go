@@ -18,30 +18,15 @@ package contract
 
 // inputs are the rules for what other providers write and this one reads.
 func inputs() []Rule {
-	const data = "controllers/machine/data.go"
 	return []Rule{
-		{ID: "B1", Says: "Bootstrap data is in the key value of the data secret.", Proof: Proof{
-			machineTests, "TestSituations/Bootstrapping", data, `dataSecretValue  = "value"`, `dataSecretValue  = "data"`,
-		}},
-		{ID: "B1", Says: "Its format is in the key format; what is not understood is refused.", Proof: Proof{
-			machineTests, "TestSituations/DataOfUnknownFormat", data, `dataSecretFormat = "format"`, `dataSecretFormat = "formats"`,
-		}},
-		{ID: "B1", Says: "It holds private keys, and is repeated nowhere.", Proof: Proof{
-			machineTests, "TestSituations/Failed", "controllers/machine/bootstrap.go", "result.Message(s.config.Secrets()...)", "result.Message(s.config.Secrets()[:0]...)",
-		}},
-		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{
-			"internal/bootstrap", "TestScriptKubernetesUp", "internal/bootstrap/script/bootstrap.sh", "sentinel=$root/run/cluster-api/bootstrap-success.complete", "sentinel=$root/run/cluster-api/bootstrap-complete",
-		}},
+		{ID: "B1", Says: "Bootstrap data is in the key value of the data secret.", Proof: Proof{machineTests, "TestSituations/Bootstrapping"}},
+		{ID: "B1", Says: "Its format is in the key format; what is not understood is refused.", Proof: Proof{machineTests, "TestSituations/DataOfUnknownFormat"}},
+		{ID: "B1", Says: "It holds private keys, and is repeated nowhere.", Proof: Proof{machineTests, "TestSituations/Failed"}},
+		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{"internal/bootstrap", "TestScriptKubernetesUp"}},
 		{ID: "B3", Says: "Nodes may register with a taint that Cluster API takes away.", Unproved: "Tells what Cluster API does; rule IM19 proves that it is left alone."},
-		{ID: "B4", Says: "The Machine's version says which Kubernetes its node runs.", Proof: Proof{
-			machineTests, "TestSituations/VersionUnsupported", "controllers/machine/image.go", "image, err := node.Image(s.version())", "image, err := node.Image(node.DefaultVersion)",
-		}},
-		{ID: "B5", Says: "Workload clusters are reached by the ClusterCache.", Proof: Proof{
-			machineTests, "TestSituations/ProviderIDMismatch", "controllers/machine/node.go", `if id := node.Spec.ProviderID; id != "" && id != s.containerMachine.Spec.ProviderID {`, `if id := node.Spec.ProviderID; id == "none" {`,
-		}},
-		{ID: "B6", Says: "API servers listen where the Cluster's network says.", Proof: Proof{
-			clusterTests, "TestSituations/APIServerPort", "controllers/cluster/scope.go", "if port := s.cluster.Spec.ClusterNetwork.APIServerPort; port != 0 {", "if port := s.cluster.Spec.ClusterNetwork.APIServerPort; port < 0 {",
-		}},
+		{ID: "B4", Says: "The Machine's version says which Kubernetes its node runs.", Proof: Proof{machineTests, "TestSituations/VersionUnsupported"}},
+		{ID: "B5", Says: "Workload clusters are reached by the ClusterCache.", Proof: Proof{machineTests, "TestSituations/ProviderIDMismatch"}},
+		{ID: "B6", Says: "API servers listen where the Cluster's network says.", Proof: Proof{clusterTests, "TestSituations/APIServerPort"}},
 		{ID: "B7", Says: "What the feature gates of Cluster API 1.14 are by default.", Unproved: "Tells what Cluster API does."},
 	}
 }

@@ -30,13 +30,10 @@ type Rule struct {
 	Unproved string
 }
 
-// Proof is a test, and a mutation that it must see.
+// Proof is a test: its package by the directory, and its name, with the subtest if it has
+// several.
 type Proof struct {
-	// Package by its directory, and Test by its name, with its subtest if it
-	// has several.
 	Package, Test string
-	// File that has Old once, which becomes New.
-	File, Old, New string
 }
 
 // Section is a group of rules.
@@ -69,7 +66,7 @@ func Rules() []Rule {
 	return all
 }
 
-// The packages and files that have most of the proofs.
+// The packages that have most of the proofs.
 const (
 	clusterTests    = "controllers/cluster"
 	machineTests    = "controllers/machine"
@@ -77,10 +74,4 @@ const (
 	webhookTests    = "internal/webhooks"
 	contractTests   = "test/contract"
 	repositoryTests = "test/repository"
-
-	definitions  = "config/crd/bases/infrastructure.cluster.x-k8s.io_"
-	clustersCRD  = definitions + "containerclusters.yaml"
-	machinesCRD  = definitions + "containermachines.yaml"
-	templatesCRD = definitions + "containermachinetemplates.yaml"
-	poolsCRD     = definitions + "containermachinepools.yaml"
 )
