@@ -18,6 +18,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 		r.waitForMachines,
 		r.removeContainers,
 		r.removeNetwork,
-		r.letGo,
+		r.removeFinalizer,
 	)
 }
 
@@ -153,8 +154,11 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 // on the only one it has: clients reach it there.
 func (r *Reconciler) leaveNetwork(ctx context.Context, name string) error {
 	found, err := r.Engine.InspectNetwork(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
-		return wrap(engine.IgnoreNotFound(err), "inspect network "+name)
+		return fmt.Errorf("inspect network %q: %w", name, err)
 	}
 	if _, managed := found.Labels[identity.LabelManaged]; !managed {
 		return nil
@@ -175,10 +179,13 @@ func (r *Reconciler) leaveNetwork(ctx context.Context, name string) error {
 	if !attached[r.SelfContainer] || len(attached) > 1 || others < 1 {
 		return nil
 	}
-	return wrap(r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer), "leave network "+name)
+	if err := r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer); err != nil {
+		return fmt.Errorf("leave network %q: %w", name, err)
+	}
+	return nil
 }
 
-func (r *Reconciler) letGo(_ context.Context, s *scope) error {
+func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
 	controllerutil.RemoveFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
 	return nil
 }

@@ -38,8 +38,6 @@ import (
 )
 
 const (
-	// pullInterval is how often the progress of a pull is reported.
-	pullInterval = 2 * time.Second
 	// drainInterval is how often the health of backends is looked at while a
 	// machine waits to be drained.
 	drainInterval = time.Second
@@ -86,7 +84,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Config:    s.loadBalancerConfig(),
 	})
 	if err != nil {
-		r.Refusals.Keep(s.containerCluster, err, lookAgain)
+		r.Refusals.Keep(s.containerCluster, err, phase.UserInterval)
 		return s.loadBalancerError(err)
 	}
 	r.recordLoadBalancer(s, before)
@@ -135,7 +133,7 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerImagePullingReason,
 			status.Text())
 	}
-	return phase.RequeueAfter(pullInterval)
+	return phase.RequeueAfter(phase.PullInterval)
 }
 
 // pinnedAddresses are those the load balancer must have: the endpoint's,
@@ -209,15 +207,15 @@ func (s *scope) loadBalancerError(err error) error {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.As(err, &foreign):
-		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(phase.UserInterval)
 	case errors.Is(err, network.ErrCreating):
 		result = phase.RequeueAfter(creatingInterval)
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(phase.UserInterval)
 	case engine.IsTaken(err, engine.ResourceAddress):
-		reason, result = infrav1.AddressInUseReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.AddressInUseReason, phase.RequeueAfter(phase.UserInterval)
 	case errors.Is(err, network.ErrExhausted):
-		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
 	}
 	s.setCondition(infrav1.LoadBalancerReadyCondition, status, reason, err.Error())
 	return result

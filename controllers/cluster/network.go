@@ -69,7 +69,7 @@ func (s *scope) networkError(err error) error {
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrUnusable), errors.Is(err, engine.ErrConflict), errors.Is(err, engine.ErrInvalid):
 		// Only a person can mend it; looking again at times is enough.
-		reason, result = infrav1.NetworkUnusableReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.NetworkUnusableReason, phase.RequeueAfter(phase.UserInterval)
 	}
 	s.setCondition(infrav1.NetworkReadyCondition, status, reason, err.Error())
 	return result

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,10 +28,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
-
-// lookAgain is when something that only a person can mend is looked at again:
-// no event tells that a host or a network was mended.
-const lookAgain = 15 * time.Second
 
 // checkPreflight judges what is known of engine and host. What only a probe
 // can tell is judged once a machine had its image probed.
@@ -58,7 +53,7 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 		return fmt.Errorf("ask the engine about itself: %w", facts.EngineError)
 	case preflight.Failed(items):
 		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionFalse, infrav1.PreflightFailedReason, summary)
-		return phase.RequeueAfter(lookAgain)
+		return phase.RequeueAfter(phase.UserInterval)
 	}
 	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionTrue, infrav1.PreflightPassedReason, summary)
 	return nil

@@ -82,7 +82,10 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
 	containerCluster := &infrav1.ContainerCluster{}
 	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
-		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerCluster")
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("get ContainerCluster: %w", err)
 	}
 	if !predicates.Selected(containerCluster, r.WatchFilterValue) || paused.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
 		return ctrl.Result{}, nil
@@ -135,11 +138,4 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.syncBackends,
 		s.reportLenient,
 	)
-}
-
-func wrap(err error, doing string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -25,6 +25,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -71,7 +72,7 @@ func afterwards() map[string]situation {
 				w.Engine.OccupyHostPort(port)
 				w.SettleCluster()
 				w.Engine.ReleaseHostPort(port)
-				w.Clock.SetTime(w.Clock.Now().Add(lookAgain))
+				w.Clock.SetTime(w.Clock.Now().Add(phase.UserInterval))
 			},
 			loadBalancer: usable, ready: usable, provisioned: true, holds: samePins,
 		},

@@ -27,6 +27,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -73,7 +74,7 @@ func provisioning() map[string]situation {
 		"ImageBeingPulled": {
 			reason:       "A pull does not hold up the reconcile.",
 			begins:       func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) },
-			loadBalancer: "False/ImagePulling", ready: "False/NotReady", message: builders.LoadBalancerImage, again: atAPull,
+			loadBalancer: "False/ImagePulling", ready: "False/NotReady", message: builders.LoadBalancerImage, again: phase.PullInterval,
 		},
 		"RegistryUnreachable": {
 			reason: "An image that cannot be had is named, with what to do.",
@@ -89,7 +90,7 @@ func provisioning() map[string]situation {
 					}
 				}
 			},
-			loadBalancer: "False/ImagePullFailed", ready: "False/NotReady", message: "load the image into the engine", again: atAPull, check: world.BySameManager,
+			loadBalancer: "False/ImagePullFailed", ready: "False/NotReady", message: "load the image into the engine", again: phase.PullInterval, check: world.BySameManager,
 		},
 		"EngineDown": {
 			reason: "What the engine does not tell is unknown.",
@@ -232,17 +233,17 @@ func refused() map[string]situation {
 		"SubnetDiffers": {
 			reason: "A network that exists with another subnet is not what was asked for.", options: named("mine", "10.77.0.0/24"),
 			begins:  network(engine.NetworkSpec{Name: "mine"}),
-			network: unusable, loadBalancer: "absent", ready: notReady, message: "ask for the subnet it has", again: lookAgain,
+			network: unusable, loadBalancer: "absent", ready: notReady, message: "ask for the subnet it has", again: phase.UserInterval,
 		},
 		"SubnetTooSmall": {
 			reason: "A subnet without room for anything is told.", options: named("mine", ""),
 			begins:  network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/31")}}),
-			network: unusable, loadBalancer: "absent", ready: notReady, message: "too small", again: lookAgain,
+			network: unusable, loadBalancer: "absent", ready: notReady, message: "too small", again: phase.UserInterval,
 		},
 		"SubnetTaken": {
 			reason: "Two networks cannot have one subnet.", options: named("mine", "10.77.0.0/24"),
 			begins:  network(engine.NetworkSpec{Name: "other", Subnets: []netip.Prefix{prefix("10.77.0.0/16")}}),
-			network: unusable, loadBalancer: "absent", ready: notReady, message: "10.77.0.0/24", again: lookAgain,
+			network: unusable, loadBalancer: "absent", ready: notReady, message: "10.77.0.0/24", again: phase.UserInterval,
 		},
 		"SubnetExhausted": {
 			reason: "A full network is named with what to do.", options: named("mine", ""),
@@ -297,7 +298,7 @@ func refused() map[string]situation {
 				must(t, err)
 				must(t, w.Engine.StartContainer(t.Context(), balancer()))
 			},
-			loadBalancer: "False/ContainerNotOwned", ready: notReady, message: balancer(), again: lookAgain,
+			loadBalancer: "False/ContainerNotOwned", ready: notReady, message: balancer(), again: phase.UserInterval,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), balancer()); err != nil {

@@ -36,8 +36,6 @@ import (
 type simulatedCall = simulated.Call
 
 const (
-	lookAgain = 15 * time.Second
-	atAPull   = 2 * time.Second
 	// atLeisure is some time, that is what is left of a pause.
 	atLeisure = -time.Second
 

@@ -38,9 +38,6 @@ import (
 )
 
 const (
-	// lookAgain is the interval for what only a user can correct: no event reports
-	// that a network or a mount was corrected.
-	lookAgain = 15 * time.Second
 	// creatingInterval is the interval for a call that the engine has not finished:
 	// neither engine sends an event when a container is created.
 	creatingInterval = 2 * time.Second
@@ -74,7 +71,7 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if owner != "" {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOwnedReason, fmt.Sprintf(
 			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner))
-		return phase.RequeueAfter(lookAgain)
+		return phase.RequeueAfter(phase.UserInterval)
 	}
 	s.container = &container
 	return nil
@@ -164,7 +161,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		err = fmt.Errorf("create container %q: %w", spec.Name, err)
 		if !errors.Is(err, network.ErrCreating) {
-			r.Refusals.Keep(s.containerMachine, err, lookAgain)
+			r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		}
 		return s.placeError(err)
 	}
@@ -226,12 +223,12 @@ func (s *scope) placeError(err error) error {
 	case errors.Is(err, network.ErrCreating):
 		reason, result = infrav1.ContainerCreatingReason, phase.RequeueAfter(creatingInterval)
 	case errors.Is(err, network.ErrExhausted):
-		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
 	case engine.IsTaken(err, engine.ResourceName):
-		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(lookAgain)
+		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(phase.UserInterval)
 	case errors.Is(err, engine.ErrInvalid):
 		// Such as an extraMount whose path does not exist.
-		result = phase.RequeueAfter(lookAgain)
+		result = phase.RequeueAfter(phase.UserInterval)
 	}
 	s.setContainerReady(status, reason, err.Error())
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")

@@ -92,7 +92,7 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 		return nil
 	case apierrors.IsNotFound(err):
 		s.wait(infrav1.WaitingForBootstrapDataReason, fmt.Sprintf("waiting for the bootstrap data Secret %q", key.Name))
-		return phase.RequeueAfter(lookAgain)
+		return phase.RequeueAfter(phase.UserInterval)
 	case err != nil:
 		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
 	}
@@ -100,7 +100,7 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 	if err != nil && !s.hasStarted() {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
-		return phase.RequeueAfter(lookAgain)
+		return phase.RequeueAfter(phase.UserInterval)
 	}
 	s.config = config
 	return nil

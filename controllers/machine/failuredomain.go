@@ -70,7 +70,7 @@ func (r *Reconciler) checkFailureDomain(_ context.Context, s *scope) error {
 	default:
 		return nil
 	}
-	return phase.RequeueAfter(lookAgain)
+	return phase.RequeueAfter(phase.UserInterval)
 }
 
 func failureDomainNames(domains []clusterv1.FailureDomain) string {

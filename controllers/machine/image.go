@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,9 +28,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
-
-// pullInterval is how often the progress of a pull is reported.
-const pullInterval = 2 * time.Second
 
 // image is the one of the spec, or the one known for the Machine's version.
 func (s *scope) image() (string, error) {
@@ -66,7 +62,7 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	default:
 		s.wait(infrav1.ImagePullingReason, status.Text())
 	}
-	return phase.RequeueAfter(pullInterval)
+	return phase.RequeueAfter(phase.PullInterval)
 }
 
 // engineError reports what the engine answered instead of doing its work.

@@ -83,7 +83,10 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
 	containerMachine := &infrav1.ContainerMachine{}
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
-		return ctrl.Result{}, wrap(client.IgnoreNotFound(err), "get ContainerMachine")
+		if apierrors.IsNotFound(err) {
+			return ctrl.Result{}, nil
+		}
+		return ctrl.Result{}, fmt.Errorf("get ContainerMachine: %w", err)
 	}
 	if !predicates.Selected(containerMachine, r.WatchFilterValue) || paused.MovedAway(containerMachine) {
 		return ctrl.Result{}, nil
@@ -169,11 +172,4 @@ func (r *Reconciler) newScope(ctx context.Context, containerMachine *infrav1.Con
 		return nil, fmt.Errorf("get ContainerCluster %q: %w", key.Name, err)
 	}
 	return s, nil
-}
-
-func wrap(err error, doing string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

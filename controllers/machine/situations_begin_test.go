@@ -27,15 +27,14 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
 const (
-	lookAgain = 15 * time.Second
 	atARecord = time.Second
-	atAPull   = 2 * time.Second
 	atANode   = 5 * time.Second
 	// atLeisure is some time, that is what is left of a pause.
 	atLeisure = -time.Second
@@ -79,17 +78,17 @@ func waiting() map[string]situation {
 		"NoDataSecret": {
 			reason:    "The Secret that is named may come later than its name.",
 			options:   []builders.Option{func(o *builders.Objects) { o.Secret = nil }},
-			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: `"m1-data"`, again: lookAgain,
+			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: `"m1-data"`, again: phase.UserInterval,
 		},
 		"ImageBeingPulled": {
 			reason:    "A pull takes minutes and does not hold up the reconcile.",
 			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.NodeImage) },
-			container: "False/ImagePulling", bootstrap: "False/WaitingForContainer", message: builders.NodeImage, again: atAPull,
+			container: "False/ImagePulling", bootstrap: "False/WaitingForContainer", message: builders.NodeImage, again: phase.PullInterval,
 		},
 		"RegistryUnreachable": {
 			reason:    "An image that cannot be had is named, with what to do.",
 			begins:    pullFails,
-			container: "False/ImagePullFailed", bootstrap: "False/WaitingForContainer", message: "load the image into the engine", again: atAPull, check: world.BySameManager,
+			container: "False/ImagePullFailed", bootstrap: "False/WaitingForContainer", message: "load the image into the engine", again: phase.PullInterval, check: world.BySameManager,
 		},
 	}
 }
@@ -127,19 +126,19 @@ func badInput() map[string]situation {
 		"DataWithoutValue": {
 			reason:    "The contract says where data is.",
 			options:   data(func(all map[string][]byte) { delete(all, "value") }),
-			container: invalid, bootstrap: invalid, message: `no key "value"`, again: lookAgain,
+			container: invalid, bootstrap: invalid, message: `no key "value"`, again: phase.UserInterval,
 		},
 		"DataOfUnknownFormat": {
 			reason:    "Formats that are read are named.",
 			options:   data(func(all map[string][]byte) { all["format"] = []byte("talos") }),
-			container: invalid, bootstrap: invalid, message: "supported are cloud-config and ignition", again: lookAgain,
+			container: invalid, bootstrap: invalid, message: "supported are cloud-config and ignition", again: phase.UserInterval,
 		},
 		"IgnitionOfAnotherVersion": {
 			reason: "Of Ignition the version is read that the kubeadm bootstrap provider writes.",
 			options: data(func(all map[string][]byte) {
 				all["format"], all["value"] = []byte("ignition"), []byte(`{"ignition": {"version": "3.4.0"}}`)
 			}),
-			container: invalid, bootstrap: invalid, message: `ignition.version "3.4.0" (use 2.3.0`, again: lookAgain,
+			container: invalid, bootstrap: invalid, message: `ignition.version "3.4.0" (use 2.3.0`, again: phase.UserInterval,
 		},
 		"IgnitionFromElsewhere": {
 			reason: "What Ignition would fetch is named by its field, with what to do, and without its URL.",
@@ -148,17 +147,17 @@ func badInput() map[string]situation {
 					{"filesystem": "root", "path": "/a", "contents": {"source": "https://`+builders.SecretWord+`@example.com"}}]}}`)
 			}),
 			container: invalid, bootstrap: invalid,
-			message: "storage.files[0].contents.source https: (nothing is fetched; put the content in as a data: URL)", again: lookAgain,
+			message: "storage.files[0].contents.source https: (nothing is fetched; put the content in as a data: URL)", again: phase.UserInterval,
 		},
 		"DataOfBrokenYAML": {
 			reason:    "Broken data is refused, and not repeated where people read it.",
 			options:   value("#cloud-config\nwrite_files: [ " + builders.SecretWord + "\n  }"),
-			container: invalid, bootstrap: invalid, message: "line", again: lookAgain,
+			container: invalid, bootstrap: invalid, message: "line", again: phase.UserInterval,
 		},
 		"DataWithUnsupportedModule": {
 			reason:    "What cannot be done in a container is named, not left out.",
 			options:   value("#cloud-config\nntp:\n  enabled: true\n"),
-			container: invalid, bootstrap: invalid, message: "ntp", again: lookAgain,
+			container: invalid, bootstrap: invalid, message: "ntp", again: phase.UserInterval,
 		},
 		"VersionUnsupported": {
 			reason: "No image is known for a version that is too old.",
@@ -199,13 +198,13 @@ func badInput() map[string]situation {
 			options: []builders.Option{func(o *builders.Objects) {
 				o.Cluster.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-b"}, {Name: "zone-c"}}
 			}},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: lookAgain,
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: phase.UserInterval,
 			message: `spec.failureDomain of the Machine is "zone-a", and the Cluster has zone-b, zone-c; name one of these`,
 		},
 		"FailureDomainNoLabel": {
 			reason:    "A kubelet with such a label does not start.",
 			options:   []builders.Option{func(o *builders.Objects) { o.Machine.Spec.FailureDomain = "rack 1" }},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: lookAgain,
+			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: phase.UserInterval,
 			message: `is "rack 1", which cannot become a label`,
 		},
 		"SubnetExhausted": {
@@ -231,7 +230,7 @@ func badInput() map[string]situation {
 				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
 				must(t, err)
 			},
-			container: "False/ContainerNotOwned", bootstrap: "absent", message: "it has no owner labels", again: lookAgain,
+			container: "False/ContainerNotOwned", bootstrap: "absent", message: "it has no owner labels", again: phase.UserInterval,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
@@ -250,7 +249,7 @@ func badInput() map[string]situation {
 				})
 				must(t, err)
 			},
-			container: "False/ContainerNotOwned", bootstrap: "absent", message: "owner ID another-owner", again: lookAgain,
+			container: "False/ContainerNotOwned", bootstrap: "absent", message: "owner ID another-owner", again: phase.UserInterval,
 		},
 		"ProviderIDOfAnotherProvider": {
 			reason: "A provider ID of somebody else's cannot name a container.",

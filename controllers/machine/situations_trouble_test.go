@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -184,13 +185,13 @@ func adopted() map[string]situation {
 			reason:    "Deleting the machine would remove it.",
 			options:   named,
 			begins:    runsWith(ours.ContainerLabels(identity.RoleLoadBalancer, "")),
-			container: notOurs, bootstrap: "absent", message: "load-balancer", again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: "load-balancer", again: phase.UserInterval,
 		},
 		"ProviderIDOfAControlPlane": {
 			reason:    "A worker that adopted it would take it from the load balancer's backends.",
 			options:   named,
 			begins:    runsWith(ours.ContainerLabels(identity.RoleControlPlane, "before")),
-			container: notOurs, bootstrap: "absent", message: "control-plane", again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: "control-plane", again: phase.UserInterval,
 		},
 		"ProviderIDOfAnotherMachine": {
 			reason: "One container is the node of one object: the one it was created for is still there.",
@@ -199,7 +200,7 @@ func adopted() map[string]situation {
 				o.Others = append(o.Others, other)
 			}),
 			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
-			container: notOurs, bootstrap: "absent", message: `ContainerMachine "before"`, again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: `ContainerMachine "before"`, again: phase.UserInterval,
 		},
 		"ProviderIDNamedTwice": {
 			reason: "Of two objects that name one container, the first gets it.",
@@ -209,19 +210,19 @@ func adopted() map[string]situation {
 				o.Others = append(o.Others, other)
 			}),
 			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
-			container: notOurs, bootstrap: "absent", message: `ContainerMachine "a-first"`, again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: `ContainerMachine "a-first"`, again: phase.UserInterval,
 		},
 		"ProviderIDOfAnothers": {
 			reason:    "A name is no proof against the labels: the load balancer would never find it, and its owner would miss it.",
 			options:   named,
 			begins:    runsWith(anothers.ContainerLabels(identity.RoleWorker, builders.Machine)),
-			container: notOurs, bootstrap: "absent", message: "owner ID another", again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: "owner ID another", again: phase.UserInterval,
 		},
 		"ProviderIDOfAUsersContainer": {
 			reason:    "What this provider did not make it does not take over: it would remove it with the Machine.",
 			options:   named,
 			begins:    runsWith(nil),
-			container: notOurs, bootstrap: "absent", message: "it has no owner labels", again: lookAgain,
+			container: notOurs, bootstrap: "absent", message: "it has no owner labels", again: phase.UserInterval,
 		},
 	}
 }

@@ -44,7 +44,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
 		}
 		report(" and does not start: " + err.Error())
-		r.Refusals.Keep(s.containerMachine, err, lookAgain)
+		r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		return fmt.Errorf("start container %q: %w", s.container.Name, err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", exited.message)

@@ -31,6 +31,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
+const (
+	// UserInterval is the interval for what only a user can correct: no event reports
+	// that a network, an image or a mount was corrected.
+	UserInterval = 15 * time.Second
+	// PullInterval is how often the progress of a pull is reported.
+	PullInterval = 2 * time.Second
+)
+
 // Func is one phase over a scope of type S.
 type Func[S any] func(ctx context.Context, scope S) error
 

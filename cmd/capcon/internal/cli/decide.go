@@ -30,11 +30,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
-
-// defaultNetwork of the engine, as the provider has it.
-const defaultNetwork = "capcon"
 
 // decidePresent reads what there is of the cluster and decides what it shall
 // be.
@@ -159,7 +157,7 @@ func merge(present management.Present, request input.Request) objects.Values {
 		values.NodeImage = "" // it was one of the other version
 	}
 	values.KubernetesVersion = cmp.Or(values.KubernetesVersion, input.DefaultKubernetes())
-	values.Network = cmp.Or(request.Network, values.Network, defaultNetwork)
+	values.Network = cmp.Or(request.Network, values.Network, network.DefaultName)
 	values.PodCIDR = cmp.Or(request.PodCIDR, values.PodCIDR)
 	values.ServiceCIDR = cmp.Or(request.ServiceCIDR, values.ServiceCIDR, input.DefaultServiceCIDR)
 	return values

@@ -255,21 +255,21 @@ func probeImage(present []imageReport) string {
 // *network.UnusableError.
 func ensureProbeNetwork(ctx context.Context, e engine.Networks, probe *preflight.ProbeContainer) (func(context.Context) error, error) {
 	stay := func(context.Context) error { return nil }
-	_, err := e.InspectNetwork(ctx, defaultNetwork)
+	_, err := e.InspectNetwork(ctx, network.DefaultName)
 	absent := errors.Is(err, engine.ErrNotFound)
 	if err != nil && !absent {
-		return stay, fmt.Errorf("look at network %q: %w", defaultNetwork, err)
+		return stay, fmt.Errorf("look at network %q: %w", network.DefaultName, err)
 	}
-	if _, err := network.Ensure(ctx, e, network.Request{Name: defaultNetwork}); err != nil {
+	if _, err := network.Ensure(ctx, e, network.Request{Name: network.DefaultName}); err != nil {
 		return stay, err
 	}
-	probe.Network = defaultNetwork
+	probe.Network = network.DefaultName
 	if !absent {
 		return stay, nil
 	}
 	return func(ctx context.Context) error {
 		// Also when the user interrupts. One that is in use meanwhile stays.
-		_, err := network.Remove(context.WithoutCancel(ctx), e, defaultNetwork)
+		_, err := network.Remove(context.WithoutCancel(ctx), e, network.DefaultName)
 		return err
 	}, nil
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -118,7 +119,7 @@ func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig
 			Owner: identity.Owner{
 				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].OwnerID(),
 			},
-			Network: cmp.Or(clusters[i].Spec.Network.Name, defaultNetwork),
+			Network: cmp.Or(clusters[i].Spec.Network.Name, network.DefaultName),
 		})
 	}
 	return manager

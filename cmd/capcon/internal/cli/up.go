@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -74,7 +75,7 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane; pulled by digest only (default: the one that is built from source)")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images of nodes and load balancers from")
 	flags.StringVar(&request.CNI, "cni", "", "Pod network: auto (the node image's own), flannel, none or a file (default \"auto\")")
-	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+defaultNetwork+"\")")
+	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
 	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
