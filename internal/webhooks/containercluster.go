@@ -34,54 +34,54 @@ import (
 func containerCluster() kind[*infrav1.ContainerCluster] {
 	return kind[*infrav1.ContainerCluster]{
 		name: "ContainerCluster", object: &infrav1.ContainerCluster{},
-		fill: fillCluster, check: checkCluster, compare: compareClusters, warn: warnOfCluster,
+		setDefaults: defaultCluster, validate: validateCluster, validateUpdate: validateClusterUpdate, warn: warnCluster,
 	}
 }
 
-// fillCluster fills in what a cluster keeps for life. Endpoint, host port and
+// defaultCluster fills in what a cluster keeps for life. Endpoint, host port and
 // image are the controller's.
-func fillCluster(cluster *infrav1.ContainerCluster) {
-	fillNetwork(&cluster.Spec.Network)
+func defaultCluster(cluster *infrav1.ContainerCluster) {
+	defaultNetwork(&cluster.Spec.Network)
 	if cluster.Spec.LoadBalancer.Type == "" {
 		cluster.Spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
 	}
 }
 
-func checkCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
+func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	spec := field.NewPath("spec")
-	errs := checkNetwork(spec.Child("network"), cluster.Spec.Network)
-	errs = append(errs, checkLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer)...)
-	errs = append(errs, checkEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
-	return append(errs, checkFailureDomains(spec.Child("failureDomains"), cluster.Spec.FailureDomains)...)
+	errs := validateNetwork(spec.Child("network"), cluster.Spec.Network)
+	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer)...)
+	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
+	return append(errs, validateFailureDomains(spec.Child("failureDomains"), cluster.Spec.FailureDomains)...)
 }
 
-// compareClusters pins what machines, certificates and kubeconfigs rely on.
+// validateClusterUpdate pins what machines, certificates and kubeconfigs rely on.
 // Endpoint and host port may come later than the rest: the controller sets
 // them once it has them.
-func compareClusters(before, after *infrav1.ContainerCluster) field.ErrorList {
+func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorList {
 	const (
 		kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
 		containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
 	)
 	// One from before there were webhooks.
 	before = before.DeepCopy()
-	fillCluster(before)
+	defaultCluster(before)
 	spec := field.NewPath("spec")
 	endpoint, balancer, network := spec.Child("controlPlaneEndpoint"), spec.Child("loadBalancer"), spec.Child("network")
-	errs := pinned(endpoint.Child("host"), before.Spec.ControlPlaneEndpoint.Host, after.Spec.ControlPlaneEndpoint.Host,
+	errs := validateUnchangedOnceSet(endpoint.Child("host"), before.Spec.ControlPlaneEndpoint.Host, after.Spec.ControlPlaneEndpoint.Host,
 		"certificates and "+kubeconfigs)
-	errs = append(errs, pinned(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
-	errs = append(errs, pinned(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
-	errs = append(errs, pinned(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
+	errs = append(errs, validateUnchangedOnceSet(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
+	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
+	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
 		"the endpoint is served so; put it back, or make another cluster")...)
 	if hasBegun(before) {
-		errs = append(errs, pinned(network.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
+		errs = append(errs, validateUnchangedOnceSet(network.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
 		if before.Spec.Network.Subnet != after.Spec.Network.Subnet {
 			errs = append(errs, field.Invalid(network.Child("subnet"), after.Spec.Network.Subnet,
 				"comes too late, since "+containers))
 		}
 	}
-	return append(errs, compareOwnership(before, after)...)
+	return append(errs, validateOwnershipUpdate(before, after)...)
 }
 
 // hasBegun reports whether containers may be on the cluster's network. Until
@@ -91,15 +91,15 @@ func hasBegun(cluster *infrav1.ContainerCluster) bool {
 	return ptr.Deref(cluster.Status.Initialization.Provisioned, false) || cluster.Spec.LoadBalancer.HostPort != 0
 }
 
-// compareOwnership pins what says who owns the containers and who reconciles the
+// validateOwnershipUpdate pins what says who owns the containers and who reconciles the
 // object. clusterctl removes all annotations of an object that it has moved, just
 // before it deletes it.
-func compareOwnership(before, after *infrav1.ContainerCluster) field.ErrorList {
+func validateOwnershipUpdate(before, after *infrav1.ContainerCluster) field.ErrorList {
 	if _, moved := after.Annotations[clusterctlv1.DeleteForMoveAnnotation]; moved {
 		return nil
 	}
 	annotations := field.NewPath("metadata", "annotations")
-	errs := pinned(field.NewPath("spec", "ownerID"), before.OwnerID(), after.OwnerID(),
+	errs := validateUnchangedOnceSet(field.NewPath("spec", "ownerID"), before.OwnerID(), after.OwnerID(),
 		"the cluster's containers carry it as a label and would be orphaned; put it back")
 	_, managedBefore := before.Annotations[clusterv1.ManagedByAnnotation]
 	manager, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
@@ -117,7 +117,7 @@ func compareOwnership(before, after *infrav1.ContainerCluster) field.ErrorList {
 	return errs
 }
 
-func warnOfCluster(cluster *infrav1.ContainerCluster) admission.Warnings {
+func warnCluster(cluster *infrav1.ContainerCluster) admission.Warnings {
 	if cluster.Spec.LoadBalancer.Type == infrav1.LoadBalancerNone && cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		return admission.Warnings{"spec.loadBalancer.type is None and spec.controlPlaneEndpoint is not set: " +
 			"the cluster waits until it is set here or in the Cluster"}

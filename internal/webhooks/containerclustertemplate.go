@@ -28,33 +28,33 @@ import (
 func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate] {
 	return kind[*infrav1.ContainerClusterTemplate]{
 		name: "ContainerClusterTemplate", object: &infrav1.ContainerClusterTemplate{},
-		fill: fillClusterTemplate, check: checkClusterTemplate, compare: compareClusterTemplates, isTemplate: true,
+		setDefaults: defaultClusterTemplate, validate: validateClusterTemplate, validateUpdate: validateClusterTemplateUpdate, isTemplate: true,
 	}
 }
 
-// fillClusterTemplate fills in what fillCluster would: a cluster is then what
+// defaultClusterTemplate fills in what defaultCluster would: a cluster is then what
 // its template says.
-func fillClusterTemplate(template *infrav1.ContainerClusterTemplate) {
+func defaultClusterTemplate(template *infrav1.ContainerClusterTemplate) {
 	spec := &template.Spec.Template.Spec
-	fillNetwork(&spec.Network)
+	defaultNetwork(&spec.Network)
 	if spec.LoadBalancer.Type == "" {
 		spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
 	}
 }
 
-func checkClusterTemplate(template *infrav1.ContainerClusterTemplate) field.ErrorList {
+func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.ErrorList {
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
 	metadata, spec := path.Child("metadata"), path.Child("spec")
 	errs := resource.ObjectMeta.Validate(metadata)
-	errs = append(errs, checkNetwork(spec.Child("network"), resource.Spec.Network)...)
-	errs = append(errs, checkLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
+	errs = append(errs, validateNetwork(spec.Child("network"), resource.Spec.Network)...)
+	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
 	})...)
-	return append(errs, checkFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
+	return append(errs, validateFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
 }
 
-func compareClusterTemplates(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {
+func validateClusterTemplateUpdate(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {
 	before = before.DeepCopy()
-	fillClusterTemplate(before)
-	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
+	defaultClusterTemplate(before)
+	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

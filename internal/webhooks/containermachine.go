@@ -32,14 +32,14 @@ import (
 func containerMachine() kind[*infrav1.ContainerMachine] {
 	return kind[*infrav1.ContainerMachine]{
 		name: "ContainerMachine", object: &infrav1.ContainerMachine{},
-		check: checkMachine, compare: compareMachines,
+		validate: validateMachine, validateUpdate: validateMachineUpdate,
 		warn: func(machine *infrav1.ContainerMachine) admission.Warnings {
-			return warnOfImage(field.NewPath("spec", "image"), machine.Spec.Image)
+			return warnImage(field.NewPath("spec", "image"), machine.Spec.Image)
 		},
 	}
 }
 
-func checkMachine(machine *infrav1.ContainerMachine) field.ErrorList {
+func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateCommonSpec(path, &machine.Spec.ContainerMachineCommonSpec)
 	if id := machine.Spec.ProviderID; id != "" {
@@ -53,8 +53,8 @@ func checkMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 
 // validateCommonSpec checks what machines, templates and pools have in common.
 func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) field.ErrorList {
-	errs := checkImage(path.Child("image"), spec.Image)
-	errs = append(errs, checkMounts(path.Child("extraMounts"), spec.ExtraMounts)...)
+	errs := validateImage(path.Child("image"), spec.Image)
+	errs = append(errs, validateMounts(path.Child("extraMounts"), spec.ExtraMounts)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("bootstrapTimeout"), timeout.Duration.String(),
 			"must be longer than nothing; leave it out, or give a duration such as 10m"))
@@ -62,16 +62,16 @@ func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSp
 	return errs
 }
 
-// compareMachines: the container, and the node in it, are created once. For other
+// validateMachineUpdate: the container, and the node in it, are created once. For other
 // values the Machine is replaced.
-func compareMachines(before, after *infrav1.ContainerMachine) field.ErrorList {
+func validateMachineUpdate(before, after *infrav1.ContainerMachine) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := pinned(path.Child("providerID"), before.Spec.ProviderID, after.Spec.ProviderID,
+	errs := validateUnchangedOnceSet(path.Child("providerID"), before.Spec.ProviderID, after.Spec.ProviderID,
 		"the Node has it and it names the container; put it back")
 	if ptr.Deref(before.Spec.Bootstrap.Completed, false) && !ptr.Deref(after.Spec.Bootstrap.Completed, false) {
 		errs = append(errs, field.Invalid(path.Child("bootstrap", "completed"), false,
 			"is true for life: without it a missing container would be bootstrapped a second time; put it back"))
 	}
-	return append(errs, unchanged(path, before.Spec.Immutable(), after.Spec.Immutable(),
+	return append(errs, validateImmutable(path, before.Spec.Immutable(), after.Spec.Immutable(),
 		"field is immutable; roll out a template with the new value")...)
 }

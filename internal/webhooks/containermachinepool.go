@@ -31,17 +31,17 @@ import (
 func containerMachinePool() kind[*infrav1.ContainerMachinePool] {
 	return kind[*infrav1.ContainerMachinePool]{
 		name: "ContainerMachinePool", object: &infrav1.ContainerMachinePool{},
-		check:   checkMachinePool,
-		compare: func(*infrav1.ContainerMachinePool, *infrav1.ContainerMachinePool) field.ErrorList { return nil },
+		validate:       validateMachinePool,
+		validateUpdate: func(*infrav1.ContainerMachinePool, *infrav1.ContainerMachinePool) field.ErrorList { return nil },
 		warn: func(pool *infrav1.ContainerMachinePool) admission.Warnings {
-			return warnOfImage(field.NewPath("spec", "template", "spec", "image"), pool.Spec.Template.Spec.Image)
+			return warnImage(field.NewPath("spec", "template", "spec", "image"), pool.Spec.Template.Spec.Image)
 		},
 	}
 }
 
-func checkMachinePool(pool *infrav1.ContainerMachinePool) field.ErrorList {
+func validateMachinePool(pool *infrav1.ContainerMachinePool) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := checkInstances(path.Child("template"), pool.Spec.Template)
+	errs := validatePoolTemplate(path.Child("template"), pool.Spec.Template)
 	for i, id := range pool.Spec.ProviderIDList {
 		if _, err := identity.ParseProviderID(id); err != nil {
 			errs = append(errs, field.Invalid(path.Child("providerIDList").Index(i), id,
@@ -51,8 +51,8 @@ func checkMachinePool(pool *infrav1.ContainerMachinePool) field.ErrorList {
 	return errs
 }
 
-// checkInstances checks what the instances of pools are made from.
-func checkInstances(path *field.Path, template infrav1.ContainerMachinePoolMachineTemplate) field.ErrorList {
+// validatePoolTemplate checks what the instances of pools are made from.
+func validatePoolTemplate(path *field.Path, template infrav1.ContainerMachinePoolMachineTemplate) field.ErrorList {
 	metadata := path.Child("metadata")
 	errs := template.ObjectMeta.Validate(metadata)
 	for _, recorded := range []string{infrav1.VersionAnnotation, infrav1.BootstrapDataSecretAnnotation, infrav1.FailureDomainAnnotation} {

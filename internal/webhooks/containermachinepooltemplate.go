@@ -28,19 +28,19 @@ import (
 func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate] {
 	return kind[*infrav1.ContainerMachinePoolTemplate]{
 		name: "ContainerMachinePoolTemplate", object: &infrav1.ContainerMachinePoolTemplate{},
-		check: checkMachinePoolTemplate, compare: compareMachinePoolTemplates, isTemplate: true,
+		validate: validateMachinePoolTemplate, validateUpdate: validateMachinePoolTemplateUpdate, isTemplate: true,
 		warn: func(template *infrav1.ContainerMachinePoolTemplate) admission.Warnings {
-			return warnOfImage(field.NewPath("spec", "template", "spec", "template", "spec", "image"), template.Spec.Template.Spec.Template.Spec.Image)
+			return warnImage(field.NewPath("spec", "template", "spec", "template", "spec", "image"), template.Spec.Template.Spec.Template.Spec.Image)
 		},
 	}
 }
 
-func checkMachinePoolTemplate(template *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
+func validateMachinePoolTemplate(template *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
 	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
-	return append(errs, checkInstances(path.Child("spec", "template"), resource.Spec.Template)...)
+	return append(errs, validatePoolTemplate(path.Child("spec", "template"), resource.Spec.Template)...)
 }
 
-func compareMachinePoolTemplates(before, after *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
-	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
+func validateMachinePoolTemplateUpdate(before, after *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
+	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

@@ -28,19 +28,19 @@ import (
 func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
 	return kind[*infrav1.ContainerMachineTemplate]{
 		name: "ContainerMachineTemplate", object: &infrav1.ContainerMachineTemplate{},
-		check: checkMachineTemplate, compare: compareMachineTemplates, isTemplate: true,
+		validate: validateMachineTemplate, validateUpdate: validateMachineTemplateUpdate, isTemplate: true,
 		warn: func(template *infrav1.ContainerMachineTemplate) admission.Warnings {
-			return warnOfImage(field.NewPath("spec", "template", "spec", "image"), template.Spec.Template.Spec.Image)
+			return warnImage(field.NewPath("spec", "template", "spec", "image"), template.Spec.Template.Spec.Image)
 		},
 	}
 }
 
-func checkMachineTemplate(template *infrav1.ContainerMachineTemplate) field.ErrorList {
+func validateMachineTemplate(template *infrav1.ContainerMachineTemplate) field.ErrorList {
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
 	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
 	return append(errs, validateCommonSpec(path.Child("spec"), &resource.Spec)...)
 }
 
-func compareMachineTemplates(before, after *infrav1.ContainerMachineTemplate) field.ErrorList {
-	return unchanged(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
+func validateMachineTemplateUpdate(before, after *infrav1.ContainerMachineTemplate) field.ErrorList {
+	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

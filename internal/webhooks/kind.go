@@ -37,14 +37,13 @@ type kind[T client.Object] struct {
 	// name of the kind, and an empty object of it.
 	name   string
 	object T
-	// fill sets what was left out; nil where nothing is ever filled in.
-	fill func(T)
-	// check says what is wrong with an object by itself.
-	check func(T) field.ErrorList
-	// compare says what of an object must not change in the way it does.
-	compare func(before, after T) field.ErrorList
-	// warn tells of what is possible and probably not meant; nil where there
-	// is nothing of the kind.
+	// setDefaults of fields that are not set; nil where none has a default.
+	setDefaults func(T)
+	// validate an object by itself.
+	validate func(T) field.ErrorList
+	// validateUpdate returns the changes that are not allowed.
+	validateUpdate func(before, after T) field.ErrorList
+	// warn of what is possible and probably not meant; nil where there is nothing.
 	warn func(T) admission.Warnings
 	// isTemplate lets the topology controller compare what must not change:
 	// it asks in a dry run what a template would become, and makes another
@@ -55,14 +54,14 @@ type kind[T client.Object] struct {
 // Default implements admission.Defaulter.
 func (k kind[T]) Default(_ context.Context, object T) error {
 	if object.GetDeletionTimestamp().IsZero() {
-		k.fill(object)
+		k.setDefaults(object)
 	}
 	return nil
 }
 
 // ValidateCreate implements admission.Validator.
 func (k kind[T]) ValidateCreate(_ context.Context, object T) (admission.Warnings, error) {
-	return k.result(object, k.check(object))
+	return k.result(object, k.validate(object))
 }
 
 // ValidateUpdate implements admission.Validator. It lets everything pass that
@@ -73,13 +72,13 @@ func (k kind[T]) ValidateUpdate(ctx context.Context, before, after T) (admission
 	if !after.GetDeletionTimestamp().IsZero() {
 		return nil, nil
 	}
-	errs := introduced(k.check(before), k.check(after))
+	errs := introduced(k.validate(before), k.validate(after))
 	asks, err := k.topologyAsks(ctx, after)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	if !asks {
-		errs = append(errs, k.compare(before, after)...)
+		errs = append(errs, k.validateUpdate(before, after)...)
 	}
 	return k.result(after, errs)
 }

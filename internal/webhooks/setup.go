@@ -42,7 +42,7 @@ func Setup(mgr ctrl.Manager) error {
 func (k kind[T]) setup(mgr ctrl.Manager) error {
 	var object client.Object = k.object
 	builder := ctrl.NewWebhookManagedBy(mgr, k.object).WithValidator(k)
-	if k.fill != nil {
+	if k.setDefaults != nil {
 		builder = builder.WithDefaulter(k)
 	}
 	if err := builder.Complete(); err != nil {

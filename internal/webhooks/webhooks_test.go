@@ -83,7 +83,7 @@ func admit[T client.Object](t *testing.T, k kind[T], before client.Object, after
 	t.Helper()
 	_, asks := after.GetAnnotations()[clusterv1.TopologyDryRunAnnotation]
 	ctx := admission.NewContextWithRequest(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{DryRun: ptr.To(asks)}})
-	if k.fill != nil {
+	if k.setDefaults != nil {
 		if err := k.Default(ctx, after); err != nil {
 			t.Fatal(err)
 		}

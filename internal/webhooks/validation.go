@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"github.com/distribution/reference"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+)
+
+// validateEndpoint: with a load balancer of ours both parts may be left out, each
+// by itself. Without one nobody here knows the other part. It is not demanded
+// that there is an endpoint then: the Cluster may have it, or get it from its
+// control plane later.
+func validateEndpoint(path *field.Path, spec infrav1.ContainerClusterSpec) field.ErrorList {
+	endpoint, host, port := spec.ControlPlaneEndpoint, path.Child("host"), path.Child("port")
+	errs := validateHost(host, endpoint.Host)
+	if spec.LoadBalancer.Type == infrav1.LoadBalancerNone {
+		const remedy = "with the load balancer's type None it must be given together with the other part of the endpoint"
+		switch {
+		case endpoint.Host != "" && endpoint.Port == 0:
+			errs = append(errs, field.Required(port, remedy))
+		case endpoint.Host == "" && endpoint.Port != 0:
+			errs = append(errs, field.Required(host, remedy))
+		}
+		return errs
+	}
+	if address, err := netip.ParseAddr(endpoint.Host); err == nil && len(errs) == 0 {
+		errs = validateAddress(host, address, spec.Network)
+	}
+	if endpoint.Port == haproxy.StatusPort {
+		errs = append(errs, field.Invalid(port, endpoint.Port, fmt.Sprintf(
+			"is where the load balancer itself tells its state; take another one, such as %d", defaultPort)))
+	}
+	return errs
+}
+
+// defaultPort of API servers.
+const defaultPort = 6443
+
+// validateHost: it is written into the configuration of every node, and into the
+// certificate of API servers.
+func validateHost(path *field.Path, host string) field.ErrorList {
+	if host == "" {
+		return nil
+	}
+	refuse := func(reason string) field.ErrorList { return field.ErrorList{field.Invalid(path, host, reason)} }
+	address, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && (address.IsLoopback() || address.IsUnspecified() || address.IsMulticast()), host == "localhost":
+		return refuse("leads each node to itself or nowhere; give an address or a name by which every node reaches the API servers")
+	case err == nil:
+		if err := network.CheckEndpoint(host); err != nil {
+			return refuse(err.Error())
+		}
+		return nil
+	case strings.Contains(host, "://") || strings.ContainsAny(host, "[]/") || strings.Count(host, ":") == 1:
+		return refuse("is more than a host; write the address or the name alone, and the port in its own field")
+	}
+	// A name that ends in a number is read as an IPv4 address, and is none.
+	ending := host[strings.LastIndex(host, ".")+1:]
+	if wrong := validation.IsDNS1123Subdomain(host); len(wrong) > 0 || strings.Trim(ending, "0123456789") == "" {
+		return refuse("is neither an address nor a DNS name; write it as 172.30.0.5 or api.example.com, in lower case")
+	}
+	return nil
+}
+
+// validateFailureDomains: each becomes the label topology.kubernetes.io/zone of
+// Nodes, and a kubelet that is given none of the right form does not start.
+func validateFailureDomains(path *field.Path, domains []clusterv1.FailureDomain) field.ErrorList {
+	var errs field.ErrorList
+	for i, domain := range domains {
+		if wrong := validation.IsValidLabelValue(domain.Name); len(wrong) > 0 {
+			errs = append(errs, field.Invalid(path.Index(i).Child("name"), domain.Name,
+				"becomes a label of Nodes and cannot; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"))
+		}
+	}
+	return errs
+}
+
+// validateImage: an empty one is chosen by the controllers.
+func validateImage(path *field.Path, image string) field.ErrorList {
+	if image == "" {
+		return nil
+	}
+	if _, err := reference.ParseNormalizedNamed(image); err != nil {
+		return field.ErrorList{field.Invalid(path, image,
+			"is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case")}
+	}
+	return nil
+}
+
+// warnImage tells of a node image whose tag is a version of Kubernetes that
+// is not known to work here. Which version a machine shall have is said in
+// Cluster API's objects, where controllers find it; a tag is no more than a
+// hint, and a person may know better.
+func warnImage(path *field.Path, image string) admission.Warnings {
+	named, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return nil
+	}
+	tagged, ok := named.(reference.Tagged)
+	if !ok {
+		return nil
+	}
+	version, isVersion := strings.CutPrefix(tagged.Tag(), "v")
+	if _, err := semver.Parse(version); err != nil || !isVersion {
+		return nil
+	}
+	if _, err := node.Minor(tagged.Tag()); err != nil {
+		return admission.Warnings{path.String() + " is " + image + ": " + err.Error()}
+	}
+	return nil
+}
+
+func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer) field.ErrorList {
+	if given.Type != infrav1.LoadBalancerNone {
+		return validateImage(path.Child("image"), given.Image)
+	}
+	const remedy = "there is no load balancer where the type is None; leave it out, or take the type HAProxy"
+	var errs field.ErrorList
+	if given.Image != "" {
+		errs = append(errs, field.Invalid(path.Child("image"), given.Image, remedy))
+	}
+	if given.HostPort != 0 {
+		errs = append(errs, field.Invalid(path.Child("hostPort"), given.HostPort, remedy))
+	}
+	return errs
+}
+
+func validateMounts(path *field.Path, mounts []infrav1.Mount) field.ErrorList {
+	var errs field.ErrorList
+	for _, refused := range node.CheckMounts(nodeMounts(mounts), bootstrap.Paths()) {
+		side := "containerPath"
+		if refused.OfHost {
+			side = "hostPath"
+		}
+		errs = append(errs, field.Invalid(path.Index(refused.Index).Child(side), refused.Path, refused.Reason+"; "+refused.Remedy))
+	}
+	return errs
+}
+
+func nodeMounts(mounts []infrav1.Mount) []node.Mount {
+	converted := make([]node.Mount, 0, len(mounts))
+	for _, mount := range mounts {
+		converted = append(converted, node.Mount{
+			HostPath: mount.HostPath, ContainerPath: mount.ContainerPath, ReadOnly: ptr.Deref(mount.ReadOnly, false),
+		})
+	}
+	return converted
+}
+
+// defaultNetwork: a cluster stays on the network it began on, whatever a later
+// release takes for one that names none.
+func defaultNetwork(given *infrav1.Network) {
+	if given.Name == "" {
+		given.Name = network.DefaultName
+	}
+}
+
+func validateNetwork(path *field.Path, given infrav1.Network) field.ErrorList {
+	var errs field.ErrorList
+	var unusable *network.UnusableError
+	if errors.As(network.CheckName(given.Name), &unusable) {
+		errs = append(errs, field.Invalid(path.Child("name"), given.Name, unusable.Reason+"; "+unusable.Remedy))
+	}
+	if given.Subnet == "" {
+		return errs
+	}
+	var refused *network.SubnetError
+	if _, err := network.ParseSubnet(given.Subnet); errors.As(err, &refused) {
+		errs = append(errs, field.Invalid(path.Child("subnet"), given.Subnet, refused.Reason+"; "+refused.Remedy))
+	}
+	return errs
+}
+
+// validateAddress says whether a container on the network can have the address. It
+// can say so only of a subnet that is given.
+func validateAddress(path *field.Path, address netip.Addr, given infrav1.Network) field.ErrorList {
+	subnet, err := network.ParseSubnet(given.Subnet)
+	if err != nil || subnet.Addr().BitLen() != address.BitLen() {
+		return nil
+	}
+	var refused *network.SubnetError
+	if errors.As(network.CheckAddress(subnet, address), &refused) {
+		return field.ErrorList{field.Invalid(path, address.String(),
+			"cannot be the load balancer's: subnet "+refused.Subnet+" "+refused.Reason+"; "+refused.Remedy+", or leave it out to have one chosen")}
+	}
+	return nil
+}
+
+// validateUnchangedOnceSet refuses another value than the one there was, if there was one. The
+// reason completes "is X for life, since …".
+func validateUnchangedOnceSet[T comparable](path *field.Path, before, after T, reason string) field.ErrorList {
+	var none T
+	if before == none || before == after {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, after, fmt.Sprintf("is %v for life, since %s", before, reason))}
+}
+
+const templateIsImmutable = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
+
+// validateImmutable refuses each field that differs, with the same message.
+func validateImmutable(path *field.Path, before, after any, message string) field.ErrorList {
+	old, oldErr := runtime.DefaultUnstructuredConverter.ToUnstructured(before)
+	now, nowErr := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
+	if oldErr != nil || nowErr != nil {
+		return field.ErrorList{field.InternalError(path, fmt.Errorf("compare fields: %w, %w", oldErr, nowErr))}
+	}
+	names := sets.KeySet(old).Union(sets.KeySet(now)).UnsortedList()
+	slices.Sort(names)
+	var errs field.ErrorList
+	for _, name := range names {
+		if !equality.Semantic.DeepEqual(old[name], now[name]) {
+			errs = append(errs, field.Invalid(path.Child(name), now[name], message))
+		}
+	}
+	return errs
+}
