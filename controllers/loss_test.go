@@ -125,7 +125,7 @@ func TestLostNode(t *testing.T) {
 				t.Errorf("containers created (-before +after the loss):\n%s", diff)
 			}
 			machine, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-			if state, message := world.State(machine, infrav1.MachineReadyCondition); state != "False/ContainerNotFound" {
+			if state, message := world.State(machine, infrav1.MachineReadyCondition); state != "False/"+infrav1.ContainerNotFoundReason {
 				t.Errorf("Ready is %s: %s", state, message)
 			}
 		})

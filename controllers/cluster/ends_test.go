@@ -39,7 +39,7 @@ func TestEndIsReported(t *testing.T) {
 		"Killed": {
 			reason:   "One that stays down is started by the look that reports it.",
 			happens:  func(t *testing.T, w *world.World) { t.Helper(); must(t, w.Engine.KillContainer(balancer(), 137, true)) },
-			reported: "False/LoadBalancerNotRunning", message: "exited with code 137 (OOMKilled); it was started again",
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled); it was started again",
 		},
 		"Removed": {
 			reason: "One that is gone is made again.",
@@ -47,7 +47,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must(t, w.Engine.RemoveContainer(t.Context(), balancer()))
 			},
-			reported: "False/LoadBalancerNotRunning", message: "was gone; it was created again",
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "was gone; it was created again",
 		},
 		"Disconnected": {
 			reason: "One that lost its network is made again.",
@@ -55,7 +55,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
 			},
-			reported: "False/LoadBalancerNotRunning", message: "had lost its network or address; it was created again",
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "had lost its network or address; it was created again",
 		},
 		"RestartedByTheEngine": {
 			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
@@ -65,7 +65,7 @@ func TestEndIsReported(t *testing.T) {
 				must(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
 			},
-			reported: "False/LoadBalancerRestarted", message: "exited with code 1 and was started again",
+			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was started again",
 		},
 	}
 	for name, c := range cases {

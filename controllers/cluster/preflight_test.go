@@ -57,7 +57,7 @@ func TestPreflightOfAllMachines(t *testing.T) {
 				t.Errorf("%s Got %s: %q, want %s with %q", reason, state, message, want, words)
 			}
 		}
-		expect("One machine has enough.", "True/PreflightPassed", "")
+		expect("One machine has enough.", "True/"+infrav1.PreflightPassedReason, "")
 		for i := range 10 {
 			_, machine := builders.MachinePair(fmt.Sprintf("another-%d", i))
 			machine.Namespace = "elsewhere"
@@ -65,9 +65,9 @@ func TestPreflightOfAllMachines(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		expect("The others use it up.", "False/PreflightFailed", "InotifyInstances (error): fs.inotify.max_user_instances is 100, 11 nodes need")
+		expect("The others use it up.", "False/"+infrav1.PreflightFailedReason, "InotifyInstances (error): fs.inotify.max_user_instances is 100, 11 nodes need")
 		instances = 1024
 		time.Sleep(time.Minute)
-		expect("A person has mended it.", "True/PreflightPassed", "")
+		expect("A person has mended it.", "True/"+infrav1.PreflightPassedReason, "")
 	})
 }

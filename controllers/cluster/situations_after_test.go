@@ -61,7 +61,7 @@ func afterwards() map[string]situation {
 				remove(t, w)
 				w.Engine.OccupyHostPort(uint16(get(w).Spec.LoadBalancer.HostPort)) //nolint:gosec // A port.
 			},
-			loadBalancer: "False/HostPortInUse", ready: notReady, again: atLeisure, provisioned: true, check: world.TryingAgainWithoutLoss,
+			loadBalancer: "False/" + infrav1.HostPortInUseReason, ready: notReady, again: atLeisure, provisioned: true, check: world.TryingAgainWithoutLoss,
 		},
 		"PortFreeAgain": {
 			reason: "When the port is free, the load balancer comes back.", begins: recordPins,
@@ -95,7 +95,7 @@ func afterwards() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.Pause(balancer()))
 			},
-			loadBalancer: "False/LoadBalancerPaused", ready: notReady, message: "unpause", provisioned: true, check: world.WithoutLoss,
+			loadBalancer: "False/" + infrav1.LoadBalancerPausedReason, ready: notReady, message: "unpause", provisioned: true, check: world.WithoutLoss,
 		},
 		"EngineRestarted": {
 			reason: "The engine starts it again by itself, where it was.", begins: recordPins,
@@ -108,7 +108,7 @@ func afterwards() map[string]situation {
 			happens: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
 			},
-			network: "Unknown/EngineUnavailable", loadBalancer: "Unknown/EngineUnavailable", ready: "Unknown/ReadyUnknown",
+			network: "Unknown/" + infrav1.EngineUnavailableReason, loadBalancer: "Unknown/" + infrav1.EngineUnavailableReason, ready: "Unknown/ReadyUnknown",
 			fails: true, provisioned: true, holds: samePins, check: world.WithoutLoss,
 		},
 		"ImageGone": {
@@ -124,7 +124,7 @@ func afterwards() map[string]situation {
 				w.Cluster.Host = hostinfo.NewObserver(w.Engine)
 				failing("Info", engine.ErrUnavailable)(t, w)
 			},
-			preflight: "Unknown/EngineUnavailable", loadBalancer: usable, ready: usable, fails: true, provisioned: true, check: world.WithoutLoss,
+			preflight: "Unknown/" + infrav1.EngineUnavailableReason, loadBalancer: usable, ready: usable, fails: true, provisioned: true, check: world.WithoutLoss,
 		},
 		"NetworkFails": {
 			reason: "A network that cannot be looked at keeps no load balancer from following its machines.",
@@ -133,7 +133,7 @@ func afterwards() map[string]situation {
 				settleControlPlane(w)
 				failing("InspectNetwork", engine.ErrUnavailable)(t, w)
 			},
-			network: "Unknown/EngineUnavailable", loadBalancer: usable, ready: "Unknown/ReadyUnknown", fails: true, provisioned: true, check: world.WithoutLoss,
+			network: "Unknown/" + infrav1.EngineUnavailableReason, loadBalancer: usable, ready: "Unknown/ReadyUnknown", fails: true, provisioned: true, check: world.WithoutLoss,
 			options: []builders.Option{builders.ControlPlane(builders.InitData)},
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()

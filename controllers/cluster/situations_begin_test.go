@@ -74,7 +74,7 @@ func provisioning() map[string]situation {
 		"ImageBeingPulled": {
 			reason:       "A pull does not hold up the reconcile.",
 			begins:       func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) },
-			loadBalancer: "False/ImagePulling", ready: "False/NotReady", message: builders.LoadBalancerImage, again: phase.PullInterval,
+			loadBalancer: "False/" + infrav1.LoadBalancerImagePullingReason, ready: "False/NotReady", message: builders.LoadBalancerImage, again: phase.PullInterval,
 		},
 		"RegistryUnreachable": {
 			reason: "An image that cannot be had is named, with what to do.",
@@ -85,19 +85,19 @@ func provisioning() map[string]situation {
 				go func() { _ = w.Cluster.Images.Start(t.Context()) }()
 				for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
 					_, _ = w.ReconcileCluster()
-					if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state == "False/ImagePullFailed" {
+					if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state == "False/"+infrav1.LoadBalancerImagePullFailedReason {
 						return
 					}
 				}
 			},
-			loadBalancer: "False/ImagePullFailed", ready: "False/NotReady", message: "load the image into the engine", again: phase.PullInterval, check: world.BySameManager,
+			loadBalancer: "False/" + infrav1.LoadBalancerImagePullFailedReason, ready: "False/NotReady", message: "load the image into the engine", again: phase.PullInterval, check: world.BySameManager,
 		},
 		"EngineDown": {
 			reason: "What the engine does not tell is unknown.",
 			begins: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
 			},
-			preflight: "Unknown/EngineUnavailable", network: "absent", loadBalancer: "absent", ready: "Unknown/ReadyUnknown", fails: true,
+			preflight: "Unknown/" + infrav1.EngineUnavailableReason, network: "absent", loadBalancer: "absent", ready: "Unknown/ReadyUnknown", fails: true,
 		},
 	}
 }
@@ -143,11 +143,11 @@ func endpoints() map[string]situation {
 			}
 		}
 	}
-	const notUsed = "True/NotUsed"
+	const notUsed = "True/" + infrav1.LoadBalancerNotUsedReason
 	return map[string]situation{
 		"NoneWithoutEndpoint": {
 			reason: "Who wants no load balancer has to say where the API servers are.", options: without(func(*infrav1.ContainerClusterSpec) {}),
-			loadBalancer: "False/EndpointMissing", ready: "False/NotReady", message: "spec.controlPlaneEndpoint",
+			loadBalancer: "False/" + infrav1.EndpointMissingReason, ready: "False/NotReady", message: "spec.controlPlaneEndpoint",
 		},
 		"NoneWithEndpoint": {
 			reason: "An endpoint that is given is kept.",
@@ -191,7 +191,7 @@ func endpoints() map[string]situation {
 			options: []builders.Option{func(o *builders.Objects) {
 				o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
 			}},
-			loadBalancer: "False/EndpointUnsupported", ready: "False/NotReady", holds: noLoadBalancer,
+			loadBalancer: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady", holds: noLoadBalancer,
 			message: `spec.controlPlaneEndpoint.host of the Cluster: "fd00::5" is an IPv6 address`,
 		},
 		"IPv6OfClusterWithoutLoadBalancer": {
@@ -199,7 +199,7 @@ func endpoints() map[string]situation {
 			options: append(without(func(*infrav1.ContainerClusterSpec) {}), func(o *builders.Objects) {
 				o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
 			}),
-			loadBalancer: "False/EndpointUnsupported", ready: "False/NotReady", message: "give an IPv4 address",
+			loadBalancer: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady", message: "give an IPv4 address",
 		},
 		"NameGiven": {
 			reason: "A name is kept, wherever it leads.",
@@ -224,7 +224,7 @@ func refused() map[string]situation {
 			must(t, err)
 		}
 	}
-	const unusable = "False/NetworkUnusable"
+	const unusable = "False/" + infrav1.NetworkUnusableReason
 	return map[string]situation{
 		"SubnetMalformed": {
 			reason: "The form is shown.", options: named("mine", "10.77.0.0"),
@@ -259,13 +259,13 @@ func refused() map[string]situation {
 					must(t, err)
 				}
 			},
-			loadBalancer: "False/SubnetExhausted", ready: notReady, message: "larger subnet", again: atLeisure,
+			loadBalancer: "False/" + infrav1.SubnetExhaustedReason, ready: notReady, message: "larger subnet", again: atLeisure,
 		},
 		"HostPortInUse": {
 			reason:       "A port that is given and taken is told; no other is chosen.",
 			options:      spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.HostPort = 8001 }),
 			begins:       func(_ *testing.T, w *world.World) { w.Engine.OccupyHostPort(8001) },
-			loadBalancer: "False/HostPortInUse", ready: notReady, message: "8001", again: atLeisure, check: world.TryingAgain,
+			loadBalancer: "False/" + infrav1.HostPortInUseReason, ready: notReady, message: "8001", again: atLeisure, check: world.TryingAgain,
 			holds: noLoadBalancer,
 		},
 		"AddressInUse": {
@@ -280,7 +280,7 @@ func refused() map[string]situation {
 				}})
 				must(t, err)
 			},
-			loadBalancer: "False/AddressInUse", ready: notReady, message: "somebody", again: atLeisure, holds: noLoadBalancer,
+			loadBalancer: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "somebody", again: atLeisure, holds: noLoadBalancer,
 		},
 		"AddressIsGateway": {
 			reason: "Which address the gateway has is known of the network, not of the subnet.",
@@ -288,7 +288,7 @@ func refused() map[string]situation {
 				s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
 				s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "10.77.0.1", Port: 6443}
 			}),
-			loadBalancer: "False/AddressInUse", ready: notReady, message: "the gateway of network", again: atLeisure, holds: noLoadBalancer,
+			loadBalancer: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "the gateway of network", again: atLeisure, holds: noLoadBalancer,
 		},
 		"NotOurs": {
 			reason: "A container of our name that is not ours is left alone.",
@@ -298,7 +298,7 @@ func refused() map[string]situation {
 				must(t, err)
 				must(t, w.Engine.StartContainer(t.Context(), balancer()))
 			},
-			loadBalancer: "False/ContainerNotOwned", ready: notReady, message: balancer(), again: phase.UserInterval,
+			loadBalancer: "False/" + infrav1.ContainerNotOwnedReason, ready: notReady, message: balancer(), again: phase.UserInterval,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), balancer()); err != nil {

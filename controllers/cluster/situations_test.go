@@ -39,7 +39,7 @@ const (
 	// atLeisure is some time, that is what is left of a pause.
 	atLeisure = -time.Second
 
-	passed = "True/PreflightPassed"
+	passed = "True/" + infrav1.PreflightPassedReason
 	usable = "True/Ready"
 )
 

@@ -140,7 +140,7 @@ func deletions() map[string]deletion {
 			happens: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
 			},
-			stays: true, ready: "Unknown/EngineUnavailable",
+			stays: true, ready: "Unknown/" + infrav1.EngineUnavailableReason,
 		},
 		"Paused": {
 			reason: "Pausing holds while deleting: an object that is moved away is deleted here.", happens: paused, stays: true, untouched: true,

@@ -42,7 +42,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, false))
 			},
-			reported: "False/ContainerExited", message: "exited with code 137; it was started again",
+			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137; it was started again",
 		},
 		"OutOfMemory": {
 			reason: "What the kernel did is told.",
@@ -50,7 +50,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, true))
 			},
-			reported: "False/ContainerExited", message: "(OOMKilled)",
+			reported: "False/" + infrav1.ContainerExitedReason, message: "(OOMKilled)",
 		},
 		"RestartedByTheEngine": {
 			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
@@ -60,7 +60,7 @@ func TestEndIsReported(t *testing.T) {
 				must(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
 			},
-			reported: "False/ContainerRestarted", message: "exited with code 143 and was started again",
+			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
 		},
 	}
 	for name, c := range cases {

@@ -99,7 +99,7 @@ func TestUnpaused(t *testing.T) {
 	if state, _ := world.State(object, infrav1.ContainerReadyCondition); state != runs {
 		t.Errorf("After the pause ContainerReady is %s", state)
 	}
-	if state, _ := world.State(object, clusterv1.PausedCondition); state != "False/NotPaused" {
+	if state, _ := world.State(object, clusterv1.PausedCondition); state != "False/"+clusterv1.NotPausedReason {
 		t.Errorf("After the pause Paused is %s", state)
 	}
 	w.CheckMachine(builders.Machine, world.ByNewManager)
@@ -123,7 +123,7 @@ func TestLeftoverWaitsForItsData(t *testing.T) {
 	w.Restart()
 	w.SettleMachine(builders.Machine)
 	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-	if state, _ := world.State(object, infrav1.ContainerReadyCondition); state != "False/WaitingForBootstrapData" {
+	if state, _ := world.State(object, infrav1.ContainerReadyCondition); state != "False/"+infrav1.WaitingForBootstrapDataReason {
 		t.Errorf("Without its data ContainerReady is %s", state)
 	}
 	must(t, w.Client.Create(t.Context(), secret))

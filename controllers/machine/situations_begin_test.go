@@ -48,12 +48,12 @@ func waiting() map[string]situation {
 			options: []builders.Option{func(o *builders.Objects) {
 				o.Cluster.Status.Initialization = clusterv1.ClusterInitializationStatus{}
 			}},
-			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "Cluster's infrastructure",
+			container: "False/" + infrav1.WaitingForInfrastructureReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "Cluster's infrastructure",
 		},
 		"NoContainerCluster": {
 			reason:    "A Cluster whose ContainerCluster is not there yet has no identity.",
 			options:   []builders.Option{func(o *builders.Objects) { o.ContainerCluster = nil }},
-			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "ContainerCluster",
+			container: "False/" + infrav1.WaitingForInfrastructureReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "ContainerCluster",
 		},
 		"NoOwnerID": {
 			reason: "Nothing is created that could not be recognised again, as with an externally managed ContainerCluster.",
@@ -61,34 +61,34 @@ func waiting() map[string]situation {
 				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another-controller"}
 				o.ContainerCluster.Spec.OwnerID = ""
 			}},
-			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "spec.ownerID",
+			container: "False/" + infrav1.WaitingForInfrastructureReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "spec.ownerID",
 		},
 		"OtherInfrastructure": {
 			reason: "A Cluster with infrastructure of another kind has no network of ours.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.Cluster.Spec.InfrastructureRef.Kind = "OtherCluster"
 			}},
-			container: "False/WaitingForClusterInfrastructure", bootstrap: "False/WaitingForContainer", message: "ContainerCluster",
+			container: "False/" + infrav1.WaitingForInfrastructureReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "ContainerCluster",
 		},
 		"NoDataSecretName": {
 			reason:    "The bootstrap provider has not written its data.",
 			options:   []builders.Option{func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }},
-			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: "bootstrap provider",
+			container: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "bootstrap provider",
 		},
 		"NoDataSecret": {
 			reason:    "The Secret that is named may come later than its name.",
 			options:   []builders.Option{func(o *builders.Objects) { o.Secret = nil }},
-			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: `"m1-data"`, again: phase.UserInterval,
+			container: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: `"m1-data"`, again: phase.UserInterval,
 		},
 		"ImageBeingPulled": {
 			reason:    "A pull takes minutes and does not hold up the reconcile.",
 			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.NodeImage) },
-			container: "False/ImagePulling", bootstrap: "False/WaitingForContainer", message: builders.NodeImage, again: phase.PullInterval,
+			container: "False/" + infrav1.ImagePullingReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: builders.NodeImage, again: phase.PullInterval,
 		},
 		"RegistryUnreachable": {
 			reason:    "An image that cannot be had is named, with what to do.",
 			begins:    pullFails,
-			container: "False/ImagePullFailed", bootstrap: "False/WaitingForContainer", message: "load the image into the engine", again: phase.PullInterval, check: world.BySameManager,
+			container: "False/" + infrav1.ImagePullFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "load the image into the engine", again: phase.PullInterval, check: world.BySameManager,
 		},
 	}
 }
@@ -109,7 +109,7 @@ func pullFails(t *testing.T, w *world.World) {
 		_, _ = w.ReconcileMachine(builders.Machine)
 		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 		state, _ := world.State(object, infrav1.ContainerReadyCondition)
-		return state != "False/ImagePulling"
+		return state != "False/"+infrav1.ImagePullingReason
 	})
 }
 
@@ -121,7 +121,7 @@ func badInput() map[string]situation {
 	value := func(text string) []builders.Option {
 		return data(func(all map[string][]byte) { all["value"] = []byte(text) })
 	}
-	const invalid = "False/BootstrapDataInvalid"
+	const invalid = "False/" + infrav1.BootstrapDataInvalidReason
 	return map[string]situation{
 		"DataWithoutValue": {
 			reason:    "The contract says where data is.",
@@ -165,7 +165,7 @@ func badInput() map[string]situation {
 				o.Machine.Spec.Version = "v1.28.0"
 				o.ContainerMachine.Spec.Image = ""
 			}},
-			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer",
+			container: "False/" + infrav1.VersionUnsupportedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason,
 			message: `Kubernetes version "v1.28.0" is older than v1.34, the oldest that is supported; known versions: v1.36.4, v1.36.3, `,
 		},
 		"VersionWithoutImage": {
@@ -174,7 +174,7 @@ func badInput() map[string]situation {
 				o.Machine.Spec.Version = "v1.36.99"
 				o.ContainerMachine.Spec.Image = ""
 			}},
-			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer", message: "name an image in spec.image",
+			container: "False/" + infrav1.VersionUnsupportedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "name an image in spec.image",
 		},
 		"MountSourceMissing": {
 			reason: "The path that does not exist is named.",
@@ -182,14 +182,14 @@ func badInput() map[string]situation {
 				o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv/none", ReadOnly: ptr.To(true)}}
 			}},
 			begins:    func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "/srv/none", again: atLeisure,
+			container: "False/" + infrav1.ContainerFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "/srv/none", again: atLeisure,
 		},
 		"MountHidesBootstrap": {
 			reason: "Where no webhook is asked, a mount that would show the bootstrap's secrets on the host is refused all the same.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/opt", HostPath: "/srv"}, {ContainerPath: "/var", HostPath: "/srv"}}
 			}},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer",
+			container: "False/" + infrav1.ContainerFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason,
 			message: "/opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; mount it at a path of its own, such as /mnt/data; " +
 				`and mount 1: path "/var"`,
 		},
@@ -198,13 +198,13 @@ func badInput() map[string]situation {
 			options: []builders.Option{func(o *builders.Objects) {
 				o.Cluster.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-b"}, {Name: "zone-c"}}
 			}},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: phase.UserInterval,
+			container: "False/" + infrav1.ContainerFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, again: phase.UserInterval,
 			message: `spec.failureDomain of the Machine is "zone-a", and the Cluster has zone-b, zone-c; name one of these`,
 		},
 		"FailureDomainNoLabel": {
 			reason:    "A kubelet with such a label does not start.",
 			options:   []builders.Option{func(o *builders.Objects) { o.Machine.Spec.FailureDomain = "rack 1" }},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", again: phase.UserInterval,
+			container: "False/" + infrav1.ContainerFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, again: phase.UserInterval,
 			message: `is "rack 1", which cannot become a label`,
 		},
 		"SubnetExhausted": {
@@ -213,7 +213,7 @@ func badInput() map[string]situation {
 				o.ContainerCluster.Spec.Network.Name = "small"
 			}},
 			begins:    fullNetwork,
-			container: "False/SubnetExhausted", bootstrap: "False/WaitingForContainer", message: "larger subnet", again: atLeisure,
+			container: "False/" + infrav1.SubnetExhaustedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "larger subnet", again: atLeisure,
 		},
 		"NetworkMissing": {
 			reason: "A network that somebody removed is an error of the engine's, and the cluster controller's to mend.",
@@ -221,7 +221,7 @@ func badInput() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.RemoveNetwork(t.Context(), "capcon"))
 			},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "capcon", fails: true,
+			container: "False/" + infrav1.ContainerFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "capcon", fails: true,
 		},
 		"NameTaken": {
 			reason: "A container of our name that is not ours is left alone, and named.",
@@ -230,7 +230,7 @@ func badInput() map[string]situation {
 				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
 				must(t, err)
 			},
-			container: "False/ContainerNotOwned", bootstrap: "absent", message: "it has no owner labels", again: phase.UserInterval,
+			container: "False/" + infrav1.ContainerNotOwnedReason, bootstrap: "absent", message: "it has no owner labels", again: phase.UserInterval,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
@@ -249,14 +249,14 @@ func badInput() map[string]situation {
 				})
 				must(t, err)
 			},
-			container: "False/ContainerNotOwned", bootstrap: "absent", message: "owner ID another-owner", again: phase.UserInterval,
+			container: "False/" + infrav1.ContainerNotOwnedReason, bootstrap: "absent", message: "owner ID another-owner", again: phase.UserInterval,
 		},
 		"ProviderIDOfAnotherProvider": {
 			reason: "A provider ID of somebody else's cannot name a container.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.Spec.ProviderID = "kind://docker/c1/m1"
 			}},
-			container: "False/ContainerFailed", bootstrap: "False/WaitingForContainer", message: "kind://docker/c1/m1",
+			container: "False/" + infrav1.ContainerFailedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "kind://docker/c1/m1",
 		},
 	}
 }

@@ -46,7 +46,7 @@ func pooled() map[string]situation {
 		"OfPool": {
 			reason:    "The container is made with what the annotations say.",
 			options:   []builders.Option{ofPool(record)},
-			container: "True/ContainerRunning", bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: "True/" + infrav1.ContainerRunningReason, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
@@ -58,7 +58,7 @@ func pooled() map[string]situation {
 		"OfPoolWithoutData": {
 			reason:    "The empty name that the Machines of a pool have is not the name of a Secret.",
 			options:   []builders.Option{ofPool(nil)},
-			container: "False/WaitingForBootstrapData", bootstrap: "False/WaitingForContainer", message: "bootstrap provider",
+			container: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "bootstrap provider",
 		},
 		"OfPoolVersionUnsupported": {
 			reason: "The image is chosen by the pool's version.",
@@ -66,14 +66,14 @@ func pooled() map[string]situation {
 				ofPool(map[string]string{infrav1.VersionAnnotation: "v1.28.0", infrav1.BootstrapDataSecretAnnotation: "m1-data"}),
 				func(o *builders.Objects) { o.ContainerMachine.Spec.Image = "" },
 			},
-			container: "False/VersionUnsupported", bootstrap: "False/WaitingForContainer", message: "v1.28",
+			container: "False/" + infrav1.VersionUnsupportedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "v1.28",
 		},
 		"MachineSaysMore": {
 			reason: "What a Machine says itself counts more than an annotation.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.Annotations = map[string]string{infrav1.BootstrapDataSecretAnnotation: "none", infrav1.FailureDomainAnnotation: "zone-b"}
 			}},
-			container: "True/ContainerRunning", bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: "True/" + infrav1.ContainerRunningReason, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})

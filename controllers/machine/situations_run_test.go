@@ -33,27 +33,27 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-const runs = "True/ContainerRunning"
+const runs = "True/" + infrav1.ContainerRunningReason
 
 // running are the situations while a bootstrap goes on.
 func running() map[string]situation {
 	return map[string]situation{
 		"Bootstrapping": {
 			reason:    "The machine is provisioned as soon as its container runs, and the record is looked at each second.",
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 			holds: publishedWhole,
 		},
 		"ControlPlaneBootstrapping": {
 			reason:    "A control plane begins as a worker does.",
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 		},
 		"ClusterExternallyManaged": {
 			reason: "Who manages the cluster gives it an identity, and the rest is as always.",
 			options: []builders.Option{func(o *builders.Objects) {
 				metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, clusterv1.ManagedByAnnotation, "another-controller")
 			}},
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 		},
 		"TakesTooLong": {
 			reason: "A bootstrap that hangs is reported, and nothing is stopped.",
@@ -61,7 +61,7 @@ func running() map[string]situation {
 				o.ContainerMachine.Spec.BootstrapTimeout = &metav1.Duration{Duration: time.Minute}
 			}},
 			happens:   func(_ *testing.T, w *world.World) { w.Clock.SetTime(w.Clock.Now().Add(2 * time.Minute)) },
-			container: runs, bootstrap: "False/BootstrapTimeout", message: "longer than 1m0s", again: atARecord, containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapTimeoutReason, message: "longer than 1m0s", again: atARecord, containers: 1, provisioned: true,
 		},
 		"FailureDomainSaidLater": {
 			reason: "A container stays where it was put, and so does the label of its Node.",
@@ -71,13 +71,13 @@ func running() map[string]situation {
 					c.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-c"}}
 				})
 			},
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 			holds: publishedWhole,
 		},
 		"RecordIsNotOne": {
 			reason:    "What root in the node wrote over the record is not believed, and not repeated.",
 			happens:   record(builders.SecretWord),
-			container: runs, bootstrap: "Unknown/BootstrapStatusUnknown", message: "malformed", fails: true, containers: 1, provisioned: true,
+			container: runs, bootstrap: "Unknown/" + infrav1.BootstrapStatusUnknownReason, message: "malformed", fails: true, containers: 1, provisioned: true,
 		},
 	}
 }
@@ -109,31 +109,31 @@ func ended() map[string]situation {
 		"Done": {
 			reason:    "The whole script ended with 0; Cluster API has not found the Node yet, so it is helped along.",
 			happens:   record("done"),
-			container: runs, bootstrap: "True/BootstrapCompleted", again: atANode, containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, again: atANode, containers: 1, provisioned: true,
 		},
 		"OwnBootstrapDone": {
 			reason:    "A control plane that its user's own data started is as ready as any: nothing of kubeadm's is looked for.",
 			options:   []builders.Option{builders.ControlPlane(builders.OwnData)},
 			happens:   all(record("done"), becomesNode),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 		},
 		"Node": {
 			reason:    "A machine that is a Node needs no looking at.",
 			happens:   all(record("done"), becomesNode),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 		},
 		"NodeWithoutData": {
 			reason: "What runs does not need its data any more.",
 			happens: all(record("done"), becomesNode, func(_ *testing.T, w *world.World) {
 				world.Purge(w, "m1-data", builders.DataSecret(builders.Machine, ""))
 			}),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 		},
 		"Failed": {
 			reason: "Step, exit code and the end of the log are told, without secrets.",
 			happens: record("failed", "step", "runcmd[0]", "exit-code", "1", "log-tail",
 				"preflight: port 10250 is in use, token "+builders.SecretWord),
-			container: runs, bootstrap: "False/BootstrapFailed", message: "runcmd[0] with exit code 1", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapFailedReason, message: "runcmd[0] with exit code 1", containers: 1, provisioned: true,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
@@ -173,12 +173,12 @@ func disturbed() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.Pause(container()))
 			}),
-			container: "False/ContainerPaused", bootstrap: "True/BootstrapCompleted", message: "unpause", containers: 1, provisioned: true,
+			container: "False/" + infrav1.ContainerPausedReason, bootstrap: "True/" + infrav1.BootstrapCompletedReason, message: "unpause", containers: 1, provisioned: true,
 		},
 		"Stopped": {
 			reason:    "A node that was stopped is started again.",
 			happens:   asNode(stop),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 			holds: event("ContainerStarted Started again: container " + container() + " exited with code 137"),
 		},
 		"StoppedWithItsLoadBalancer": {
@@ -189,7 +189,7 @@ func disturbed() map[string]situation {
 				must(t, w.Engine.KillContainer(loadBalancer, 137, false))
 				stop(t, w)
 			}),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 			holds: startedLast(loadBalancer, container()),
 		},
 		"LoadBalancerDoesNotStart": {
@@ -206,7 +206,7 @@ func disturbed() map[string]situation {
 					return nil
 				}, nil)
 			}),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 			holds: startedLast(container()),
 		},
 		"OutOfMemory": {
@@ -215,7 +215,7 @@ func disturbed() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, true))
 			}),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 			holds: event("(OOMKilled)"),
 		},
 		"DoesNotStart": {
@@ -230,25 +230,25 @@ func disturbed() map[string]situation {
 					return nil
 				}, nil)
 			}),
-			container: "False/ContainerExited", bootstrap: "True/BootstrapCompleted", message: "does not start", again: atLeisure, containers: 1, provisioned: true,
+			container: "False/" + infrav1.ContainerExitedReason, bootstrap: "True/" + infrav1.BootstrapCompletedReason, message: "does not start", again: atLeisure, containers: 1, provisioned: true,
 		},
 		"StoppedForMaintenance": {
 			reason:    "Who annotates for maintenance may stop a node.",
 			options:   maintained,
 			happens:   asNode(stop),
-			container: "False/ContainerExited", bootstrap: "True/BootstrapCompleted", message: "maintenance", containers: 1, provisioned: true,
+			container: "False/" + infrav1.ContainerExitedReason, bootstrap: "True/" + infrav1.BootstrapCompletedReason, message: "maintenance", containers: 1, provisioned: true,
 		},
 		"GoneBeforeItWasANode": {
 			reason:    "It held no state yet: it is recreated, with the same name and address.",
 			happens:   gone,
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
 			holds: publishedWhole,
 		},
 		"GoneAfterItsBootstrap": {
 			reason:    "Once the node recorded the end of its bootstrap, its state is what the cluster relies on, also where no Node was seen yet.",
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
 			happens:   all(record("done"), gone),
-			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "it held the state of a Node", provisioned: true,
+			container: "False/" + infrav1.ContainerNotFoundReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "it held the state of a Node", provisioned: true,
 		},
 		"GoneAfterInitialization": {
 			reason:  "Cluster API may see that the control plane is initialized before the node has recorded it.",
@@ -260,18 +260,18 @@ func disturbed() map[string]situation {
 				})
 				gone(t, w)
 			}),
-			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "kubeadm init would create an empty one", provisioned: true,
+			container: "False/" + infrav1.ContainerNotFoundReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "kubeadm init would create an empty one", provisioned: true,
 		},
 		"ControlPlaneJoinGone": {
 			reason:    "It may have become a member of etcd.",
 			options:   []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
 			happens:   gone,
-			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "cannot be repeated", provisioned: true,
+			container: "False/" + infrav1.ContainerNotFoundReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "cannot be repeated", provisioned: true,
 		},
 		"Missing": {
 			reason:    "A node's state is gone with its container; only its owner can replace it.",
 			happens:   asNode(gone),
-			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true,
+			container: "False/" + infrav1.ContainerNotFoundReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "MachineHealthCheck", provisioned: true,
 		},
 		"MissingWithEverythingElse": {
 			reason: "That its state is gone is told whatever else is missing of what a container is made of.",
@@ -284,7 +284,7 @@ func disturbed() map[string]situation {
 					c.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-c"}}
 				})
 			}),
-			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
+			container: "False/" + infrav1.ContainerNotFoundReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "MachineHealthCheck", provisioned: true, check: world.WithoutLoss,
 		},
 		"Disconnected": {
 			reason: "A node off its network is not ready.",
@@ -292,7 +292,7 @@ func disturbed() map[string]situation {
 				t.Helper()
 				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
 			}),
-			container: "False/ContainerDisconnected", bootstrap: "True/BootstrapCompleted", message: "capcon", containers: 1, provisioned: true,
+			container: "False/" + infrav1.ContainerDisconnectedReason, bootstrap: "True/" + infrav1.BootstrapCompletedReason, message: "capcon", containers: 1, provisioned: true,
 		},
 		"OtherAddress": {
 			reason: "A node without its address is not ready: certificates and peers name the old one.",
@@ -301,12 +301,12 @@ func disturbed() map[string]situation {
 				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
 				must(t, w.Engine.ConnectNetwork(t.Context(), "capcon", container(), engine.Attachment{Network: "capcon"}))
 			}),
-			container: "False/ContainerDisconnected", bootstrap: "True/BootstrapCompleted", message: "has lost its address", containers: 1, provisioned: true,
+			container: "False/" + infrav1.ContainerDisconnectedReason, bootstrap: "True/" + infrav1.BootstrapCompletedReason, message: "has lost its address", containers: 1, provisioned: true,
 		},
 		"EngineRestarted": {
 			reason:    "The engine starts a node again by itself.",
 			happens:   asNode(func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 		},
 	}
 }

@@ -48,7 +48,7 @@ const (
 
 // engineTrouble are the situations in which the engine does not answer.
 func engineTrouble() map[string]situation {
-	const unavailable = "Unknown/EngineUnavailable"
+	const unavailable = "Unknown/" + infrav1.EngineUnavailableReason
 	unreachable := func(_ *testing.T, w *world.World) {
 		w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
 	}
@@ -61,14 +61,14 @@ func engineTrouble() map[string]situation {
 		"EngineDownLater": {
 			reason:    "A node that cannot be seen is not known to be broken.",
 			happens:   all(record("done"), becomesNode, unreachable),
-			container: unavailable, bootstrap: "True/BootstrapCompleted", fails: true, containers: 1, provisioned: true, check: world.WithoutLoss,
+			container: unavailable, bootstrap: "True/" + infrav1.BootstrapCompletedReason, fails: true, containers: 1, provisioned: true, check: world.WithoutLoss,
 		},
 		"EngineBack": {
 			reason: "An outage leaves no trace.",
 			happens: all(record("done"), becomesNode, unreachable, func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(nil, nil)
 			}),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 		},
 	}
 }
@@ -82,50 +82,50 @@ func interrupted() map[string]situation {
 		"WorkerInterrupted": {
 			reason:    "A worker's join is begun anew, in a new container of the same name.",
 			happens:   restart,
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true, attempt: "2",
 			holds: event(again),
 		},
 		"InitInterrupted": {
 			reason:    "The first control plane is begun anew.",
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
 			happens:   restart,
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true, attempt: "2",
 			holds: event(again),
 		},
 		"InitInterruptedAsNode": {
 			reason:    "Its Node registers before kubeadm init ends, and no other control plane can replace it.",
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
 			happens:   all(becomesNode, restart),
-			container: runs, bootstrap: "False/Bootstrapping", again: atARecord, containers: 1, provisioned: true, attempt: "2",
+			container: runs, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true, attempt: "2",
 			holds: event(again),
 		},
 		"InitInterruptedAfterKubeadm": {
 			reason:    "A cluster that kubeadm init completed is kept.",
 			options:   []builders.Option{builders.ControlPlane(builders.InitData)},
 			happens:   all(becomesNode, record("interrupted", "kubernetes-up", "true")),
-			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true,
 		},
 		"InterruptedThreeTimes": {
 			reason:    "Three times is enough.",
 			happens:   all(restart, restart, restart),
-			container: runs, bootstrap: "False/BootstrapInterrupted", message: "stopped while it bootstrapped", containers: 1, provisioned: true, attempt: "3",
+			container: runs, bootstrap: "False/" + infrav1.BootstrapInterruptedReason, message: "stopped while it bootstrapped", containers: 1, provisioned: true, attempt: "3",
 		},
 		"ControlPlaneJoinInterrupted": {
 			reason:    "Its etcd member may exist already: only KCP can replace it.",
 			options:   []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
 			happens:   restart,
-			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true,
 		},
 		"OwnBootstrapInterrupted": {
 			reason:    "What a user's own script leaves behind only its user knows.",
 			options:   []builders.Option{builders.ControlPlane(builders.OwnData)},
 			happens:   restart,
-			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true,
 		},
 		"InterruptedAsNode": {
 			reason:    "What became a Node is not begun anew.",
 			happens:   all(becomesNode, restart),
-			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true,
 		},
 		"InterruptedWithoutData": {
 			reason: "Without its data nothing can be begun anew.",
@@ -134,7 +134,7 @@ func interrupted() map[string]situation {
 				world.Purge(w, "m1-data", &corev1.Secret{})
 				restart(t, w)
 			},
-			container: runs, bootstrap: "False/BootstrapInterrupted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true,
 		},
 	}
 }
@@ -158,7 +158,7 @@ func adopted() map[string]situation {
 			must(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
 		}
 	}
-	const notOurs = "False/ContainerNotOwned"
+	const notOurs = "False/" + infrav1.ContainerNotOwnedReason
 	anothers := ours
 	anothers.ID = "another"
 	return map[string]situation{
@@ -167,7 +167,7 @@ func adopted() map[string]situation {
 			options:   named,
 			begins:    runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
 			happens:   becomesNode,
-			container: runs, bootstrap: "True/BootstrapCompleted", provisioned: true, containers: 0,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, provisioned: true, containers: 0,
 			holds: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
@@ -179,7 +179,7 @@ func adopted() map[string]situation {
 		"AdoptedMissing": {
 			reason:    "A provider ID without a record names a container to adopt: a new one would not be what was lost.",
 			options:   named,
-			container: "False/ContainerNotFound", bootstrap: "False/WaitingForContainer", message: "names a container to adopt", provisioned: true,
+			container: "False/" + infrav1.ContainerNotFoundReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "names a container to adopt", provisioned: true,
 		},
 		"ProviderIDOfTheLoadBalancer": {
 			reason:    "Deleting the machine would remove it.",
@@ -269,17 +269,17 @@ func named() map[string]situation {
 		"ProviderIDMismatch": {
 			reason: "A Node that the user named otherwise will not be found; that is told once, and not again and again.",
 			begins: workload(node("mine://m1")), happens: record("done"),
-			container: runs, bootstrap: "False/ProviderIDMismatch", message: "mine://m1", containers: 1, provisioned: true,
+			container: runs, bootstrap: "False/" + infrav1.ProviderIDMismatchReason, message: "mine://m1", containers: 1, provisioned: true,
 		},
 		"NodeNotRegistered": {
 			reason: "The Node comes some time after the bootstrap.",
 			begins: workload(), happens: record("done"),
-			container: runs, bootstrap: "True/BootstrapCompleted", again: atANode, containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, again: atANode, containers: 1, provisioned: true,
 		},
 		"NodeWithoutProviderID": {
 			reason: "Bootstrap providers that do not read the kubelet's environment leave a Node without provider ID, and tainted.",
 			begins: workload(node("")), happens: record("done"),
-			container: runs, bootstrap: "True/BootstrapCompleted", again: atANode, containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, again: atANode, containers: 1, provisioned: true,
 			holds: initialized,
 		},
 		"NodeForACloudController": {
@@ -289,7 +289,7 @@ func named() map[string]situation {
 			}},
 			begins:    workload(node(identity.ProviderID(container()))),
 			happens:   all(becomesNode, record("done")),
-			container: runs, bootstrap: "True/BootstrapCompleted", containers: 1, provisioned: true,
+			container: runs, bootstrap: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true,
 			holds: initialized,
 		},
 	}

@@ -42,7 +42,7 @@ func TestRefusedInstance(t *testing.T) {
 	if _, err := w.ReconcilePool(); !errors.Is(err, refused) {
 		t.Errorf("the look ends with %v", err)
 	}
-	if state, message := world.State(get(w), infrav1.MachinePoolReadyCondition); state != "False/NotReady" || message != "0 of 1 replicas are ready" {
+	if state, message := world.State(get(w), infrav1.MachinePoolReadyCondition); state != "False/"+infrav1.ReplicasNotReadyReason || message != "0 of 1 replicas are ready" {
 		t.Errorf("Ready is %s: %s", state, message)
 	}
 	if !slices.ContainsFunc(w.Events.Sent(), func(sent string) bool {

@@ -65,7 +65,7 @@ func mended() map[string]situation {
 			happens: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(simulated.Call) error { return engine.ErrUnavailable }, nil)
 			},
-			ready: "Unknown/NotReady", upToDate: upToDate, message: "EngineUnavailable", instances: 2, kept: 2, provisioned: true,
+			ready: "Unknown/" + infrav1.ReplicasNotReadyReason, upToDate: upToDate, message: "EngineUnavailable", instances: 2, kept: 2, provisioned: true,
 		},
 		"ProviderIDs": {
 			reason: "A list that got lost is written again.", replicas: 2,
@@ -134,7 +134,7 @@ func leftAlone() map[string]situation {
 				})
 				world.Delete(w, builders.Pool, &clusterv1.MachinePool{})
 			},
-			ready: "False/NotReady", upToDate: upToDate, instances: 1, kept: 1, provisioned: true,
+			ready: "False/" + infrav1.ReplicasNotReadyReason, upToDate: upToDate, instances: 1, kept: 1, provisioned: true,
 		},
 	}
 }

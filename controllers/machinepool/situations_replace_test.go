@@ -90,7 +90,7 @@ func replaced() map[string]situation {
 				w.Nodes.FirstBoot(bootstrap.Failed)
 				replicas(2)(t, w)
 			},
-			ready: "False/NotReady", upToDate: upToDate, message: "(BootstrapFailed)", instances: 2, kept: 1, provisioned: true,
+			ready: "False/" + infrav1.ReplicasNotReadyReason, upToDate: upToDate, message: "(BootstrapFailed)", instances: 2, kept: 1, provisioned: true,
 		},
 	}
 }
@@ -138,7 +138,7 @@ func rolledOut() map[string]situation {
 			happens: func(_ *testing.T, w *world.World) {
 				edit(w, func(p *infrav1.ContainerMachinePool) { p.Spec.Template.Spec.Image = "example.test/none:1" })
 			},
-			ready: ready, upToDate: "False/RollingOut", instances: 3, kept: 2, provisioned: true,
+			ready: ready, upToDate: "False/" + infrav1.RollingOutReason, instances: 3, kept: 2, provisioned: true,
 		},
 		"ImageMended": {
 			reason: "The failed one goes first when the template is mended, and what was not replaced yet stays.", replicas: 2,

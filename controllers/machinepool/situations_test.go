@@ -59,8 +59,8 @@ type situation struct {
 }
 
 const (
-	ready    = "True/Ready"
-	upToDate = "True/UpToDate"
+	ready    = "True/" + infrav1.ReplicasReadyReason
+	upToDate = "True/" + infrav1.ReplicasUpToDateReason
 )
 
 func TestSituations(t *testing.T) {
@@ -193,14 +193,14 @@ func waiting() map[string]situation {
 			options: []builders.Option{func(o *builders.Objects) {
 				o.Cluster.Status.Initialization = clusterv1.ClusterInitializationStatus{}
 			}},
-			ready: "False/WaitingForClusterInfrastructure", upToDate: upToDate, message: "infrastructure",
+			ready: "False/" + infrav1.WaitingForInfrastructureReason, upToDate: upToDate, message: "infrastructure",
 		},
 		"NoDataSecret": {
 			reason: "Workers wait for the control plane, whose bootstrap data they need.",
 			options: []builders.Option{builders.MachinePool(2, func(m *clusterv1.MachinePool, _ *infrav1.ContainerMachinePool) {
 				m.Spec.Template.Spec.Bootstrap.DataSecretName = nil
 			}), onlyLastPool},
-			ready: "False/WaitingForBootstrapData", upToDate: upToDate, message: "data secret",
+			ready: "False/" + infrav1.WaitingForBootstrapDataReason, upToDate: upToDate, message: "data secret",
 		},
 		"NoReplicas": {
 			reason: "A pool of none is complete.",

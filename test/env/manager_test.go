@@ -153,13 +153,13 @@ func (s *story) machineBootstraps() {
 	s.create(containerMachine)
 	s.eventually("the machine waits for its data", containerMachine, func() bool {
 		state, _ := world.State(containerMachine, infrav1.ContainerReadyCondition)
-		return state == "False/WaitingForBootstrapData"
+		return state == "False/"+infrav1.WaitingForBootstrapDataReason
 	})
 	s.create(builders.DataSecret(builders.Machine, builders.JoinWorkerData))
 	s.edit(machine, func() { machine.Spec.Bootstrap.DataSecretName = data })
 	s.eventually("the machine bootstraps", containerMachine, func() bool {
 		state, _ := world.State(containerMachine, infrav1.BootstrapCompletedCondition)
-		return state == "False/Bootstrapping" && containerMachine.Spec.ProviderID != ""
+		return state == "False/"+infrav1.BootstrappingReason && containerMachine.Spec.ProviderID != ""
 	})
 	must(s.t, simulatednode.Record(s.engine, s.container(), map[string]string{"": "done"}))
 	s.eventually("the bootstrap is done", containerMachine, func() bool {
@@ -205,10 +205,10 @@ func (s *story) identityIsAwaited() {
 			return state == want
 		}
 	}
-	s.eventually("the machine waits for the owner ID", containerMachine, is("False/WaitingForClusterInfrastructure"))
+	s.eventually("the machine waits for the owner ID", containerMachine, is("False/"+infrav1.WaitingForInfrastructureReason))
 	s.nothingHappens()
 	s.edit(containerCluster, func() { containerCluster.Spec.OwnerID = builders.OwnerID })
-	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/WaitingForBootstrapData"))
+	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/"+infrav1.WaitingForBootstrapDataReason))
 }
 
 func (s *story) engineEventIsSeen() {
@@ -265,7 +265,7 @@ func (s *story) pauseIsSeen() {
 	cluster.Namespace, cluster.Name = builders.Namespace, builders.Cluster
 	containerCluster, containerMachine := s.objects()
 	for _, paused := range []bool{true, false} {
-		want := map[bool]string{true: "True/Paused", false: "False/NotPaused"}[paused]
+		want := map[bool]string{true: "True/" + clusterv1.PausedReason, false: "False/" + clusterv1.NotPausedReason}[paused]
 		s.edit(cluster, func() { cluster.Spec.Paused = ptr.To(paused) })
 		s.eventually(fmt.Sprintf("pause %t is seen by the cluster", paused), containerCluster, func() bool {
 			state, _ := world.State(containerCluster, clusterv1.PausedCondition)
