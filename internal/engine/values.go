@@ -83,8 +83,6 @@ type Attachment struct {
 	// Addresses are static, at most one per IP family; none = the engine
 	// gives a dynamic one at each start.
 	Addresses []netip.Addr
-	// Aliases are further names the engine's DNS answers to.
-	Aliases []string
 }
 
 // PortBinding publishes a TCP port.

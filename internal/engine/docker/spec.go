@@ -156,7 +156,7 @@ func networkingConfig(attachment engine.Attachment) *network.NetworkingConfig {
 }
 
 func endpointSettings(attachment engine.Attachment) *network.EndpointSettings {
-	settings := &network.EndpointSettings{Aliases: attachment.Aliases}
+	settings := &network.EndpointSettings{}
 	for _, address := range attachment.Addresses {
 		if settings.IPAMConfig == nil {
 			settings.IPAMConfig = &network.EndpointIPAMConfig{}

@@ -238,9 +238,7 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 		return fail(conflict)
 	}
 	connect := post(networkPath(name) + "/connect")
-	connect.json = connectBody{Container: raw.ID, perNetworkBody: perNetworkBody{
-		StaticIPs: attachment.Addresses, Aliases: attachment.Aliases,
-	}}
+	connect.json = connectBody{Container: raw.ID, perNetworkBody: perNetworkBody{StaticIPs: attachment.Addresses}}
 	if err := e.call(ctx, connect, nil); err != nil {
 		return e.explainConnect(ctx, fail, connecting{network: name, container: raw.ID, cause: err})
 	}

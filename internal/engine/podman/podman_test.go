@@ -105,14 +105,15 @@ func TestContainerOf(t *testing.T) {
 		"network": {
 			reason: "the static address is remembered, and ports that are not given are the engine's to choose",
 			spec: engine.Spec{
-				Attachment: engine.Attachment{Network: "net", Addresses: []netip.Addr{static}, Aliases: []string{"lb"}},
+				Attachment: engine.Attachment{Network: "net", Addresses: []netip.Addr{static}},
 				Ports: []engine.PortBinding{
 					{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 6443, ContainerPort: 6443}, {ContainerPort: 80},
 				},
 			},
 			want: base(func(b *containerBody) {
 				b.NetNS = &namespace{Mode: "bridge"}
-				b.Networks = map[string]perNetworkBody{"net": {StaticIPs: []netip.Addr{static}, Aliases: []string{"lb"}}}
+				b.DNSSearch = []string{"."}
+				b.Networks = map[string]perNetworkBody{"net": {StaticIPs: []netip.Addr{static}}}
 				b.Annotations = map[string]string{addressAnnotation: "10.89.0.7"}
 				b.Ports = []portBody{
 					{HostIP: "127.0.0.1", HostPort: 6443, ContainerPort: 6443, Protocol: "tcp"},

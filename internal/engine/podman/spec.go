@@ -50,6 +50,11 @@ type containerBody struct {
 	// container.
 	HTTPProxy bool `json:"httpproxy"`
 
+	// DNSSearch of "." is no search domain. Podman's default is dns.podman, which a
+	// node passes on to its Pods: their queries for it end in SERVFAIL where no
+	// resolver beyond the host is reached.
+	DNSSearch []string `json:"dns_search,omitempty"`
+
 	NetNS    *namespace                `json:"netns,omitempty"`
 	Networks map[string]perNetworkBody `json:"networks,omitempty"`
 	Ports    []portBody                `json:"portmappings,omitempty"`
@@ -76,7 +81,6 @@ type namespace struct {
 
 type perNetworkBody struct {
 	StaticIPs []netip.Addr `json:"static_ips,omitempty"`
-	Aliases   []string     `json:"aliases,omitempty"`
 }
 
 type portBody struct {
@@ -168,8 +172,9 @@ func attach(body *containerBody, attachment engine.Attachment) {
 		return
 	}
 	body.NetNS = &namespace{Mode: "bridge"}
+	body.DNSSearch = []string{"."}
 	body.Networks = map[string]perNetworkBody{
-		attachment.Network: {StaticIPs: attachment.Addresses, Aliases: attachment.Aliases},
+		attachment.Network: {StaticIPs: attachment.Addresses},
 	}
 	if len(attachment.Addresses) > 0 {
 		body.Annotations = map[string]string{addressAnnotation: joined(attachment.Addresses)}

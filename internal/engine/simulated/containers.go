@@ -226,7 +226,6 @@ func clone(spec engine.Spec) engine.Spec {
 	spec.Entrypoint, spec.Command = slices.Clone(spec.Entrypoint), slices.Clone(spec.Command)
 	spec.Environment, spec.Labels = maps.Clone(spec.Environment), maps.Clone(spec.Labels)
 	spec.Attachment.Addresses = slices.Clone(spec.Attachment.Addresses)
-	spec.Attachment.Aliases = slices.Clone(spec.Attachment.Aliases)
 	spec.Ports, spec.Mounts = slices.Clone(spec.Ports), slices.Clone(spec.Mounts)
 	spec.Security.AddCapabilities = slices.Clone(spec.Security.AddCapabilities)
 	return spec
