@@ -32,6 +32,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/finalizers"
@@ -98,9 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		// Cluster API has not taken it over yet; that will be an event.
 		return ctrl.Result{}, nil
 	}
-	if cluster != nil {
-		ctx = phase.LogCluster(ctx, cluster.Namespace, cluster.Name)
-	}
+	ctx = phase.LogCluster(ctx, containerCluster.Namespace, containerCluster.Labels[clusterv1.ClusterNameLabel])
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
