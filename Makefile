@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-contract e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-capi
 e2e-capi: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20)
@@ -165,7 +165,7 @@ e2e-example: ## Run the e2e suite of another project, in a module outside the re
 	@hack/e2e-capi.sh example
 
 .PHONY: e2e-contract
-e2e-contract: ## Mutate the packages that keep the contract, and list the mutants that no test kills (PACKAGES=./internal/webhooks; hours)
+e2e-contract: ## Mutate the packages that keep the contract, and list the mutants that no test of theirs kills (PACKAGES=./internal/webhooks; hours)
 	@hack/e2e-contract.sh
 
 .PHONY: e2e-drift

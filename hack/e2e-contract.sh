@@ -14,7 +14,8 @@
 # limitations under the License.
 
 # Mutates the packages that keep Cluster API's contract, one mutant after the other, and runs
-# the tests of the package on each. The report names the mutants that no test kills.
+# the tests of the package on each. The report names the mutants that no test of
+# their own package kills; tests of other packages may.
 #
 #   hack/e2e-contract.sh
 #
@@ -37,7 +38,7 @@ main() {
   for package in ${PACKAGES:-${default_packages}}; do
     say "Mutating ${package}."
     "${gremlins}" unleash --output="_artifacts/contract/$(basename "${package}").json" "${package}" |
-      tee "_artifacts/contract/$(basename "${package}").log" | grep --invert-match '^ *\(KILLED\|NOT COVERED\)'
+      tee "_artifacts/contract/$(basename "${package}").log" | grep --invert-match '^ *KILLED'
   done
 }
 

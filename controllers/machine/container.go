@@ -109,8 +109,12 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 // observeState of the container as it was observed last.
 func (r *Reconciler) observeState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
-	exit, reported := r.Deaths.Recent(s.container.ID)
-	state := stateOf(*s.container, circumstances{network: s.networkName(), maintenance: maintenance, exit: exit, reported: reported})
+	given := circumstances{network: s.networkName(), maintenance: maintenance}
+	if s.container.Status == engine.StatusRunning {
+		// The first question begins the time for which an exit is reported.
+		given.exit, given.reported = r.Deaths.Recent(s.container.ID)
+	}
+	state := stateOf(*s.container, given)
 	if state.reason == infrav1.ContainerRestartedReason {
 		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerRestarted", "Restart", "The %s", state.message)
 	}

@@ -130,9 +130,11 @@ func TestChangesOfInstances(t *testing.T) {
 		change func(*infrav1.ContainerMachine)
 		want   bool
 	}{
-		"Spec":    {"It may have been given its provider ID.", func(m *infrav1.ContainerMachine) { m.Generation++ }, true},
-		"Ready":   {"The pool says how many are ready, and why others are not.", func(m *infrav1.ContainerMachine) { condition(m, "Ready", "New") }, true},
-		"Missing": {"It is replaced.", func(m *infrav1.ContainerMachine) { condition(m, "ContainerReady", "Missing") }, true},
+		"Spec":  {"It may have been given its provider ID.", func(m *infrav1.ContainerMachine) { m.Generation++ }, true},
+		"Ready": {"The pool says how many are ready, and why others are not.", func(m *infrav1.ContainerMachine) { condition(m, "Ready", "New") }, true},
+		"Missing": {"It is replaced.", func(m *infrav1.ContainerMachine) {
+			condition(m, infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason)
+		}, true},
 		"Message": {"Nobody reads it.", func(m *infrav1.ContainerMachine) { m.Status.Conditions[0].Message = "new" }, false},
 		"Other":   {"The pool reads it from Ready.", func(m *infrav1.ContainerMachine) { condition(m, "BootstrapCompleted", "New") }, false},
 		"Labels":  {"They are put back.", func(m *infrav1.ContainerMachine) { m.Labels = map[string]string{"new": ""} }, true},

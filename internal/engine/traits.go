@@ -23,8 +23,9 @@ type Traits struct {
 	Product string
 	// OldestMajor and OldestMinor are the oldest version that is supported.
 	OldestMajor, OldestMinor int
-	// Socket is the default path of the engine's socket on the engine's host.
-	Socket string
+	// Socket is the default path of the engine's socket on the engine's host, and
+	// RootlessSocket that of an engine that a user runs without root.
+	Socket, RootlessSocket string
 	// SocketDirectory is the name of a directory that contains the engine's socket and
 	// nothing else. It is set for engines that create the socket again at each start,
 	// while containers keep running: these need a mount of the directory, because a

@@ -199,7 +199,7 @@ func TestPullIsOfWhoAsked(t *testing.T) {
 		synctest.Wait()
 		ask(t.Context(), "example.test/other:v1")
 		synctest.Wait()
-		want := []string{`"machine"="first" "verb"="PullImage" "image"="` + reference + `"`, `"verb"="PullImage" "image"="example.test/other:v1"`}
+		want := []string{`"machine"="first" "method"="PullImage" "image"="` + reference + `"`, `"method"="PullImage" "image"="example.test/other:v1"`}
 		if len(lines) != len(want) {
 			t.Fatalf("logged %q, want %d lines", lines, len(want))
 		}

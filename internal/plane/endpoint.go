@@ -81,6 +81,9 @@ func socketOf(info engine.Info, kernel string) string {
 	if local && kernel == info.Kernel && !strings.Contains(info.OperatingSystem, "Docker Desktop") {
 		return found
 	}
+	if info.Rootless {
+		return info.Traits.RootlessSocket
+	}
 	return info.Traits.Socket
 }
 

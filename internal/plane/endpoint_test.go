@@ -37,14 +37,15 @@ func TestSocketOf(t *testing.T) {
 		kernel string
 		want   string
 	}{
-		"Docker":        {"The socket we use is the plane's too.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "unix:///run/user/1000/docker.sock"}, own, "/run/user/1000/docker.sock"},
-		"TCP":           {"Where we have no path, the usual one.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "tcp://127.0.0.1:2376"}, own, "/var/run/docker.sock"},
-		"DockerDesktop": {"In WSL the virtual machine has the kernel of the others.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "unix:///home/a/.docker/desktop/docker.sock", OperatingSystem: "Docker Desktop"}, own, "/var/run/docker.sock"},
-		"Colima":        {"A Mac has no kernel file.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "unix:///Users/a/.colima/default/docker.sock", OperatingSystem: "Ubuntu 24.04.2 LTS"}, "", "/var/run/docker.sock"},
-		"Lima":          {"A virtual machine has its own kernel.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: "6.8.0-64-generic", Endpoint: "unix:///home/a/.lima/docker/sock/docker.sock"}, own, "/var/run/docker.sock"},
-		"PodmanSSH":     {"The usual one of a machine.", engine.Info{Name: "podman", Traits: podman.Traits(), Kernel: own, Endpoint: "ssh://core@localhost:1234/run/podman/podman.sock"}, own, "/run/podman/podman.sock"},
-		"PodmanMachine": {"The socket on the Mac is not the machine's.", engine.Info{Name: "podman", Traits: podman.Traits(), Kernel: own, Endpoint: "unix:///var/folders/x/podman/podman-machine-default-api.sock"}, "", "/run/podman/podman.sock"},
-		"Podman":        {"The socket we use is the plane's too.", engine.Info{Name: "podman", Traits: podman.Traits(), Kernel: own, Endpoint: "unix:///run/podman/podman.sock"}, own, "/run/podman/podman.sock"},
+		"Docker":         {"The socket we use is the plane's too.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "unix:///run/user/1000/docker.sock"}, own, "/run/user/1000/docker.sock"},
+		"TCP":            {"Where we have no path, the usual one.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "tcp://127.0.0.1:2376"}, own, "/var/run/docker.sock"},
+		"DockerDesktop":  {"In WSL the virtual machine has the kernel of the others.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "unix:///home/a/.docker/desktop/docker.sock", OperatingSystem: "Docker Desktop"}, own, "/var/run/docker.sock"},
+		"Colima":         {"A Mac has no kernel file.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: own, Endpoint: "unix:///Users/a/.colima/default/docker.sock", OperatingSystem: "Ubuntu 24.04.2 LTS"}, "", "/var/run/docker.sock"},
+		"Lima":           {"A virtual machine has its own kernel.", engine.Info{Name: "docker", Traits: docker.Traits(), Kernel: "6.8.0-64-generic", Endpoint: "unix:///home/a/.lima/docker/sock/docker.sock"}, own, "/var/run/docker.sock"},
+		"PodmanSSH":      {"The usual one of a machine.", engine.Info{Name: "podman", Traits: podman.Traits(), Kernel: own, Endpoint: "ssh://core@localhost:1234/run/podman/podman.sock"}, own, "/run/podman/podman.sock"},
+		"PodmanMachine":  {"The socket on the Mac is not the machine's.", engine.Info{Name: "podman", Traits: podman.Traits(), Kernel: own, Endpoint: "unix:///var/folders/x/podman/podman-machine-default-api.sock"}, "", "/run/podman/podman.sock"},
+		"PodmanRootless": {"A machine that runs Podman without root has a link to the user's.", engine.Info{Name: "podman", Rootless: true, Traits: podman.Traits(), Kernel: own, Endpoint: "unix:///var/folders/x/podman/podman-machine-default-api.sock"}, "", "/var/run/docker.sock"},
+		"Podman":         {"The socket we use is the plane's too.", engine.Info{Name: "podman", Traits: podman.Traits(), Kernel: own, Endpoint: "unix:///run/podman/podman.sock"}, own, "/run/podman/podman.sock"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ const introduction = `<!-- Written by "make generate" from test/contract. Change
 
 What Cluster API asks of an infrastructure provider (contract v1beta2, as of 1.14), and the
 test that proves that this provider keeps it. ` + "`make e2e-contract`" + ` mutates the packages that
-keep the rules, and reports which mutants no test kills.
+keep the rules, and reports which mutants no test of their own package kills.
 `
 
 // Markdown returns the table for people.

@@ -85,8 +85,11 @@ func (d *drift) pause() {
 		// runc cannot freeze a cgroup of version 1 while many processes begin in it,
 		// as in a node that was killed a moment ago.
 		eventually(d.t, "pause "+container.Name, func(context.Context) (string, error) { return "", d.try("pause", container.Name) })
-		// The reason is the same for both kinds.
-		d.expectTold(container, "paused", infrav1.ContainerPausedReason).await()
+		reason := infrav1.ContainerPausedReason
+		if isLoadBalancer(container) {
+			reason = infrav1.LoadBalancerPausedReason
+		}
+		d.expectTold(container, "paused", reason).await()
 		d.run("unpause", container.Name)
 		d.well(container)
 	}
@@ -114,7 +117,7 @@ func (d *drift) exhaust() {
 	defer bound(info.MemoryBytes)
 	for range times {
 		bound(limit)
-		report := d.expectTold(node, "exited with code 137", restarted...)
+		report := d.expectTold(node, "exited with code 137", restarted(node)...)
 		// The text that bash holds doubles until it may have no more.
 		_ = d.try("exec", node.Name, "bash", "-c", "echo 1000 >/proc/1/oom_score_adj; a=0123456789abcdef; while true; do a=$a$a; done")
 		message := report.await().message

@@ -123,7 +123,7 @@ func (d *drift) kill(kills int) {
 		// Before the command: what the engine needs for it is a part of what a
 		// person waits.
 		began := time.Now()
-		report := d.expectTold(container, "exited with code 137", restarted...)
+		report := d.expectTold(container, "exited with code 137", restarted(container)...)
 		if err := d.try("kill", container.Name); err != nil {
 			report.forget()
 			// Podman 4.3 may lose the exit code of what it kills and restarts.
@@ -230,9 +230,14 @@ func (d *drift) rest(container engine.Container) {
 	})
 }
 
-// restarted are the reasons for a container that ended and runs again, by who was
+// restarted are the reasons for a container that exited and runs again, by what was
 // first to start it: the controllers, or the engine.
-var restarted = []string{infrav1.ContainerExitedReason, infrav1.ContainerRestartedReason}
+func restarted(container engine.Container) []string {
+	if isLoadBalancer(container) {
+		return []string{infrav1.LoadBalancerNotRunningReason, infrav1.LoadBalancerRestartedReason}
+	}
+	return []string{infrav1.ContainerExitedReason, infrav1.ContainerRestartedReason}
+}
 
 // expectTold is for when the container's object is not ready, for one of the reasons
 // and with the text in its message.

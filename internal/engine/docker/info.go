@@ -42,7 +42,7 @@ const podmanComponent = "Podman Engine"
 func Traits() engine.Traits {
 	return engine.Traits{
 		Product: "Docker", OldestMajor: 20, OldestMinor: 10,
-		Socket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
+		Socket: "/var/run/docker.sock", RootlessSocket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
 		ReservedNetworks: []string{"bridge", "default", "host", "none"},
 	}
 }

@@ -202,9 +202,8 @@ func processChecks() map[string]check {
 }
 
 // runsOutOfMemory wants the exit code of each run, and one run of a few that is
-// told to have ended for want of memory. Docker 20.10 hears of such a kill and
-// of the container's end from two sources, in either order, and forgets a kill
-// that it hears of last.
+// reported as OOMKilled. Docker 20.10 gets the kill and the container's exit from two
+// sources, in either order, and drops a kill that comes last.
 func runsOutOfMemory(t *testing.T, c *fixture) {
 	const runs = 5
 	told := false

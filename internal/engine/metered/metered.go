@@ -128,7 +128,10 @@ func (e *Engine) observe(method string, began time.Time, err error) {
 	}
 }
 
-const methodExec = "Exec"
+const (
+	methodExec    = "Exec"
+	methodConnect = "ConnectNetwork"
+)
 
 // call is what is known of a call before it is made.
 type call struct {
@@ -269,7 +272,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 
 // ConnectNetwork implements engine.Networks.
 func (e *Engine) ConnectNetwork(ctx context.Context, network, container string, attachment engine.Attachment) error {
-	return e.do(ctx, e.changing("network", network, "ConnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
+	return e.do(ctx, e.changing("network", network, methodConnect, "container", container), func(ctx context.Context) error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
 }
 
 // DisconnectNetwork implements engine.Networks.

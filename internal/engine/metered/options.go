@@ -83,9 +83,10 @@ func (e *Engine) wait(ctx context.Context, method string) error {
 	return fmt.Errorf("wait for the rate of engine calls to be kept (%s): %w: %w", method, context.DeadlineExceeded, err)
 }
 
-// execVerbosity of the commands that run in containers: the load balancer is asked for
-// its state by one at each reconcile.
-const execVerbosity = 4
+// routineVerbosity of the calls that are made at each reconcile, and mostly change nothing:
+// the load balancer is asked for its state by a command, and the manager's own container
+// is connected to the cluster's network unless it is.
+const routineVerbosity = 4
 
 // log a call that may change something. The logger of the context has the controller and
 // the object it is made for, from controller-runtime.
@@ -94,8 +95,8 @@ func (e *Engine) log(ctx context.Context, c call, took time.Duration, err error)
 	if missing != nil {
 		log = e.fallback
 	}
-	if c.method == methodExec {
-		log = log.V(execVerbosity)
+	if c.method == methodExec || c.method == methodConnect {
+		log = log.V(routineVerbosity)
 	}
 	pairs := []any{"method", c.method, c.changes, c.object}
 	pairs = append(pairs, c.details...)

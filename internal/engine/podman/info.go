@@ -34,7 +34,8 @@ const DefaultSocket = "/run/podman/podman.sock"
 func Traits() engine.Traits {
 	return engine.Traits{
 		Product: "Podman", OldestMajor: 4, OldestMinor: 3,
-		Socket: DefaultSocket, SocketDirectory: "podman", SocketVariable: "CONTAINER_HOST",
+		// In the virtual machines of "podman machine" the latter leads to the user's.
+		Socket: DefaultSocket, RootlessSocket: "/var/run/docker.sock", SocketDirectory: "podman", SocketVariable: "CONTAINER_HOST",
 		ReservedNetworks: []string{"bridge", "container", "default", "host", "none", "ns", "pasta", "podman", "private", "slirp4netns"},
 	}
 }
