@@ -19,6 +19,7 @@ package machine_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -59,6 +60,21 @@ func TestEndIsReported(t *testing.T) {
 				found, err := w.Engine.InspectContainer(t.Context(), container())
 				must(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
+			},
+			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
+		},
+		"RestartedLater": {
+			reason: "The time for which an exit is reported begins when the container runs again, not at a reconcile before.",
+			happens: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found, err := w.Engine.InspectContainer(t.Context(), container())
+				must(t, err)
+				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
+				must(t, w.Engine.Pause(container()))
+				_, err = w.ReconcileMachine(builders.Machine)
+				must(t, err)
+				w.Clock.SetTime(w.Clock.Now().Add(5 * time.Second))
+				must(t, w.Engine.Unpause(container()))
 			},
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
 		},
