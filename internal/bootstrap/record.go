@@ -44,11 +44,6 @@ const (
 	Interrupted State = "interrupted"
 )
 
-// Ended says that the state will never change again.
-func (s State) Ended() bool {
-	return s == Done || s == Failed || s == Interrupted
-}
-
 // ErrRecord is returned for a record that no script of ours wrote.
 var ErrRecord = errors.New("bootstrap record is malformed")
 

@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 			func(f *Facts, _ *Host) { f.Engine.Version = "20.10.24+dfsg1" }, nil,
 		},
 		"OldPodman": {
-			"Nobody tests it.",
+			"It is not tested.",
 			func(f *Facts, _ *Host) {
 				f.Engine.Name, f.Engine.Traits, f.Engine.Version = "podman", podman.Traits(), "4.2.0"
 			}, []string{"EngineVersion error"},

@@ -43,7 +43,7 @@ import (
 )
 
 // validateEndpoint: with a load balancer of ours both parts may be left out, each
-// by itself. Without one nobody here knows the other part. It is not demanded
+// by itself. Without one the other part is unknown. It is not required
 // that there is an endpoint then: the Cluster may have it, or get it from its
 // control plane later.
 func validateEndpoint(path *field.Path, spec infrav1.ContainerClusterSpec) field.ErrorList {
@@ -124,7 +124,7 @@ func validateImage(path *field.Path, image string) field.ErrorList {
 	return nil
 }
 
-// warnImage tells of a node image whose tag is a version of Kubernetes that
+// warnImage of a node image whose tag is a version of Kubernetes that
 // is not known to work here. Which version a machine shall have is said in
 // Cluster API's objects, where controllers find it; a tag is no more than a
 // hint, and a person may know better.

@@ -1,0 +1,61 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import "time"
+
+// Info is what an engine says of itself and its host.
+type Info struct {
+	// Name is "docker", "podman" or "simulated": who really answers, also
+	// when Podman serves a Docker socket.
+	Name string
+	// Traits of all engines of that name, from the registry in package connect.
+	Traits Traits
+	// ID of the engine: the same through every endpoint that leads to it, after
+	// restarts and upgrades, and another for every other engine. For machines:
+	// any characters may be in it.
+	ID string
+	// Version of the engine, APIVersion as negotiated.
+	Version, APIVersion string
+	// Endpoint that was connected to, without credentials.
+	Endpoint string
+	// ChosenBy says for people what named the endpoint, such as "DOCKER_HOST",
+	// and what was passed over; empty where nothing was chosen.
+	ChosenBy string
+	// CgroupVersion is "1" or "2", CgroupDriver "systemd" or "cgroupfs".
+	CgroupVersion, CgroupDriver string
+	// Rootless: the engine runs without root on its host.
+	Rootless bool
+	// UserNamespaceRemap: containers that are not privileged run in another user
+	// namespace than the engine.
+	UserNamespaceRemap bool
+	// SELinux separates containers from the host and from each other.
+	SELinux bool
+	// StorageDriver such as "overlay2", "btrfs", "zfs".
+	StorageDriver string
+	// Architecture as Go names it, Kernel release, OperatingSystem for
+	// people.
+	Architecture, Kernel, OperatingSystem string
+	// CPUs and MemoryBytes of the host.
+	CPUs        int
+	MemoryBytes int64
+	// Time is the engine's clock, zero where it does not tell; some round
+	// it down to seconds.
+	Time time.Time
+	// Warnings the engine gives about itself.
+	Warnings []string
+}
