@@ -68,6 +68,6 @@ func TestPreflightOfAllMachines(t *testing.T) {
 		expect("The others use it up.", "False/"+infrav1.PreflightFailedReason, "InotifyInstances (error): fs.inotify.max_user_instances is 100, 11 nodes need")
 		instances = 1024
 		time.Sleep(time.Minute)
-		expect("A person has mended it.", "True/"+infrav1.PreflightPassedReason, "")
+		expect("A user has corrected it.", "True/"+infrav1.PreflightPassedReason, "")
 	})
 }

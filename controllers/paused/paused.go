@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package paused tells whether an object is to be left alone.
+// Package paused reports whether an object is paused or was moved away.
 package paused
 
 import (

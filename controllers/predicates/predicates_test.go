@@ -101,7 +101,7 @@ func TestChangesOfOwners(t *testing.T) {
 		want      bool
 	}{
 		"Spec":      {"A data secret may have come.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Generation++ }, true},
-		"Node":      {"A Node's container is never made anew.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.NodeRef.Name = "n" }, true},
+		"Node":      {"A Node's container is never recreated.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.NodeRef.Name = "n" }, true},
 		"Status":    {"Nothing here reads it.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
 		"OfCluster": {"Nothing here reads it.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
 		"Paused":    {"A pause is part of the spec.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Generation++ }, true},

@@ -23,10 +23,10 @@ func inputs() []Rule {
 		{ID: "B1", Says: "Its format is in the key format; what is not understood is refused.", Proof: Proof{machineTests, "TestSituations/DataOfUnknownFormat"}},
 		{ID: "B1", Says: "It holds private keys, and is repeated nowhere.", Proof: Proof{machineTests, "TestSituations/Failed"}},
 		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{"internal/bootstrap", "TestScriptKubernetesUp"}},
-		{ID: "B3", Says: "Nodes may register with a taint that Cluster API takes away.", Unproved: "Tells what Cluster API does; rule IM19 proves that it is left alone."},
+		{ID: "B3", Says: "Nodes may register with a taint that Cluster API takes away.", Unproved: "Describes Cluster API itself; rule IM19 proves that it is left alone."},
 		{ID: "B4", Says: "The Machine's version says which Kubernetes its node runs.", Proof: Proof{machineTests, "TestSituations/VersionUnsupported"}},
 		{ID: "B5", Says: "Workload clusters are reached by the ClusterCache.", Proof: Proof{machineTests, "TestSituations/ProviderIDMismatch"}},
 		{ID: "B6", Says: "API servers listen where the Cluster's network says.", Proof: Proof{clusterTests, "TestSituations/APIServerPort"}},
-		{ID: "B7", Says: "What the feature gates of Cluster API 1.14 are by default.", Unproved: "Tells what Cluster API does."},
+		{ID: "B7", Says: "What the feature gates of Cluster API 1.14 are by default.", Unproved: "Describes Cluster API itself."},
 	}
 }

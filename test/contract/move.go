@@ -32,7 +32,7 @@ func move() []Rule {
 		{ID: "M7", Says: "Its finalizers can be taken away, whatever is wrong with it.", Proof: Proof{webhookTests, "TestDeletedObjectsPass"}},
 		{ID: "M8", Says: "Objects without a namespace are copied.", Unproved: "There are none."},
 		{ID: "M9", Says: "So are identities.", Unproved: "There are none."},
-		{ID: "M10", Says: "clusterctl moves clusters that are whole.", Unproved: "Tells what clusterctl does."},
+		{ID: "M10", Says: "clusterctl moves clusters that are whole.", Unproved: "Describes clusterctl."},
 		{ID: "M11", Says: "The other management cluster reaches the same engine.", Proof: Proof{repositoryTests, "TestSocketOfTheHost"}},
 	}
 }

@@ -208,7 +208,7 @@ func (s *story) identityIsAwaited() {
 	s.eventually("the machine waits for the owner ID", containerMachine, is("False/"+infrav1.WaitingForInfrastructureReason))
 	s.nothingHappens()
 	s.edit(containerCluster, func() { containerCluster.Spec.OwnerID = builders.OwnerID })
-	s.eventually("the machine goes on to wait for its data", containerMachine, is("False/"+infrav1.WaitingForBootstrapDataReason))
+	s.eventually("the machine continues to wait for its data", containerMachine, is("False/"+infrav1.WaitingForBootstrapDataReason))
 }
 
 func (s *story) engineEventIsSeen() {
