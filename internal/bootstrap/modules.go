@@ -19,7 +19,6 @@ package bootstrap
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -27,23 +26,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// commands reads bootcmd and runcmd. An empty entry keeps its place, so that indexes are those of the user's list.
-func (p *parser) commands(module entry) ([]Command, error) {
-	items, err := p.list(module.value, module.key)
-	if err != nil {
-		return nil, err
-	}
-	commands := make([]Command, 0, len(items))
-	for i, item := range items {
-		command, err := p.command(item, fmt.Sprintf("%s[%d]", module.key, i))
-		if err != nil {
-			return nil, err
-		}
-		commands = append(commands, command)
-	}
-	return commands, nil
-}
-
+// command reads an entry of bootcmd or runcmd. An empty one does nothing.
 func (p *parser) command(item *yaml.Node, name string) (Command, error) {
 	switch {
 	case isNull(item):
@@ -71,53 +54,21 @@ func (p *parser) command(item *yaml.Node, name string) (Command, error) {
 	return Command{Args: args}, nil
 }
 
-// files reads write_files.
-func (p *parser) files(module entry) ([]File, error) {
-	items, err := p.list(module.value, module.key)
-	if err != nil {
-		return nil, err
-	}
-	files := make([]File, 0, len(items))
-	for i, item := range items {
-		file, err := p.file(item, fmt.Sprintf("%s[%d]", module.key, i))
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file)
-	}
-	return files, nil
-}
-
+// file reads an entry of write_files.
 func (p *parser) file(item *yaml.Node, name string) (File, error) {
-	entries, err := p.mapping(item, name)
-	if err != nil {
-		return File{}, err
-	}
 	var file File
 	var encoding, content string
-	for _, e := range entries {
-		field := name + "." + e.key
-		switch e.key {
-		case "path":
-			file.Path, err = p.line(e.value, field)
-		case "owner":
-			file.Owner, err = p.owner(e.value, field)
-		case "permissions":
-			file.Mode, err = p.permissions(e.value, field)
-		case "append":
-			file.Append, err = p.flag(e.value, field)
-		case "defer":
-			file.Defer, err = p.flag(e.value, field)
-		case "encoding":
-			encoding, err = p.line(e.value, field)
-		case "content":
-			content, err = p.content(e.value, field)
-		default:
-			p.refuse(field)
-		}
-		if err != nil {
-			return File{}, err
-		}
+	err := p.object(item, name, fields{
+		"path":        into(&file.Path, p.line),
+		"owner":       into(&file.Owner, p.owner),
+		"permissions": into(&file.Mode, p.permissions),
+		"append":      into(&file.Append, p.flag),
+		"defer":       into(&file.Defer, p.flag),
+		"encoding":    into(&encoding, p.line),
+		"content":     into(&content, p.content),
+	}, p.refuseField)
+	if err != nil {
+		return File{}, err
 	}
 	if file.Content, err = p.decode(content, encoding); err != nil {
 		return File{}, p.invalid(item, "%s.content: %s", name, err)

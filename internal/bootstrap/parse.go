@@ -18,6 +18,7 @@ package bootstrap
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ const cloudConfigHeader = "#cloud-config"
 var (
 	templateHeader = regexp.MustCompile(`(?i)^##\s*template:\s*(\S*)\s*$`)
 	yamlErrorLine  = regexp.MustCompile(`line (\d+)`)
+	shownName      = regexp.MustCompile(`^[\w.\[\]-]{0,64}$`)
 )
 
 // parser walks the YAML nodes by hand: the library's own decoding puts values into its errors, and loses the lines and
@@ -145,12 +147,13 @@ func (p *parser) parse(text string) (Config, error) {
 		return Config{}, err
 	}
 	var config Config
-	for _, module := range modules {
-		if err := p.module(&config, module); err != nil {
-			return Config{}, err
-		}
-	}
-	return config, p.refused()
+	err = fields{
+		"bootcmd":     into(&config.BootCommands, listOf(p, p.command)),
+		"write_files": into(&config.Files, listOf(p, p.file)),
+		"users":       into(&config.Users, listOf(p, p.user)),
+		"runcmd":      into(&config.Commands, listOf(p, p.command)),
+	}.read(modules, "", p.refuseModule)
+	return config, cmp.Or(err, p.refused())
 }
 
 // refused is the error that names everything that was refused.
@@ -162,50 +165,36 @@ func (p *parser) refused() error {
 	return &UnsupportedError{Modules: slices.Compact(p.unsupported)}
 }
 
-func (p *parser) module(config *Config, module entry) (err error) {
-	switch module.key {
-	case "bootcmd":
-		config.BootCommands, err = p.commands(module)
-	case "write_files":
-		config.Files, err = p.files(module)
-	case "users":
-		config.Users, err = p.users(module)
-	case "runcmd":
-		config.Commands, err = p.commands(module)
-	default:
-		if !asksForNothing(module) {
-			p.refuse(module.key)
-		}
+// refuseModule notes a module that is not supported, if it asks for something.
+func (p *parser) refuseModule(node *yaml.Node, name string) error {
+	if !asksForNothing(node, name) {
+		p.refuse(name)
 	}
-	return err
+	return nil
 }
 
 // asksForNothing says that a module is there without a request: providers emit such modules for empty settings.
-func asksForNothing(module entry) bool {
-	value := deref(module.value)
+func asksForNothing(value *yaml.Node, name string) bool {
 	if isNull(value) || value.Kind != yaml.ScalarNode && len(value.Content) == 0 {
 		return true
 	}
-	if module.key != "ntp" || value.Kind != yaml.MappingNode {
+	if name != "ntp" || value.Kind != yaml.MappingNode || lookup(value, "enabled") == nil {
 		return false
 	}
-	for i := 0; i+1 < len(value.Content); i += 2 {
-		if value.Content[i].Value == "enabled" {
-			enabled, ok := boolean(value.Content[i+1])
-			return ok && !enabled
-		}
-	}
-	return false
+	enabled, ok := boolean(lookup(value, "enabled"))
+	return ok && !enabled
+}
+
+// refuseField notes a field that is not supported, whatever it says.
+func (p *parser) refuseField(_ *yaml.Node, path string) error {
+	p.refuse(path)
+	return nil
 }
 
 // refuse notes the name of a module or option that is not supported. Names are keys of the data and may be anything:
 // what does not look like one is not repeated.
 func (p *parser) refuse(name string) {
-	const longest = 64
-	if len(name) > longest || strings.ContainsFunc(name, func(r rune) bool {
-		return r != '_' && r != '-' && r != '.' && r != '[' && r != ']' &&
-			(r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}) {
+	if !shownName.MatchString(name) {
 		name = "(a key that is not a module's name)"
 	}
 	p.unsupported = append(p.unsupported, name)

@@ -136,7 +136,6 @@ func TestParseModules(t *testing.T) {
 		"empty modules": {
 			reason: "modules that ask for nothing are no reason to refuse",
 			yaml:   "ntp: {enabled: false, servers: [a]}\nmounts: []\ndisk_setup:\nfs_setup: null\nwrite_files:\nusers:\nruncmd: []\n",
-			want:   Config{Commands: []Command{}, Files: []File{}, Users: []User{}},
 		},
 	}
 	for name, tc := range cases {

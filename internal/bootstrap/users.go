@@ -17,7 +17,6 @@ limitations under the License.
 package bootstrap
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -31,124 +30,59 @@ func validAccount(name string) bool {
 	return account.MatchString(name)
 }
 
-// users reads users. The entry "default" asks for the distribution's own user; node images have none, so that it
-// stands for nothing.
-func (p *parser) users(module entry) ([]User, error) {
-	items, err := p.list(module.value, module.key)
-	if err != nil {
-		return nil, err
-	}
-	users := make([]User, 0, len(items))
-	for i, item := range items {
-		name := fmt.Sprintf("%s[%d]", module.key, i)
-		user, err := p.user(item, name)
-		if err != nil {
-			return nil, err
-		}
-		if user.Name == "default" {
-			users = append(users, User{})
-			continue
-		}
-		if !validAccount(user.Name) {
-			return nil, p.invalid(item, "%s.name is not a user's name", name)
-		}
-		users = append(users, user)
-	}
-	return users, nil
-}
-
-func (p *parser) user(item *yaml.Node, name string) (User, error) {
+// user reads an entry of users. The entry "default" asks for the distribution's own user; node images have none, so that
+// it stands for nothing.
+func (p *parser) user(item *yaml.Node, name string) (user User, err error) {
 	if item.Kind == yaml.ScalarNode {
-		account, err := p.line(item, name)
-		return User{Name: account}, err
+		user.Name, err = p.line(item, name)
+	} else {
+		user, err = p.userFields(item, name)
 	}
-	entries, err := p.mapping(item, name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return User{}, err
-	}
-	var user User
-	for _, e := range entries {
-		known, err := p.userField(&user, e, name+"."+e.key)
-		if err != nil {
-			return User{}, err
-		}
-		if !known {
-			p.refuse(name + "." + e.key)
-		}
+	case user.Name == "default":
+		return User{}, nil
+	case !validAccount(user.Name):
+		return User{}, p.invalid(item, "%s.name is not a user's name", name)
 	}
 	return user, nil
 }
 
-func (p *parser) userField(user *User, e entry, field string) (known bool, err error) {
-	if known, err = p.userFlag(user, e, field); known {
-		return true, err
-	}
-	switch e.key {
-	case "groups":
-		user.Groups, err = p.groups(e.value, field)
-	case "primary_group":
-		user.PrimaryGroup, err = p.group(e.value, field)
-	case "sudo":
-		user.Sudo, err = p.sudo(e.value, field)
-	case "ssh_authorized_keys", "ssh-authorized-keys":
-		user.SSHAuthorizedKeys, err = p.lines(e.value, field)
-	case "inactive":
-		user.Inactive, err = p.inactive(e.value, field)
-	default:
-		target := user.text(e.key)
-		if target == nil {
-			return false, nil
-		}
-		*target, err = p.line(e.value, field)
-	}
-	return true, err
-}
-
-// text returns the field of a key that is a plain string.
-func (u *User) text(key string) *string {
-	switch key {
-	case "name":
-		return &u.Name
-	case "gecos":
-		return &u.Gecos
-	case "homedir":
-		return &u.HomeDir
-	case "shell":
-		return &u.Shell
-	case "uid":
-		return &u.UID
-	case "expiredate":
-		return &u.ExpireDate
-	case "passwd":
-		return &u.PasswordHash
-	case "hashed_passwd":
-		return &u.NewPasswordHash
-	case "plain_text_passwd":
-		return &u.NewPassword
-	default:
-		return nil
-	}
-}
-
-func (p *parser) userFlag(user *User, e entry, field string) (known bool, err error) {
-	switch e.key {
-	case "system":
-		user.System, err = p.flag(e.value, field)
-	case "no_create_home":
-		user.NoCreateHome, err = p.flag(e.value, field)
-	case "no_user_group":
-		user.NoUserGroup, err = p.flag(e.value, field)
-	case "lock_passwd", "lock-passwd":
-		lock, err := p.flag(e.value, field)
-		user.UnlockPassword = !lock && !isNull(e.value)
-		return true, err
-	case "create_groups", "no_log_init":
+func (p *parser) userFields(item *yaml.Node, name string) (user User, err error) {
+	unlock, keys := into(&user.UnlockPassword, p.unlock), into(&user.SSHAuthorizedKeys, p.lines)
+	err = p.object(item, name, fields{
+		"name":                into(&user.Name, p.line),
+		"gecos":               into(&user.Gecos, p.line),
+		"homedir":             into(&user.HomeDir, p.line),
+		"shell":               into(&user.Shell, p.line),
+		"uid":                 into(&user.UID, p.line),
+		"primary_group":       into(&user.PrimaryGroup, p.group),
+		"groups":              into(&user.Groups, p.groups),
+		"expiredate":          into(&user.ExpireDate, p.line),
+		"inactive":            into(&user.Inactive, p.inactive),
+		"system":              into(&user.System, p.flag),
+		"no_create_home":      into(&user.NoCreateHome, p.flag),
+		"no_user_group":       into(&user.NoUserGroup, p.flag),
+		"passwd":              into(&user.PasswordHash, p.line),
+		"hashed_passwd":       into(&user.NewPasswordHash, p.line),
+		"plain_text_passwd":   into(&user.NewPassword, p.line),
+		"lock_passwd":         unlock,
+		"lock-passwd":         unlock,
+		"sudo":                into(&user.Sudo, p.sudo),
+		"ssh_authorized_keys": keys,
+		"ssh-authorized-keys": keys,
 		// Groups that are named must exist for useradd, and the size of the login log does not matter in a container.
-		_, err = p.flag(e.value, field)
-	default:
-		return false, nil
-	}
-	return true, err
+		"create_groups": into(new(bool), p.flag),
+		"no_log_init":   into(new(bool), p.flag),
+	}, p.refuseField)
+	return user, err
+}
+
+// unlock reads whether the password is not to be locked, which must be said.
+func (p *parser) unlock(node *yaml.Node, field string) (bool, error) {
+	lock, err := p.flag(node, field)
+	return !lock && !isNull(node), err
 }
 
 // groups reads a list of names or a string with commas.

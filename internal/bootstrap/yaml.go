@@ -28,8 +28,6 @@ import (
 type entry struct {
 	key   string
 	value *yaml.Node
-	// path names the entry in errors: module and index, never a value.
-	path string
 }
 
 // unmarshal parses YAML without letting a panic of the library out. What has too many values is refused before it is
@@ -108,7 +106,7 @@ func (p *parser) mergedMapping(node *yaml.Node, path string, depth int) ([]entry
 			return nil, p.invalid(key, "%s has the same key twice", path)
 		}
 		seen[key.Value] = true
-		entries = append(entries, entry{key: key.Value, value: deref(value), path: path})
+		entries = append(entries, entry{key: key.Value, value: deref(value)})
 	}
 	return append(entries, withoutSeen(merged, seen)...), nil
 }
