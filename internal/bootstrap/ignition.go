@@ -17,7 +17,7 @@ limitations under the License.
 package bootstrap
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +34,9 @@ const ignitionVersion = "2.3.0"
 
 // parseIgnition reads an Ignition configuration into the steps that Ignition would take before the first boot.
 //
-// It walks the JSON by itself. The library that defines the format ignores keys it does not know, quotes the data in
-// its reports, and brings seven more modules; what it would add, a handful of checks of values, is here.
+// It walks the JSON by itself. The library that defines the format, which Cluster API's bootstrap provider writes it with,
+// passes over keys that it does not know, takes the last of equal keys, quotes the data in its reports and has no limits;
+// the manager and capcon would get six modules with it. What it would add, a handful of checks of values, is here.
 func (p *parser) parseIgnition(data []byte) (Config, error) {
 	root, err := jsonNodes(data)
 	if err != nil {
@@ -49,12 +50,8 @@ func (p *parser) parseIgnition(data []byte) (Config, error) {
 		return Config{}, err
 	}
 	config := Config{Format: FormatIgnition}
-	for _, section := range sections {
-		if err := p.ignitionSection(&config, section); err != nil {
-			return Config{}, err
-		}
-	}
-	if err := p.refused(); err != nil {
+	err = p.ignitionSections(&config).read(sections, "", p.mustBeEmpty(""))
+	if err := cmp.Or(err, p.refused()); err != nil {
 		return Config{}, err
 	}
 	if !slices.ContainsFunc(unitStates(config.Units), unitState.starts) {
@@ -65,11 +62,11 @@ func (p *parser) parseIgnition(data []byte) (Config, error) {
 
 // ignitionVersion comes first: of another version nothing else can be judged.
 func (p *parser) ignitionVersion(sections []entry) error {
-	fields, err := p.mapping(valueOf(sections, "ignition"), "ignition")
-	if err != nil {
-		return err
-	}
-	version, err := p.line(valueOf(fields, "version"), "ignition.version")
+	var version string
+	known := fields{"version": into(&version, p.line)}
+	err := fields{
+		"ignition": func(node *yaml.Node, path string) error { return p.object(node, path, known, ignore) },
+	}.read(sections, "", ignore)
 	switch {
 	case err != nil:
 		return err
@@ -81,65 +78,51 @@ func (p *parser) ignitionVersion(sections []entry) error {
 	return p.refused()
 }
 
-// valueOf returns the value of a key; null where there is none.
-func valueOf(entries []entry, key string) *yaml.Node {
-	at := slices.IndexFunc(entries, func(e entry) bool { return e.key == key })
-	if at < 0 {
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+func (p *parser) ignitionSections(config *Config) fields {
+	const noNetwork = "a node's network is the engine's; use the network of the ContainerCluster"
+	return fields{
+		"ignition": p.section(fields{
+			"version": ignore,
+			// Of fetching, and nothing is fetched.
+			"timeouts": ignore,
+			"config":   p.mustBeEmpty("nothing is fetched; write the whole configuration into the data secret"),
+			"security": p.mustBeEmpty("nothing is fetched; leave it out"),
+		}),
+		"passwd": p.section(fields{
+			"groups": into(&config.Groups, listOf(p, p.ignitionGroup)),
+			"users":  into(&config.Users, listOf(p, p.ignitionUser)),
+		}),
+		"storage": p.section(fields{
+			"files":       into(&config.Files, listOf(p, p.ignitionFile)),
+			"directories": into(&config.Directories, listOf(p, p.ignitionDirectory)),
+			"links":       into(&config.Links, listOf(p, p.ignitionLink)),
+			"disks":       p.mustBeEmpty(noDisks),
+			"raid":        p.mustBeEmpty(noDisks),
+			"filesystems": p.mustBeEmpty(noDisks),
+		}),
+		"systemd": p.section(fields{"units": into(&config.Units, listOf(p, p.unit))}),
+		"networkd": func(node *yaml.Node, path string) error {
+			return p.mustBeEmpty(noNetwork)(node, path+".units")
+		},
 	}
-	return entries[at].value
 }
 
-func (p *parser) ignitionSection(config *Config, section entry) error {
-	switch section.key {
-	case "ignition":
-		return p.each(section.value, section.key, nil, p.ignitionItself)
-	case "passwd":
-		return p.each(section.value, section.key, config, p.passwd)
-	case "storage":
-		return p.each(section.value, section.key, config, p.storage)
-	case "systemd":
-		return p.each(section.value, section.key, config, p.systemd)
-	case "networkd":
-		p.refuseUnlessEmpty(section.value, "networkd.units", "a node's network is the engine's; use the network of the ContainerCluster")
-	default:
-		p.refuseUnlessEmpty(section.value, section.key, "")
+// section reads an object in which keys that are not known must be empty.
+func (p *parser) section(known fields) func(*yaml.Node, string) error {
+	return func(node *yaml.Node, path string) error {
+		return p.object(node, path, known, p.mustBeEmpty(""))
 	}
-	return nil
 }
 
-// each calls read with each field of a section.
-func (p *parser) each(node *yaml.Node, path string, config *Config, read func(*Config, entry, string) error) error {
-	fields, err := p.mapping(node, path)
-	if err != nil {
-		return err
-	}
-	for _, field := range fields {
-		if err := read(config, field, path+"."+field.key); err != nil {
-			return err
+func ignore(*yaml.Node, string) error { return nil }
+
+// mustBeEmpty notes a field that is not supported, if it asks for something: providers emit empty sections.
+func (p *parser) mustBeEmpty(remedy string) func(*yaml.Node, string) error {
+	return func(node *yaml.Node, path string) error {
+		if !isEmpty(node) {
+			p.refuseFor(path, "", remedy)
 		}
-	}
-	return nil
-}
-
-// ignitionItself reads what is about Ignition. Timeouts are those of fetching, and nothing is fetched.
-func (p *parser) ignitionItself(_ *Config, field entry, path string) error {
-	switch field.key {
-	case "version", "timeouts":
-	case "config":
-		p.refuseUnlessEmpty(field.value, path, "nothing is fetched; write the whole configuration into the data secret")
-	case "security":
-		p.refuseUnlessEmpty(field.value, path, "nothing is fetched; leave it out")
-	default:
-		p.refuseUnlessEmpty(field.value, path, "")
-	}
-	return nil
-}
-
-// refuseUnlessEmpty notes a field that is not supported, if it asks for something: providers emit empty sections.
-func (p *parser) refuseUnlessEmpty(node *yaml.Node, path, remedy string) {
-	if !isEmpty(node) {
-		p.refuseFor(path, "", remedy)
+		return nil
 	}
 }
 
@@ -176,25 +159,6 @@ func (p *parser) integer(node *yaml.Node, path string, most int) (int, error) {
 		return 0, p.invalid(node, "%s is not a whole number from 0 to %d", path, most)
 	}
 	return number, nil
-}
-
-// items calls read with each object of a list.
-func (p *parser) items(node *yaml.Node, path string, read func(fields []entry, node *yaml.Node, path string) error) error {
-	list, err := p.list(node, path)
-	if err != nil {
-		return err
-	}
-	for i, item := range list {
-		path := fmt.Sprintf("%s[%d]", path, i)
-		fields, err := p.mapping(item, path)
-		if err != nil {
-			return err
-		}
-		if err := read(fields, item, path); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // cut bounds what is shown of a value.

@@ -31,26 +31,14 @@ import (
 
 // fileContents reads the contents of a file: a data: URL, perhaps compressed, perhaps with a hash to check.
 func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
-	fields, err := p.mapping(node, path)
+	var source, compression, hash string
+	err := p.section(fields{
+		"source":       into(&source, p.content),
+		"compression":  into(&compression, p.line),
+		"verification": into(&hash, p.hash),
+	})(node, path)
 	if err != nil {
 		return nil, err
-	}
-	var source, compression, hash string
-	for _, field := range fields {
-		path := path + "." + field.key
-		switch field.key {
-		case "source":
-			source, err = p.content(field.value, path)
-		case "compression":
-			compression, err = p.line(field.value, path)
-		case "verification":
-			hash, err = p.hash(field.value, path)
-		default:
-			p.refuseUnlessEmpty(field.value, path, "")
-		}
-		if err != nil {
-			return nil, err
-		}
 	}
 	if scheme, _, found := strings.Cut(source, ":"); source != "" && (!found || !strings.EqualFold(scheme, "data")) {
 		p.refuseFor(path+".source", remoteScheme(source), "nothing is fetched; put the content in as a data: URL")
@@ -82,14 +70,7 @@ func remoteScheme(source string) string {
 }
 
 func (p *parser) hash(node *yaml.Node, path string) (hash string, err error) {
-	fields, err := p.mapping(node, path)
-	for _, field := range fields {
-		if field.key != "hash" {
-			p.refuse(path + "." + field.key)
-			continue
-		}
-		hash, err = p.line(field.value, path+".hash")
-	}
+	err = p.object(node, path, fields{"hash": into(&hash, p.line)}, p.refuseField)
 	return hash, err
 }
 

@@ -17,6 +17,8 @@ limitations under the License.
 package bootstrap
 
 import (
+	"cmp"
+	"maps"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -25,122 +27,56 @@ import (
 // noPassword is a hash that no password has.
 const noPassword = "*"
 
-func (p *parser) passwd(config *Config, field entry, path string) error {
-	switch field.key {
-	case "groups":
-		return p.items(field.value, path, func(fields []entry, node *yaml.Node, path string) error {
-			group, err := p.ignitionGroup(fields, node, path)
-			config.Groups = append(config.Groups, group)
-			return err
-		})
-	case "users":
-		return p.items(field.value, path, func(fields []entry, node *yaml.Node, path string) error {
-			user, err := p.ignitionUser(fields, node, path)
-			config.Users = append(config.Users, user)
-			return err
-		})
-	default:
-		p.refuseUnlessEmpty(field.value, path, "")
-		return nil
+func (p *parser) ignitionGroup(node *yaml.Node, name string) (Group, error) {
+	var group Group
+	err := p.section(fields{
+		"name":         into(&group.Name, p.line),
+		"gid":          into(&group.GID, p.id),
+		"system":       into(&group.System, p.flag),
+		"passwordHash": into(&group.PasswordHash, p.line),
+	})(node, name)
+	if err == nil && !validAccount(group.Name) {
+		err = p.invalid(node, "%s.name is not a group's name", name)
 	}
-}
-
-func (p *parser) ignitionGroup(fields []entry, node *yaml.Node, name string) (Group, error) {
-	group := Group{PasswordHash: noPassword}
-	for _, field := range fields {
-		path := name + "." + field.key
-		var err error
-		switch field.key {
-		case "name":
-			group.Name, err = p.line(field.value, path)
-		case "gid":
-			group.GID, err = p.id(field.value, path)
-		case "system":
-			group.System, err = p.flag(field.value, path)
-		case "passwordHash":
-			var hash string
-			if hash, err = p.line(field.value, path); hash != "" {
-				group.PasswordHash = hash
-			}
-		default:
-			p.refuseUnlessEmpty(field.value, path, "")
-		}
-		if err != nil {
-			return Group{}, err
-		}
-	}
-	if !validAccount(group.Name) {
-		return Group{}, p.invalid(node, "%s.name is not a group's name", name)
-	}
-	return group, nil
+	group.PasswordHash = cmp.Or(group.PasswordHash, noPassword)
+	return group, err
 }
 
 // ignitionUser reads a user. One that exists is changed; one that is made has no password unless it is given one.
-func (p *parser) ignitionUser(fields []entry, node *yaml.Node, name string) (User, error) {
+func (p *parser) ignitionUser(node *yaml.Node, name string) (User, error) {
 	user := User{Update: true, UnlockPassword: true, PasswordHash: noPassword}
-	for _, field := range fields {
-		path := name + "." + field.key
-		if field.key != "create" {
-			if err := p.ignitionUserField(&user, field, path); err != nil {
-				return User{}, err
-			}
-			continue
-		}
-		// What older versions had for accounts that are made.
-		more, err := p.mapping(field.value, path)
-		if err != nil {
-			return User{}, err
-		}
-		for _, field := range more {
-			if err := p.ignitionUserField(&user, field, path+"."+field.key); err != nil {
-				return User{}, err
-			}
-		}
+	known := fields{
+		"name":              into(&user.Name, p.line),
+		"gecos":             into(&user.Gecos, p.line),
+		"homeDir":           into(&user.HomeDir, p.line),
+		"shell":             into(&user.Shell, p.line),
+		"uid":               into(&user.UID, p.id),
+		"primaryGroup":      into(&user.PrimaryGroup, p.accountName("a group's name")),
+		"groups":            into(&user.Groups, p.groups),
+		"sshAuthorizedKeys": into(&user.SSHAuthorizedKeys, p.lines),
+		"passwordHash":      into(&user.NewPasswordHash, p.newPasswordHash),
+		"system":            into(&user.System, p.flag),
+		"noCreateHome":      into(&user.NoCreateHome, p.flag),
+		"noUserGroup":       into(&user.NoUserGroup, p.flag),
+		// The size of the login log does not matter in a container.
+		"noLogInit": into(new(bool), p.flag),
 	}
-	if !validAccount(user.Name) {
-		return User{}, p.invalid(node, "%s.name is not a user's name", name)
+	// What older versions had for accounts that are made.
+	known["create"] = p.section(maps.Clone(known))
+	err := p.section(known)(node, name)
+	if err == nil && !validAccount(user.Name) {
+		err = p.invalid(node, "%s.name is not a user's name", name)
 	}
-	return user, nil
+	return user, err
 }
 
-func (p *parser) ignitionUserField(user *User, field entry, path string) (err error) {
-	switch field.key {
-	case "name":
-		user.Name, err = p.line(field.value, path)
-	case "gecos":
-		user.Gecos, err = p.line(field.value, path)
-	case "homeDir":
-		user.HomeDir, err = p.line(field.value, path)
-	case "shell":
-		user.Shell, err = p.line(field.value, path)
-	case "uid":
-		user.UID, err = p.id(field.value, path)
-	case "primaryGroup":
-		user.PrimaryGroup, err = p.group(field.value, path)
-	case "groups":
-		user.Groups, err = p.groups(field.value, path)
-	case "sshAuthorizedKeys":
-		user.SSHAuthorizedKeys, err = p.lines(field.value, path)
-	case "passwordHash":
-		if isNull(field.value) {
-			return nil
-		}
-		if user.NewPasswordHash, err = p.line(field.value, path); user.NewPasswordHash == "" {
-			user.NewPasswordHash = noPassword
-		}
-	case "system":
-		user.System, err = p.flag(field.value, path)
-	case "noCreateHome":
-		user.NoCreateHome, err = p.flag(field.value, path)
-	case "noUserGroup":
-		user.NoUserGroup, err = p.flag(field.value, path)
-	case "noLogInit":
-		// The size of the login log does not matter in a container.
-		_, err = p.flag(field.value, path)
-	default:
-		p.refuseUnlessEmpty(field.value, path, "")
+// newPasswordHash reads a hash; an empty one takes the password away.
+func (p *parser) newPasswordHash(node *yaml.Node, path string) (string, error) {
+	if isNull(node) {
+		return "", nil
 	}
-	return err
+	hash, err := p.line(node, path)
+	return cmp.Or(hash, noPassword), err
 }
 
 func (p *parser) id(node *yaml.Node, path string) (string, error) {

@@ -31,83 +31,39 @@ var unitName = regexp.MustCompile(
 
 var dropInName = regexp.MustCompile(`^[A-Za-z0-9_:][A-Za-z0-9_:.@-]{0,200}\.conf$`)
 
-// systemd reads units. An entry keeps its place, so that systemd.units[1] names the second of the data; several may be
-// about the same unit.
-func (p *parser) systemd(config *Config, field entry, path string) error {
-	if field.key != "units" {
-		p.refuseUnlessEmpty(field.value, path, "")
-		return nil
-	}
-	return p.items(field.value, path, func(fields []entry, node *yaml.Node, path string) error {
-		unit, err := p.unit(fields, node, path)
-		config.Units = append(config.Units, unit)
-		return err
-	})
-}
-
-func (p *parser) unit(fields []entry, node *yaml.Node, name string) (Unit, error) {
+// unit reads an entry about a unit. Several may be about the same one.
+func (p *parser) unit(node *yaml.Node, name string) (Unit, error) {
 	var unit Unit
 	var text string
-	for _, field := range fields {
-		path := name + "." + field.key
-		var err error
-		switch field.key {
-		case "name":
-			unit.Name, err = p.line(field.value, path)
-		case "contents":
-			text, err = p.text(field.value, path)
-		case "dropins":
-			unit.DropIns, err = p.dropIns(field.value, path)
-		case "mask":
-			unit.Mask, err = p.flag(field.value, path)
-		case "enabled":
-			unit.Enabled, err = p.toggle(field.value, path)
-		case "enable":
-			// The name that "enabled" had before, without a way to say no.
-			var enable bool
-			if enable, err = p.flag(field.value, path); enable && unit.Enabled == SwitchUnset {
-				unit.Enabled = SwitchOn
-			}
-		default:
-			p.refuseUnlessEmpty(field.value, path, "")
-		}
-		if err != nil {
-			return Unit{}, err
-		}
+	var enable bool
+	err := p.section(fields{
+		"name":     into(&unit.Name, p.line),
+		"contents": into(&text, p.text),
+		"dropins":  into(&unit.DropIns, listOf(p, p.dropIn)),
+		"mask":     into(&unit.Mask, p.flag),
+		"enabled":  into(&unit.Enabled, p.toggle),
+		// The name that "enabled" had before, without a way to say no.
+		"enable": into(&enable, p.flag),
+	})(node, name)
+	if err == nil && (!unitName.MatchString(unit.Name) || unit.Name == UnitName) {
+		err = p.invalid(node, "%s.name is not the name of a unit, such as example.service", name)
 	}
-	if !unitName.MatchString(unit.Name) || unit.Name == UnitName {
-		return Unit{}, p.invalid(node, "%s.name is not the name of a unit, such as example.service", name)
+	if enable && unit.Enabled == SwitchUnset {
+		unit.Enabled = SwitchOn
 	}
 	unit.Content = []byte(text)
-	return unit, nil
+	return unit, err
 }
 
-func (p *parser) dropIns(node *yaml.Node, path string) (dropIns []DropIn, err error) {
-	err = p.items(node, path, func(fields []entry, node *yaml.Node, name string) error {
-		var dropIn DropIn
-		for _, field := range fields {
-			var text string
-			var err error
-			switch path := name + "." + field.key; field.key {
-			case "name":
-				dropIn.Name, err = p.line(field.value, path)
-			case "contents":
-				text, err = p.text(field.value, path)
-				dropIn.Content = []byte(text)
-			default:
-				p.refuseUnlessEmpty(field.value, path, "")
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if !dropInName.MatchString(dropIn.Name) {
-			return p.invalid(node, "%s.name is not the name of a drop-in, such as 10-example.conf", name)
-		}
-		dropIns = append(dropIns, dropIn)
-		return nil
-	})
-	return dropIns, err
+func (p *parser) dropIn(node *yaml.Node, name string) (DropIn, error) {
+	var dropIn DropIn
+	var text string
+	err := p.section(fields{"name": into(&dropIn.Name, p.line), "contents": into(&text, p.text)})(node, name)
+	if err == nil && !dropInName.MatchString(dropIn.Name) {
+		err = p.invalid(node, "%s.name is not the name of a drop-in, such as 10-example.conf", name)
+	}
+	dropIn.Content = []byte(text)
+	return dropIn, err
 }
 
 // files are those of a unit and its drop-ins; empty ones are left out.

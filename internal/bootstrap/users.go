@@ -57,7 +57,7 @@ func (p *parser) userFields(item *yaml.Node, name string) (user User, err error)
 		"homedir":             into(&user.HomeDir, p.line),
 		"shell":               into(&user.Shell, p.line),
 		"uid":                 into(&user.UID, p.line),
-		"primary_group":       into(&user.PrimaryGroup, p.group),
+		"primary_group":       into(&user.PrimaryGroup, p.accountName("a group's name")),
 		"groups":              into(&user.Groups, p.groups),
 		"expiredate":          into(&user.ExpireDate, p.line),
 		"inactive":            into(&user.Inactive, p.inactive),
@@ -106,12 +106,15 @@ func (p *parser) groups(node *yaml.Node, field string) ([]string, error) {
 	return groups, nil
 }
 
-func (p *parser) group(node *yaml.Node, field string) (string, error) {
-	name, err := p.line(node, field)
-	if err == nil && name != "" && !validAccount(name) {
-		return "", p.invalid(node, "%s is not a group's name", field)
+// accountName reads a name that may be left out; what says whose it is.
+func (p *parser) accountName(what string) reader[string] {
+	return func(node *yaml.Node, field string) (string, error) {
+		name, err := p.line(node, field)
+		if err == nil && name != "" && !validAccount(name) {
+			return "", p.invalid(node, "%s is not %s", field, what)
+		}
+		return name, err
 	}
-	return name, err
 }
 
 // sudo reads a rule or a list of rules; false means none.
