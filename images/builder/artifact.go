@@ -22,7 +22,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,11 +78,11 @@ func (w *workspace) say(format string, arguments ...any) {
 // resolve returns the artifact's directory, building it and what it needs
 // where the cache does not have it.
 func (b *builder) resolve(ctx context.Context, a *artifact) (string, error) {
-	a.once.Do(func() { a.result = b.resolveOnce(ctx, a) })
+	a.once.Do(func() { a.result.err = b.resolveOnce(ctx, a) })
 	return a.result.dir, a.result.err
 }
 
-func (b *builder) resolveOnce(ctx context.Context, a *artifact) result {
+func (b *builder) resolveOnce(ctx context.Context, a *artifact) (err error) {
 	group, groupContext := errgroup.WithContext(ctx)
 	for _, need := range a.needs {
 		group.Go(func() error {
@@ -92,38 +91,36 @@ func (b *builder) resolveOnce(ctx context.Context, a *artifact) result {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return result{err: err}
+		return err
 	}
-	key, err := b.key(a)
-	if err != nil {
-		return result{err: fmt.Errorf("compute the inputs of %s: %w", a.name, err)}
+	if a.result.key, err = b.key(a); err != nil {
+		return fmt.Errorf("compute the inputs of %s: %w", a.name, err)
 	}
-	dir := filepath.Join(b.cache, "artifacts", a.name, key)
-	if _, err := os.Stat(dir); err == nil {
-		return result{key: key, dir: dir}
+	a.result.dir = filepath.Join(b.cache, "artifacts", a.name, a.result.key)
+	if _, err := os.Stat(a.result.dir); err == nil {
+		return nil
 	} else if !errors.Is(err, os.ErrNotExist) {
-		return result{err: fmt.Errorf("look for %s in the cache: %w", a.name, err)}
+		return fmt.Errorf("look for %s in the cache: %w", a.name, err)
 	}
-	if err := b.make(ctx, a, dir); err != nil {
-		return result{err: fmt.Errorf("build %s: %w", a.name, err)}
+	if err := b.make(ctx, a, a.result.dir); err != nil {
+		return fmt.Errorf("build %s: %w", a.name, err)
 	}
-	return result{key: key, dir: dir}
+	return nil
 }
 
 // make builds into a temporary directory and renames it, so that what is in
 // the cache is whole, and drops the artifact's older versions.
 func (b *builder) make(ctx context.Context, a *artifact, dir string) error {
-	b.markBuilt()
+	b.built.Store(true)
 	scratch, err := os.MkdirTemp(b.scratch, a.name+"-")
 	if err != nil {
 		return fmt.Errorf("create scratch directory: %w", err)
 	}
 	defer func() { b.cleanUp(a.name, removeScratch(scratch)) }()
 	w := &workspace{builder: b, name: a.name, dir: filepath.Join(scratch, "out"), scratch: filepath.Join(scratch, "tmp"), start: time.Now()}
-	for _, directory := range []string{w.dir, w.scratch, filepath.Dir(dir)} {
-		if err := os.MkdirAll(directory, 0o755); err != nil {
-			return fmt.Errorf("create directory: %w", err)
-		}
+	err = errors.Join(os.MkdirAll(w.dir, 0o755), os.MkdirAll(w.scratch, 0o755), os.MkdirAll(filepath.Dir(dir), 0o755))
+	if err != nil {
+		return fmt.Errorf("create directories: %w", err)
 	}
 	b.underway.begin(a.name)
 	err = a.build(ctx, w)
@@ -142,16 +139,13 @@ func (b *builder) make(ctx context.Context, a *artifact, dir string) error {
 // and what an older checkout needs again is quickly made from Go's own cache.
 func prune(versions, keep string) error {
 	entries, err := os.ReadDir(versions)
-	if err != nil {
-		return fmt.Errorf("list cached versions: %w", err)
-	}
 	for _, entry := range entries {
-		if entry.Name() == keep {
-			continue
+		if entry.Name() != keep {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(versions, entry.Name())))
 		}
-		if err := os.RemoveAll(filepath.Join(versions, entry.Name())); err != nil {
-			return fmt.Errorf("remove cached version: %w", err)
-		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove cached versions: %w", err)
 	}
 	return nil
 }
@@ -181,7 +175,7 @@ func (b *builder) key(a *artifact) (string, error) {
 	for _, file := range a.files {
 		sum, err := sumFile(file)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("read input: %w", err)
 		}
 		// The base name and not the path: clones share the cache.
 		files = append(files, filepath.Base(file)+" "+sum)
@@ -194,14 +188,6 @@ func (b *builder) key(a *artifact) (string, error) {
 }
 
 func sumFile(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("open input: %w", err)
-	}
-	defer func() { _ = file.Close() }() // only read
-	digest := sha256.New()
-	if _, err := io.Copy(digest, file); err != nil {
-		return "", fmt.Errorf("read input %s: %w", path, err)
-	}
-	return hex.EncodeToString(digest.Sum(nil)), nil
+	text, err := os.ReadFile(path)
+	return fmt.Sprintf("%x", sha256.Sum256(text)), err
 }

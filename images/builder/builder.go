@@ -47,12 +47,16 @@ type builder struct {
 	root, images, cache, scratch string
 
 	start time.Time
+	// built says that something was not in the cache.
 	built atomic.Bool
 	lock  *os.File
 	// compiling lets one Go build run at a time: each one uses all cores.
 	compiling sync.Mutex
 	underway  underway
-	prepared  prerequisites
+	// prepareOnce prepares the machine, if there is something to build with it;
+	// unprepared is why it could not.
+	prepareOnce sync.Once
+	unprepared  error
 }
 
 func newBuilder(ctx context.Context, root string) (*builder, error) {
@@ -85,31 +89,28 @@ func newBuilder(ctx context.Context, root string) (*builder, error) {
 }
 
 // acquire waits for another build with the same cache.
-func (b *builder) acquire(ctx context.Context) error {
-	lock, err := os.OpenFile(filepath.Join(b.cache, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
+func (b *builder) acquire(ctx context.Context) (err error) {
+	if b.lock, err = os.OpenFile(filepath.Join(b.cache, "lock"), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return fmt.Errorf("open lock: %w", err)
 	}
-	b.lock = lock
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()
-	for waiting := false; ; waiting = true {
-		err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return fmt.Errorf("lock the cache: %w", err)
-		}
-		if !waiting {
-			b.say("images", "Waiting for another build with the cache %s", b.cache)
-		}
+	take := func() error { return unix.Flock(int(b.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+	err = take()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		b.say("images", "Waiting for another build with the cache %s", b.cache)
+	}
+	for ; errors.Is(err, unix.EWOULDBLOCK); err = take() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
 		}
 	}
+	if err != nil {
+		return fmt.Errorf("lock the cache: %w", err)
+	}
+	return nil
 }
 
 func (b *builder) close() {
@@ -128,9 +129,6 @@ func (b *builder) say(name, format string, arguments ...any) {
 	fmt.Printf("%7.1fs  %-14s %s\n", time.Since(b.start).Seconds(), name, fmt.Sprintf(format, arguments...))
 }
 
-func (b *builder) markBuilt()          { b.built.Store(true) }
-func (b *builder) builtAnything() bool { return b.built.Load() }
-
 // publication describes a finished image to those who load it.
 type publication struct {
 	// Reference is the image's name and tag, ID its configuration's digest as
@@ -140,6 +138,18 @@ type publication struct {
 	Archive   string `json:"archive"`
 }
 
+// readPublication reads the description of an image.
+func readPublication(name, path string) (p publication, err error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		return publication{}, fmt.Errorf("read the description of image %s: %w", name, err)
+	}
+	return p, nil
+}
+
 // publish builds an image and leaves, under stable names in the cache,
 // <name>.tar and <name>.json.
 func (b *builder) publish(ctx context.Context, name string, image *artifact) error {
@@ -147,41 +157,33 @@ func (b *builder) publish(ctx context.Context, name string, image *artifact) err
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, publicationFile))
+	p, err := readPublication(name, filepath.Join(dir, publicationFile))
 	if err != nil {
-		return fmt.Errorf("read the description of image %s: %w", name, err)
+		return err
 	}
-	var p publication
-	if err := json.Unmarshal(text, &p); err != nil {
-		return fmt.Errorf("read the description of image %s: %w", name, err)
-	}
-	archive := filepath.Join(b.cache, name+".tar")
-	if err := replaceLink(filepath.Join(dir, archiveFile), archive); err != nil {
+	p.Archive = filepath.Join(b.cache, name+".tar")
+	if err := replaceLink(filepath.Join(dir, archiveFile), p.Archive); err != nil {
 		return fmt.Errorf("publish image %s: %w", name, err)
 	}
-	p.Archive = archive
-	text, err = json.MarshalIndent(p, "", "  ")
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(b.cache, name+".json"), append(text, '\n'), 0o644)
+	}
 	if err != nil {
 		return fmt.Errorf("describe image %s: %w", name, err)
 	}
-	if err := os.WriteFile(filepath.Join(b.cache, name+".json"), append(text, '\n'), 0o644); err != nil {
-		return fmt.Errorf("publish image %s: %w", name, err)
-	}
-	info, err := os.Stat(archive)
+	info, err := os.Stat(p.Archive)
 	if err != nil {
 		return fmt.Errorf("publish image %s: %w", name, err)
 	}
-	b.say(name, "%s is %s (%d MB)", p.Reference, archive, info.Size()>>20)
+	b.say(name, "%s is %s (%d MB)", p.Reference, p.Archive, info.Size()>>20)
 	return nil
 }
 
 // replaceLink makes a symbolic link, in place of an older one in one step.
 func replaceLink(target, path string) error {
 	temporary := path + ".new"
-	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := os.Symlink(target, temporary); err != nil {
+	if err := errors.Join(os.RemoveAll(temporary), os.Symlink(target, temporary)); err != nil {
 		return err
 	}
 	return os.Rename(temporary, path)

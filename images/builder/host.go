@@ -22,8 +22,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,17 +38,10 @@ func hostPackages() []string {
 	}
 }
 
-// prerequisites is the state of the machine's preparation, done once a run and
-// only if there is something to build with it.
-type prerequisites struct {
-	once sync.Once
-	err  error
-}
-
 // prepareHost makes sure that the machine can build root file systems and C.
 func (b *builder) prepareHost(ctx context.Context) error {
-	b.prepared.once.Do(func() { b.prepared.err = b.prepareHostOnce(ctx) })
-	return b.prepared.err
+	b.prepareOnce.Do(func() { b.unprepared = b.prepareHostOnce(ctx) })
+	return b.unprepared
 }
 
 func (b *builder) prepareHostOnce(ctx context.Context) error {
@@ -71,27 +64,24 @@ func (b *builder) installHostPackages(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("no apt-get: images can be built on Debian and Ubuntu; take the published images from a registry: %w", err)
 	}
-	var missing []string
-	for _, name := range hostPackages() {
-		query := command{args: []string{"dpkg-query", "--show", "--showformat", "${db:Status-Status}", name}}
+	missing := slices.DeleteFunc(hostPackages(), func(name string) bool {
+		status, err := command{args: []string{"dpkg-query", "--show", "--showformat", "${db:Status-Status}", name}}.output(ctx)
 		// dpkg-query fails for a package it has never heard of.
-		if status, err := query.output(ctx); err != nil || status != "installed" {
-			missing = append(missing, name)
-		}
-	}
+		return err == nil && status == "installed"
+	})
 	if len(missing) == 0 {
 		return nil
 	}
 	b.say("machine", "Installing %s with apt-get", strings.Join(missing, " "))
-	const hint = "Is a Debian or Ubuntu mirror reachable? Try the command by hand."
-	env := []string{"DEBIAN_FRONTEND=noninteractive"}
-	update := command{args: []string{"apt-get", "update", "--quiet"}, env: env, hint: hint}
-	install := command{
-		args: append([]string{"apt-get", "install", "--yes", "--quiet", "--no-install-recommends"}, missing...),
-		env:  env, hint: hint,
-	}
-	if err := update.run(ctx); err != nil {
+	if err := aptGet("update").run(ctx); err != nil {
 		return err
 	}
-	return install.run(ctx)
+	return aptGet(append([]string{"install", "--yes", "--no-install-recommends"}, missing...)...).run(ctx)
+}
+
+func aptGet(args ...string) command {
+	return command{
+		args: append([]string{"apt-get", "--quiet"}, args...), env: []string{"DEBIAN_FRONTEND=noninteractive"},
+		hint: "Is a Debian or Ubuntu mirror reachable? Try the command by hand.",
+	}
 }

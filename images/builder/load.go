@@ -18,9 +18,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,27 +34,20 @@ type loader struct {
 // engineCommand is how an engine is reached. Podman's command asks the service,
 // as all else here does, which need not be this machine's.
 func engineCommand(name string) ([]string, error) {
-	switch name {
-	case "docker":
-		return []string{"docker"}, nil
-	case "podman":
-		return []string{"podman", "--remote"}, nil
-	default:
+	engine, found := map[string][]string{"docker": {"docker"}, "podman": {"podman", "--remote"}}[name]
+	if !found {
 		return nil, fmt.Errorf("no engine %q: there are docker and podman", name)
 	}
+	return engine, nil
 }
 
 // loadImages gives the engine the images it does not have yet: an image of the
 // same id is the same image.
 func (b loader) loadImages(ctx context.Context, names []string) error {
 	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(b.cache, name+".json"))
+		p, err := readPublication(name, filepath.Join(b.cache, name+".json"))
 		if err != nil {
-			return fmt.Errorf("read the description of image %s: %w", name, err)
-		}
-		var p publication
-		if err := json.Unmarshal(text, &p); err != nil {
-			return fmt.Errorf("read the description of image %s: %w", name, err)
+			return err
 		}
 		if err := b.loadImage(ctx, name, p); err != nil {
 			return err
@@ -66,10 +57,9 @@ func (b loader) loadImages(ctx context.Context, names []string) error {
 }
 
 func (b loader) loadImage(ctx context.Context, name string, p publication) error {
-	inspect := b.image("inspect", "--format", "{{.Id}}", p.Reference)
 	// An engine without the image answers with an error; one that is not
 	// there fails in the load below and says so.
-	output, err := inspect.output(ctx)
+	output, err := b.image("inspect", "--format", "{{.Id}}", p.Reference).output(ctx)
 	older := strings.TrimSpace(output)
 	if err == nil && hexID(older) == hexID(p.ID) {
 		b.say(name, "the engine has it")
@@ -90,12 +80,11 @@ func (b loader) removeUnnamed(ctx context.Context, name, id string) error {
 	if id == "" {
 		return nil
 	}
-	tags := b.image("inspect", "--format", "{{len .RepoTags}}", id)
-	if count, err := tags.output(ctx); err != nil || strings.TrimSpace(count) != "0" {
+	count, err := b.image("inspect", "--format", "{{len .RepoTags}}", id).output(ctx)
+	if err != nil || strings.TrimSpace(count) != "0" {
 		return err
 	}
-	remove := b.image("rm", id)
-	if err := remove.run(ctx); err != nil {
+	if err := b.image("rm", id).run(ctx); err != nil {
 		b.say(name, "the engine keeps the older %.19s, which is in use", id)
 	}
 	return nil

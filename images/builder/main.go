@@ -88,17 +88,15 @@ func (b *builder) buildImages(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	reporting, stopReporting := context.WithCancel(ctx)
-	defer stopReporting()
-	go b.reportUnderway(reporting)
 	group, groupContext := errgroup.WithContext(ctx)
+	go b.reportUnderway(groupContext) // until Wait returns
 	for _, name := range names {
 		group.Go(func() error { return b.publish(groupContext, name, recipes[name]) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if !b.builtAnything() {
+	if !b.built.Load() {
 		b.say("images", "Everything is up to date (%.1fs)", time.Since(b.start).Seconds())
 	}
 	return nil
@@ -133,14 +131,13 @@ func expand(arguments []string) ([]string, error) {
 	var names []string
 	for _, argument := range arguments {
 		group, found := groups()[argument]
-		if !found {
-			group = []string{argument}
-		}
-		names = append(names, group...)
-	}
-	for _, name := range names {
-		if !slices.Contains(allNames(), name) {
-			return nil, fmt.Errorf("no image %q: there are %s", name, strings.Join(allNames(), ", "))
+		switch {
+		case found:
+			names = append(names, group...)
+		case slices.Contains(allNames(), argument):
+			names = append(names, argument)
+		default:
+			return nil, fmt.Errorf("no image %q: there are %s", argument, strings.Join(allNames(), ", "))
 		}
 	}
 	return names, nil
