@@ -73,9 +73,7 @@ func (c command) explain(ctx context.Context, err error, output string) error {
 		text = text[:300] + "…"
 	}
 	lines := strings.Split(strings.TrimSpace(output), "\n")
-	if len(lines) > outputTail {
-		lines = lines[len(lines)-outputTail:]
-	}
+	lines = lines[max(0, len(lines)-outputTail):]
 	err = fmt.Errorf("%s: %w\n    %s", text, err, strings.Join(lines, "\n    "))
 	if c.hint != "" {
 		err = fmt.Errorf("%w\n  %s", err, c.hint)

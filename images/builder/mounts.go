@@ -46,15 +46,12 @@ func mountsBelow(table, directory string) []string {
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 	var found []string
 	for line := range strings.Lines(table) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		path := unescape.Replace(fields[4])
-		if strings.HasPrefix(path, directory+string(filepath.Separator)) {
-			found = append(found, path)
+		if fields := strings.Fields(line); len(fields) > 4 {
+			found = append(found, unescape.Replace(fields[4]))
 		}
 	}
 	slices.Reverse(found) // the table is in the order of mounting
-	return found
+	return slices.DeleteFunc(found, func(path string) bool {
+		return !strings.HasPrefix(path, directory+string(filepath.Separator))
+	})
 }

@@ -17,8 +17,10 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -55,15 +57,8 @@ func (u *underway) end(name string) {
 func (u *underway) describe(now time.Time) string {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
-	names := make([]string, 0, len(u.since))
-	for name := range u.since {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if order := u.since[a].Compare(u.since[b]); order != 0 {
-			return order
-		}
-		return strings.Compare(a, b)
+	names := slices.SortedFunc(maps.Keys(u.since), func(a, b string) int {
+		return cmp.Or(u.since[a].Compare(u.since[b]), strings.Compare(a, b))
 	})
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s for %.0fs", name, now.Sub(u.since[name]).Seconds())
