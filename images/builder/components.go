@@ -17,7 +17,7 @@ limitations under the License.
 package main
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 )
 
@@ -49,7 +49,7 @@ func (c *components) withPrevious(b *builder) (*components, error) {
 	program := kubernetesProgram(version)
 	program.name = previousKubernetes
 	previous := *c
-	previous.kubernetesVersion, previous.suffix = version, "-previous"
+	previous.kubernetesVersion, previous.suffix = version, previousSuffix
 	previous.kubernetes, err = program.artifact(b)
 	return &previous, err
 }
@@ -59,34 +59,33 @@ func (b *builder) components() (*components, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &components{kubernetesVersion: version}
-	for _, item := range []struct {
-		target  **artifact
-		program program
-	}{
-		{&c.kubernetes, kubernetesProgram(version)},
-		{&c.containerd, program{
+	var errs []error
+	built := func(p program) *artifact {
+		a, err := p.artifact(b)
+		errs = append(errs, err)
+		return a
+	}
+	c := &components{
+		kubernetesVersion: version,
+		kubernetes:        built(kubernetesProgram(version)),
+		containerd: built(program{
 			name: "containerd", packages: []string{"tool"},
 			// The snapshotters that nothing here selects, as in kind's image.
 			tags: []string{"no_btrfs", "no_devmapper", "no_zfs"},
-		}},
-		{&c.runc, program{
+		}),
+		runc: built(program{
 			name: "runc", packages: []string{"tool"}, needsC: true,
 			// Without seccomp every Pod of the control plane is refused.
 			tags: []string{"seccomp", "netgo", "osusergo", "urfave_cli_no_docs"},
-		}},
-		{&c.criTools, program{name: "cri-tools", packages: []string{"tool"}}},
-		{&c.cniPlugins, program{name: "cni-plugins", packages: []string{"tool"}}},
-		{&c.flannel, program{name: "flannel", packages: []string{"."}, renames: map[string]string{"flannel": "flanneld"}}},
-		{&c.etcd, program{name: "etcd", packages: []string{"tool"}, renames: map[string]string{"server": "etcd"}}},
-		{&c.coredns, program{name: "coredns", packages: []string{"."}}},
-		{&c.registry, program{name: "registry", packages: []string{"."}}},
-	} {
-		if *item.target, err = item.program.artifact(b); err != nil {
-			return nil, err
-		}
+		}),
+		criTools:   built(program{name: "cri-tools", packages: []string{"tool"}}),
+		cniPlugins: built(program{name: "cni-plugins", packages: []string{"tool"}}),
+		flannel:    built(program{name: "flannel", packages: []string{"."}, renames: map[string]string{"flannel": "flanneld"}}),
+		etcd:       built(program{name: "etcd", packages: []string{"tool"}, renames: map[string]string{"server": "etcd"}}),
+		coredns:    built(program{name: "coredns", packages: []string{"."}}),
+		registry:   built(program{name: "registry", packages: []string{"."}}),
 	}
-	return c, nil
+	return c, errors.Join(errs...)
 }
 
 // kubernetesProgram sets the version that the programs report: kubeadm and the
@@ -108,11 +107,10 @@ func versionFlags(pkg, version string) []string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	var ldflags []string
-	for _, pair := range [][2]string{
-		{"gitVersion", version}, {"gitMajor", major}, {"gitMinor", minor},
-		{"gitTreeState", "clean"}, {"gitCommit", "module"},
+	for _, variable := range []string{
+		"gitVersion=" + version, "gitMajor=" + major, "gitMinor=" + minor, "gitTreeState=clean", "gitCommit=module",
 	} {
-		ldflags = append(ldflags, "-X", fmt.Sprintf("%s.%s=%s", pkg, pair[0], pair[1]))
+		ldflags = append(ldflags, "-X", pkg+"."+variable)
 	}
 	return ldflags
 }
