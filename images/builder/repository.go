@@ -18,10 +18,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -43,35 +40,22 @@ func (b *builder) repositoryProgram(ctx context.Context, name string, build prog
 	}, nil
 }
 
+// mainFiles prints the files of the packages that are the main module's own.
+const mainFiles = `{{with .Module}}{{if .Main -}}
+{{range $.GoFiles}}{{$.Dir}}/{{.}}
+{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}
+{{end}}{{end}}{{end}}`
+
 // repositoryFiles are the files of the repository that a program is compiled from.
 func (b *builder) repositoryFiles(ctx context.Context, build program) ([]string, error) {
-	list := command{
+	output, err := command{
 		dir: b.root, env: build.environment(),
-		args: append([]string{"go", "list", "-deps", "-json=Dir,Standard,Module,GoFiles,EmbedFiles"}, build.packages...),
+		args: append([]string{"go", "list", "-deps", "-f", mainFiles}, build.packages...),
 		hint: fmt.Sprintf("The image is built from %s of this repository.", strings.Join(build.packages, " ")),
-	}
-	output, err := list.output(ctx)
+	}.output(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files := []string{filepath.Join(b.root, "go.mod"), filepath.Join(b.root, "go.sum")}
-	decoder := json.NewDecoder(strings.NewReader(output))
-	for {
-		var found struct {
-			Dir                 string
-			Module              *struct{ Main bool }
-			GoFiles, EmbedFiles []string
-		}
-		if err := decoder.Decode(&found); errors.Is(err, io.EOF) {
-			return files, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("read the answer of go list: %w", err)
-		}
-		if found.Module == nil || !found.Module.Main {
-			continue
-		}
-		for _, file := range append(found.GoFiles, found.EmbedFiles...) {
-			files = append(files, filepath.Join(found.Dir, file))
-		}
-	}
+	files := strings.FieldsFunc(output, func(r rune) bool { return r == '\n' })
+	return append(files, filepath.Join(b.root, "go.mod"), filepath.Join(b.root, "go.sum")), nil
 }
