@@ -18,6 +18,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,36 +35,31 @@ const conformanceComponent = "conformance"
 // testRegistry is where Kubernetes' tests take their images from.
 const testRegistry = "registry.k8s.io/e2e-test-images/"
 
-// testImage is an image of Kubernetes' tests. Nothing pulls it: it is built under the
-// name that the tests ask for.
-type testImage struct{ repository, tag string }
+// agnhostVersion is the tag of agnhost, which it also reports.
+const agnhostVersion = "2.63.0"
 
-func (i testImage) reference() string { return testRegistry + i.repository + ":" + i.tag }
-
-// testImages are the images of the conformance tests which nodes do not have, by the
-// names of their archives. A test compares them with those that the tests ask for.
-func testImages() map[string]testImage {
-	return map[string]testImage{
-		"agnhost":           {"agnhost", "2.63.0"},
-		"agnhost-previous":  {"agnhost", "2.55"},
-		"busybox":           {"busybox", "1.37.0-1"},
-		"glibc-dns-testing": {"glibc-dns-testing", "2.0.0"},
-		"kitten":            {"kitten", "1.8"},
-		"nautilus":          {"nautilus", "1.8"},
-		"nginx":             {"nginx", "1.15-4"},
-		"nginx-new":         {"nginx", "1.27-0"},
-		"nonewprivs":        {"nonewprivs", "1.4"},
-		"nonroot":           {"nonroot", "1.5"},
-		"sample-apiserver":  {"sample-apiserver", "1.29.2"},
+// testImages are the images of the conformance tests which nodes do not have, in
+// testRegistry, by the names of their archives. Nothing pulls them: they are built under
+// the names that the tests ask for, which a test compares.
+func testImages() map[string]string {
+	return map[string]string{
+		"agnhost":           "agnhost:" + agnhostVersion,
+		"agnhost-previous":  "agnhost:2.55",
+		"busybox":           "busybox:1.37.0-1",
+		"glibc-dns-testing": "glibc-dns-testing:2.0.0",
+		"kitten":            "kitten:1.8",
+		"nautilus":          "nautilus:1.8",
+		"nginx":             "nginx:1.15-4",
+		"nginx-new":         "nginx:1.27-0",
+		"nonewprivs":        "nonewprivs:1.4",
+		"nonroot":           "nonroot:1.5",
+		"sample-apiserver":  "sample-apiserver:1.29.2",
 	}
 }
 
 // conformanceNames are those images, and the one with the tests.
 func conformanceNames() []string {
-	names := []string{conformanceComponent}
-	for name := range testImages() {
-		names = append(names, name)
-	}
+	names := append(slices.Collect(maps.Keys(testImages())), conformanceComponent)
 	slices.Sort(names)
 	return names
 }
@@ -81,7 +78,7 @@ func nginxPackages() []string { return []string{"busybox-static", "dash", "nginx
 func (b *builder) addConformance(images map[string]*artifact, c *components, static *artifact) error {
 	programs, err := program{
 		name: conformanceComponent, packages: []string{"tool"}, tags: kubernetesTags(),
-		ldflags: append(versionFlags("k8s.io/component-base/version", c.kubernetesVersion), "-X", "main.Version="+testImages()["agnhost"].tag),
+		ldflags: append(versionFlags("k8s.io/component-base/version", c.kubernetesVersion), "-X", "main.Version="+agnhostVersion),
 		renames: map[string]string{"go-runner": "kubeconformance", "nonewprivs": "nnp"},
 	}.artifact(b)
 	if err != nil {
@@ -95,9 +92,7 @@ func (b *builder) addConformance(images map[string]*artifact, c *components, sta
 		return err
 	}
 	tests.name += "-tests"
-	packages := slices.Concat(agnhostPackages(), nginxPackages(), []string{caPackage})
-	slices.Sort(packages)
-	debs := debsArtifact(slices.Compact(packages))
+	debs := debsArtifact(union(agnhostPackages(), nginxPackages(), []string{caPackage}))
 	debs.name += "-" + conformanceComponent
 	bases := conformanceBases{
 		agnhost: packagesLayer("agnhost-root", debs, agnhostPackages(),
@@ -107,7 +102,7 @@ func (b *builder) addConformance(images map[string]*artifact, c *components, sta
 		static:  static,
 	}
 	for name, image := range bases.images(c, programs) {
-		image.name, image.reference = name, testImages()[name].reference()
+		image.name, image.reference = name, testRegistry+testImages()[name]
 		images[name] = image.artifact()
 		images[name].recipe = append(images[name].recipe, "conformance.go")
 	}
@@ -174,16 +169,21 @@ func (bases conformanceBases) images(c *components, programs *artifact) map[stri
 // addAgnhostFiles adds what the image has besides its program. Left out is /var/registry,
 // which only tests of image volumes serve.
 func addAgnhostFiles(ctx context.Context, w *workspace, t *tree) error {
+	t.link("agnhost", "agnhost-2")
+	t.mkdir("uploads", 0o755)
+	t.write("etc/group", "root:x:0:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n", 0o644)
+	return addTestFiles(ctx, w, t, "agnhost/porter", "localhost.crt", "localhost.key")
+}
+
+// addTestFiles copies files of a directory of Kubernetes' own images of its tests.
+func addTestFiles(ctx context.Context, w *workspace, t *tree, directory string, names ...string) error {
 	module, err := w.moduleDir(ctx, conformanceComponent, kubernetesModule)
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"localhost.crt", "localhost.key"} {
-		t.copy(filepath.Join(module, "test/images/agnhost/porter", name), name, 0o644)
+	for _, name := range names {
+		t.copy(filepath.Join(module, "test/images", directory, name), name, 0o644)
 	}
-	t.link("agnhost", "agnhost-2")
-	t.mkdir("uploads", 0o755)
-	t.write("etc/group", "root:x:0:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n", 0o644)
 	return nil
 }
 
@@ -191,25 +191,17 @@ func addAgnhostFiles(ctx context.Context, w *workspace, t *tree) error {
 func pet(agnhost programsImage, name string) programsImage {
 	agnhost.config.Cmd = []string{"test-webserver"}
 	agnhost.extra = func(ctx context.Context, w *workspace, t *tree) error {
-		module, err := w.moduleDir(ctx, conformanceComponent, kubernetesModule)
-		if err != nil {
-			return err
-		}
-		for _, file := range []string{name + ".jpg", "data.json"} {
-			t.copy(filepath.Join(module, "test/images", name, "html", file), file, 0o644)
-		}
-		return addAgnhostFiles(ctx, w, t)
+		return errors.Join(addTestFiles(ctx, w, t, name+"/html", name+".jpg", "data.json"), addAgnhostFiles(ctx, w, t))
 	}
 	return agnhost
 }
 
 // packagesLayer has packages, and BusyBox's commands where they have none.
 func packagesLayer(name string, debs *artifact, packages []string, users ...string) *artifact {
-	layer := &artifact{
+	return layerArtifact(&artifact{
 		name: name, needs: []*artifact{debs}, values: packages,
 		recipe: []string{"packages.go", "userland.go", "conformance.go"},
-	}
-	return layerArtifact(layer, func(ctx context.Context, w *workspace, t *tree) error {
+	}, func(ctx context.Context, w *workspace, t *tree) error {
 		if err := unpack(ctx, w.of(debs), packages, t); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -66,14 +67,12 @@ func certManagerNames() []string {
 // addManagement adds the images of a management cluster that are not built in
 // the repository's own module.
 func (b *builder) addManagement(images map[string]*artifact, static *artifact) error {
-	if err := b.addClusterAPI(images, static, "", "/core"); err != nil {
-		return err
-	}
-	// Until v1.13 the core manager was the module's root.
-	if err := b.addClusterAPI(images, static, previousSuffix, ""); err != nil {
-		return err
-	}
-	return b.addCertManager(images, static)
+	return errors.Join(
+		b.addClusterAPI(images, static, "", "/core"),
+		// Until v1.13 the core manager was the module's root.
+		b.addClusterAPI(images, static, previousSuffix, ""),
+		b.addCertManager(images, static),
+	)
 }
 
 // addClusterAPI adds Cluster API's managers in the version of one component;

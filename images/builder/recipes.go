@@ -19,7 +19,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -61,9 +63,7 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	if err != nil {
 		return nil, err
 	}
-	packages := slices.Concat(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage})
-	slices.Sort(packages)
-	debs := debsArtifact(slices.Compact(packages))
+	debs := debsArtifact(union(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage}))
 	static := staticLayer(debs)
 	bases := podBases{userland: userlandLayer(debs), static: static, pause: pauseProgram(c.kubernetesVersion)}
 	root := nodeRootLayer(debs)
@@ -89,19 +89,17 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	}
 	// Only when asked for: they need a checkout whose programs compile.
 	if slices.Contains(names, "plane") {
-		if images["plane"], err = b.planeImage(ctx, c, static); err != nil {
-			return nil, err
-		}
+		images["plane"], err = b.planeImage(ctx, c, static)
 	}
-	if slices.Contains(names, managerName) {
-		if images[managerName], err = b.managerImage(ctx); err != nil {
-			return nil, err
-		}
+	if err == nil && slices.Contains(names, managerName) {
+		images[managerName], err = b.managerImage(ctx)
 	}
-	if err := b.addConformance(images, c, static); err != nil {
-		return nil, err
-	}
-	return images, b.addManagement(images, static)
+	return images, errors.Join(err, b.addConformance(images, c, static), b.addManagement(images, static))
+}
+
+// union is sorted, and has each package once.
+func union(lists ...[]string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(lists...))))
 }
 
 // nodeRecipe is the node image of one version of Kubernetes.
@@ -132,11 +130,7 @@ type programsImage struct {
 }
 
 func (p programsImage) artifact() *artifact {
-	names := make([]string, 0, len(p.programs))
-	for name := range p.programs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(p.programs))
 	var needs []*artifact
 	if p.base != nil {
 		needs = append(needs, p.base)

@@ -25,12 +25,11 @@ import (
 // haproxyImage is Debian's haproxy laid out like the stock image: the path of
 // the configuration, the user, the working directory and the entry point.
 func haproxyImage(debs *artifact) *artifact {
-	layer := &artifact{
+	layer := layerArtifact(&artifact{
 		name: "haproxy-root", needs: []*artifact{debs},
 		recipe: []string{"packages.go", "userland.go", "small.go"},
 		values: haproxyPackages(),
-	}
-	layerArtifact(layer, func(ctx context.Context, w *workspace, t *tree) error {
+	}, func(ctx context.Context, w *workspace, t *tree) error {
 		if err := unpack(ctx, w.of(debs), haproxyPackages(), t); err != nil {
 			return err
 		}
@@ -115,13 +114,10 @@ health:
     threshold: 3
 `
 
-// planePackage is the management plane's program in the repository's module.
-const planePackage = "./cmd/capcon-plane"
-
 // planeImage is etcd, the API server, the garbage collector's controller
 // manager, and the program that runs them and the providers.
 func (b *builder) planeImage(ctx context.Context, c *components, static *artifact) (*artifact, error) {
-	program, err := b.repositoryProgram(ctx, "capcon-plane", program{packages: []string{planePackage}})
+	program, err := b.repositoryProgram(ctx, "capcon-plane", program{packages: []string{"./cmd/capcon-plane"}})
 	if err != nil {
 		return nil, err
 	}
