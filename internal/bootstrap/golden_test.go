@@ -162,11 +162,11 @@ func TestAdaptKubeadmGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := AdaptKubeadm(data, ContainerAdaptation())
+			got, err := adaptKubeadm(data, ContainerAdaptation())
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := AdaptKubeadm(got, ContainerAdaptation())
+			again, err := adaptKubeadm(got, ContainerAdaptation())
 			if err != nil || !bytes.Equal(got, again) {
 				t.Errorf("what is adapted needs nothing more (%v):\n%s", err, cmp.Diff(string(got), string(again)))
 			}

@@ -65,28 +65,14 @@ func ContainerAdaptation() Adaptation {
 	}
 }
 
-// AdaptKubeadm adapts kubeadm's documents (v1beta3 and v1beta4) in doc. It edits the YAML, so that order and comments
-// stay; ClusterConfiguration is never touched. What holds no InitConfiguration or JoinConfiguration is returned byte
-// for byte.
-//
-// The error is an *InvalidError: doc claims to be a kubeadm document and is broken.
-func AdaptKubeadm(doc []byte, a Adaptation) ([]byte, error) {
-	documents, err := kubeadmDocuments(doc)
-	if err != nil || !documents.any(isRegistration) {
-		return doc, err
-	}
-	adapted, err := documents.adapt(a)
-	if err != nil || documents.any(isKubeProxy) {
-		return adapted, err
-	}
-	return documents.addKubeProxy(adapted, a), nil
-}
-
-// Adapt returns a copy of the configuration in which AdaptKubeadm was applied to every file that holds kubeadm's
-// documents. The receiver is not changed.
+// Adapt returns a copy of the configuration in which kubeadm's documents (v1beta3 and v1beta4) in its files are adapted.
+// It edits the YAML, so that order and comments stay; ClusterConfiguration is never touched, and what needs nothing stays
+// byte for byte. The receiver is not changed.
 //
 // A user may bring a KubeProxyConfiguration in another file or in a command that appends it to kubeadm's file. kubeadm
 // refuses two of them, so that then none is added; one in a file gets the keys it lacks, one in a command stays as it is.
+//
+// The error is an *InvalidError: a file claims to be a kubeadm document and is broken.
 func (c Config) Adapt(a Adaptation) (Config, error) {
 	bringsKubeProxy := c.mentionsKubeProxy()
 	c.Files = slices.Clone(c.Files)

@@ -35,6 +35,15 @@ func kubeadmFile(content string) File {
 	return File{Path: "/run/kubeadm/kubeadm.yaml", Content: []byte(content)}
 }
 
+// adaptKubeadm adapts the only file of a configuration.
+func adaptKubeadm(content []byte, a Adaptation) ([]byte, error) {
+	config, err := Config{Files: []File{kubeadmFile(string(content))}}.Adapt(a)
+	if err != nil {
+		return nil, err
+	}
+	return config.Files[0].Content, nil
+}
+
 func TestKubeadmOperation(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -143,7 +152,7 @@ func TestAdapt(t *testing.T) {
 func TestAdaptBroken(t *testing.T) {
 	t.Parallel()
 	broken := []byte(initDocument + "x: [" + canary + "\n")
-	_, err := AdaptKubeadm(broken, ContainerAdaptation())
+	_, err := adaptKubeadm(broken, ContainerAdaptation())
 	var invalid *InvalidError
 	if !errors.As(err, &invalid) || strings.Contains(err.Error(), canary) {
 		t.Errorf("got error %v, want an *InvalidError that does not quote", err)
@@ -153,7 +162,7 @@ func TestAdaptBroken(t *testing.T) {
 	}
 	// kubeadm says better what is wrong here.
 	odd := []byte(initDocument + "nodeRegistration: text\n")
-	if got, err := AdaptKubeadm(odd, Adaptation{IgnorePreflightErrors: []string{"Swap"}}); err != nil || !bytes.Equal(got, odd) {
+	if got, err := adaptKubeadm(odd, Adaptation{IgnorePreflightErrors: []string{"Swap"}}); err != nil || !bytes.Equal(got, odd) {
 		t.Errorf("a registration that is none stays: %q %v", got, err)
 	}
 }
