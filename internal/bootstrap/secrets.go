@@ -18,6 +18,7 @@ package bootstrap
 
 import (
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -64,12 +65,7 @@ func (c Config) Secrets() []string {
 			found[password] = true
 		}
 	}
-	secrets := make([]string, 0, len(found))
-	for secret := range found {
-		secrets = append(secrets, secret)
-	}
-	slices.Sort(secrets)
-	return secrets
+	return slices.Sorted(maps.Keys(found))
 }
 
 func (f File) secrets(found map[string]bool) {
@@ -104,10 +100,7 @@ func namedSecrets(text string, found map[string]bool) {
 			found[value] = true
 		}
 	}
-	for _, key := range certificateKey.FindAllString(text, -1) {
-		found[key] = true
-	}
-	for _, token := range bootstrapToken.FindAllString(text, -1) {
-		found[token] = true
+	for _, secret := range slices.Concat(certificateKey.FindAllString(text, -1), bootstrapToken.FindAllString(text, -1)) {
+		found[secret] = true
 	}
 }
