@@ -30,8 +30,7 @@ func (p *planner) groups(groups []Group) {
 		if !validAccount(group.Name) {
 			p.refuse(name, "name is not a group's name")
 		}
-		s := step{kind: "group"}
-		s.put("step", name+"\n")
+		s := newStep("group", name)
 		s.put("group", p.line(name, group.Name))
 		var options arguments
 		options.add("--gid", group.GID)
@@ -70,8 +69,7 @@ func (p *planner) directories(directories []Dir) {
 	})
 	for _, i := range indexes {
 		directory, name := directories[i], fmt.Sprintf("storage.directories[%d]", i)
-		s := step{kind: "directory"}
-		s.put("step", name+"\n")
+		s := newStep("directory", name)
 		p.place(&s, name, place{path: directory.Path, owner: directory.Owner, mode: directory.Mode, overwrite: directory.Overwrite})
 		p.steps = append(p.steps, s)
 	}
@@ -80,8 +78,7 @@ func (p *planner) directories(directories []Dir) {
 func (p *planner) links(links []Link) {
 	for i, link := range links {
 		name := fmt.Sprintf("storage.links[%d]", i)
-		s := step{kind: "link"}
-		s.put("step", name+"\n")
+		s := newStep("link", name)
 		p.place(&s, name, place{path: link.Path, owner: link.Owner, overwrite: link.Overwrite})
 		s.put("target", p.line(name, link.Target))
 		if link.Hard {
@@ -105,8 +102,7 @@ func (p *planner) units(units []Unit) {
 		}
 	}
 	states := unitStates(units)
-	s := step{kind: "units"}
-	s.put("step", unitStep(0)+"\n")
+	s := newStep("units", unitStep(0))
 	s.put("masked", list(states, func(s unitState) bool { return s.masked }))
 	s.put("disabled", list(states, func(s unitState) bool { return s.enabled == SwitchOff && !s.masked }))
 	s.put("changed", list(states, func(s unitState) bool { return s.changed && !s.masked && s.enabled != SwitchOff }))

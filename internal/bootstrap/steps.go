@@ -38,6 +38,13 @@ type stepFile struct {
 	content []byte
 }
 
+// newStep is a step of a kind; name is what messages call it.
+func newStep(kind, name string) step {
+	s := step{kind: kind}
+	s.put("step", name+"\n")
+	return s
+}
+
 func (s *step) directory(index int) string {
 	return fmt.Sprintf("%05d-%s", index, s.kind)
 }
@@ -110,8 +117,7 @@ func (p *planner) putFile(name string, file File) {
 	if !strings.HasPrefix(file.Path, "/") || strings.HasSuffix(file.Path, "/") {
 		p.refuse(name, "path names no file")
 	}
-	s := step{kind: "file"}
-	s.put("step", name+"\n")
+	s := newStep("file", name)
 	p.place(&s, name, place{path: file.Path, owner: file.Owner, mode: file.Mode, overwrite: file.Overwrite})
 	if file.Append {
 		s.put("append", "")
@@ -204,8 +210,7 @@ func (p *planner) users(list string, users []User) {
 		if !validAccount(user.Name) {
 			p.refuse(name, "name is not a user's name")
 		}
-		s := step{kind: "user"}
-		s.put("step", name+"\n")
+		s := newStep("user", name)
 		s.put("user", p.line(name, user.Name))
 		if slices.ContainsFunc(user.allGroups(), func(group string) bool { return !validAccount(group) }) {
 			p.refuse(name, "holds what is not a group's name")
