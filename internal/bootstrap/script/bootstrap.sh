@@ -132,10 +132,13 @@ begin_step() {
   read -r name <"$step/step" && begin "$name"
 }
 
+# read_place sets where something goes, whose it is and what may be done with it.
+read_place() {
+  IFS= read -r path <"$step/path" && read -r owner <"$step/owner" && read -r mode <"$step/mode"
+}
+
 put_file() {
-  IFS= read -r path <"$step/path" || return
-  read -r owner <"$step/owner" || return
-  read -r mode <"$step/mode" || return
+  read_place || return
   make_room "$root$path" && make_parent "$root$path" || return
   if [ -e "$step/keep" ] && [ -e "$root$path" ]; then
     cat -- "$step/content" >>"$root$path"
@@ -181,23 +184,21 @@ make_user() {
     getent group "$group" >/dev/null || groupadd -- "$group" || return
   done <"$step/groups"
   if ! getent passwd "$user" >/dev/null; then
-    with_options "$step/options" useradd "$user" || return
-    if [ -e "$step/password-created" ]; then
-      chpasswd --encrypted <"$step/password-created" || return
-    fi
+    with_options "$step/options" useradd "$user" && set_password password-created --encrypted || return
   elif [ -s "$step/update" ]; then
     with_options "$step/update" usermod "$user" || return
   fi
-  if [ -e "$step/password-hash" ]; then
-    chpasswd --encrypted <"$step/password-hash" || return
-  fi
-  if [ -e "$step/password" ]; then
-    chpasswd <"$step/password" || return
-  fi
+  set_password password-hash --encrypted && set_password password || return
   if [ -e "$step/lock" ]; then
     passwd --lock "$user" >/dev/null || return
   fi
   add_sudo_rules && add_ssh_keys
+}
+
+# set_password FILE [OPTION] sets the password in the file of the step, if there is one.
+set_password() {
+  [ -e "$step/$1" ] || return 0
+  chpasswd ${2+"$2"} <"$step/$1"
 }
 
 # with_options FILE PROGRAM NAME runs the program for an account, with the options in the file.

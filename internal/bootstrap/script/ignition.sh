@@ -30,9 +30,7 @@ make_group() {
 }
 
 make_directory() {
-  IFS= read -r path <"$step/path" || return
-  read -r owner <"$step/owner" || return
-  read -r mode <"$step/mode" || return
+  read_place || return
   make_room "$root$path" && make_directories "$root$path" && chown -- "$owner" "$root$path" && chmod -- "$mode" "$root$path"
 }
 
@@ -46,9 +44,7 @@ make_directories() (
 )
 
 make_link() {
-  IFS= read -r path <"$step/path" || return
-  IFS= read -r target <"$step/target" || return
-  read -r owner <"$step/owner" || return
+  read_place && IFS= read -r target <"$step/target" || return
   make_room "$root$path" && make_parent "$root$path" || return
   if [ -e "$step/hard" ]; then
     ln -T -- "$root$target" "$root$path"
@@ -62,7 +58,7 @@ make_link() {
 # the middle must not run kubeadm again when it boots.
 start_units() {
   begin_step
-  hook_into_kubelet && merge_kubelet_flags && mask_units || return
+  hook_into_kubelet && merge_kubelet_flags && each_unit masked mask_unit || return
   each_unit disabled disable_unit && each_unit enabled enable_unit && write_waiter && systemctl daemon-reload || return
   each_unit masked stop_unit && each_unit disabled stop_unit && each_unit changed restart_unit || return
   read -r name unit <"$step/enabled" && begin "$name"
@@ -80,10 +76,6 @@ each_unit() {
   while read -r name unit; do
     "$2" "$unit" </dev/null || return
   done <"$step/$1"
-}
-
-mask_units() {
-  each_unit masked mask_unit
 }
 
 mask_unit() {
