@@ -134,8 +134,8 @@ func (a *armed) revive() {
 // scenario is a piece of work that is disturbed.
 type scenario struct {
 	options []builders.Option
-	// begins brings the world, undisturbed, to where the work is due.
-	begins func(w *world.World)
+	// setup brings the world, undisturbed, to where the work is due.
+	setup func(w *world.World)
 	// lose removes what a move, a restore or a user takes from the objects, while
 	// no manager runs; nil = nothing.
 	lose func(w *world.World)
@@ -233,8 +233,8 @@ func (o outcome) faults() []fault {
 func (s scenario) run(t *testing.T, f *fault) outcome {
 	t.Helper()
 	w := world.New(t, builders.New(s.options...))
-	if s.begins != nil {
-		s.begins(w)
+	if s.setup != nil {
+		s.setup(w)
 	}
 	if f == nil {
 		f = &fault{}

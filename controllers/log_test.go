@@ -67,9 +67,9 @@ func TestLogHasAMachinesLife(t *testing.T) {
 	}
 	created := []string{"CreateContainer", "Upload", "Upload", "StartContainer"}
 	for _, step := range []struct {
-		name    string
-		happens func()
-		want    []string
+		name   string
+		change func()
+		want   []string
 	}{
 		{"Created", func() {}, created},
 		{"Idle", func() {}, nil},
@@ -83,7 +83,7 @@ func TestLogHasAMachinesLife(t *testing.T) {
 		}, []string{"RemoveContainer"}},
 	} {
 		calls = nil
-		step.happens()
+		step.change()
 		reconcile()
 		if diff := gocmp.Diff(step.want, calls); diff != "" {
 			t.Errorf("%s (-want, +got):\n%s", step.name, diff)

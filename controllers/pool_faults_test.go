@@ -33,8 +33,8 @@ import (
 
 // poolWork is a piece of work on a pool of two that is disturbed.
 type poolWork struct {
-	// begins makes it due.
-	begins func(w *world.World)
+	// setup makes it due.
+	setup func(w *world.World)
 	// fresh begins with a pool that was never looked at.
 	fresh bool
 	// wanted is how many instances there are at the end.
@@ -53,15 +53,15 @@ func poolWorks() map[string]poolWork {
 	}
 	return map[string]poolWork{
 		"Create":    {fresh: true, wanted: 2, version: "v1.36.3"},
-		"ScaleUp":   {begins: replicas(3), wanted: 3, least: 2, version: "v1.36.3"},
-		"ScaleDown": {begins: replicas(1), wanted: 1, least: 1, version: "v1.36.3"},
-		"RollOut": {begins: func(w *world.World) {
+		"ScaleUp":   {setup: replicas(3), wanted: 3, least: 2, version: "v1.36.3"},
+		"ScaleDown": {setup: replicas(1), wanted: 1, least: 1, version: "v1.36.3"},
+		"RollOut": {setup: func(w *world.World) {
 			world.Edit(w, builders.Pool, &clusterv1.MachinePool{}, func(m *clusterv1.MachinePool) { m.Spec.Template.Spec.Version = "v1.36.4" })
 		}, wanted: 2, least: 2, version: "v1.36.4"},
-		"Replace": {begins: func(w *world.World) {
+		"Replace": {setup: func(w *world.World) {
 			_ = w.Engine.RemoveContainer(w.TB.Context(), builders.Container(w.ContainerMachines()[0].Name))
 		}, wanted: 2, least: 1, version: "v1.36.3"},
-		"Delete": {begins: func(w *world.World) {
+		"Delete": {setup: func(w *world.World) {
 			world.Edit(w, builders.Pool, &clusterv1.MachinePool{}, func(m *clusterv1.MachinePool) { m.Finalizers = []string{clusterv1.MachinePoolFinalizer} })
 			world.Delete(w, builders.Pool, &clusterv1.MachinePool{})
 			world.Delete(w, builders.Pool, &infrav1.ContainerMachinePool{})
@@ -98,7 +98,7 @@ func (p poolWork) run(t *testing.T, f *fault) outcome {
 	w.Nodes.FirstBoot(bootstrap.Done)
 	if !p.fresh {
 		w.SettlePool()
-		p.begins(w)
+		p.setup(w)
 	}
 	if f == nil {
 		f = &fault{}

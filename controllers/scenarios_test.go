@@ -63,28 +63,28 @@ func scenarios() map[string]scenario {
 		"CreateCluster": {options: []builders.Option{network, noMachine, func(o *builders.Objects) {
 			o.ContainerCluster.Spec.OwnerID, o.ContainerCluster.Finalizers = "", nil
 		}}},
-		"CreateWorker":       {options: []builders.Option{waits}, begins: func(w *world.World) { settle(w); hasData(w) }},
-		"CreateControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), waits}, begins: func(w *world.World) { settle(w); hasData(w) }},
-		"StartStopped": {begins: func(w *world.World) {
+		"CreateWorker":       {options: []builders.Option{waits}, setup: func(w *world.World) { settle(w); hasData(w) }},
+		"CreateControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), waits}, setup: func(w *world.World) { settle(w); hasData(w) }},
+		"StartStopped": {setup: func(w *world.World) {
 			settle(w)
 			for _, name := range []string{builders.Container(builders.Machine), builders.Owner().LoadBalancerContainer()} {
 				_ = w.Engine.KillContainer(name, 137, false)
 			}
 		}},
-		"RecoverWorker": {begins: interrupted},
-		"RecoverInit":   {options: []builders.Option{builders.ControlPlane(builders.InitData)}, begins: interrupted},
-		"LoadBalancerNew": {begins: func(w *world.World) {
+		"RecoverWorker": {setup: interrupted},
+		"RecoverInit":   {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: interrupted},
+		"LoadBalancerNew": {setup: func(w *world.World) {
 			settle(w)
 			_ = w.Engine.RemoveContainer(w.TB.Context(), builders.Owner().LoadBalancerContainer())
 		}},
-		"DeleteWorker": {begins: func(w *world.World) { settle(w); deleteMachine(w) }},
+		"DeleteWorker": {setup: func(w *world.World) { settle(w); deleteMachine(w) }},
 		"DeleteControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), anotherControlPlane}, patience: 13,
-			begins: func(w *world.World) { settle(w); deleteMachine(w) }},
-		"DeleteCluster": {options: []builders.Option{network, noMachine}, begins: func(w *world.World) {
+			setup: func(w *world.World) { settle(w); deleteMachine(w) }},
+		"DeleteCluster": {options: []builders.Option{network, noMachine}, setup: func(w *world.World) {
 			settle(w)
 			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
 		}},
-		"DeleteAll": {options: []builders.Option{network, builders.ControlPlane(builders.InitData)}, begins: func(w *world.World) {
+		"DeleteAll": {options: []builders.Option{network, builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
 			settle(w)
 			deleteAll(w)
 		}},

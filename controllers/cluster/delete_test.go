@@ -63,12 +63,12 @@ func TestDeletions(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		options []builders.Option
-		begins  func(t *testing.T, w *world.World)
+		setup   func(t *testing.T, w *world.World)
 		// machines stay instead of being deleted first.
 		machines bool
-		happens  func(t *testing.T, w *world.World)
-		// stays says that the object does; message is in its condition.
-		stays   bool
+		change   func(t *testing.T, w *world.World)
+		// remains says that the object does; message is in its condition.
+		remains bool
 		message string
 		// Left on the engine, by name.
 		containers, networks []string
@@ -77,7 +77,7 @@ func TestDeletions(t *testing.T) {
 		"NetworkCreated": {reason: "Also a network of its own; another cluster's stays.", options: onMine, networks: []string{"capcon"}},
 		"NetworkGiven": {
 			reason: "A network that we did not make is not ours to remove.", options: onMine,
-			begins: func(t *testing.T, w *world.World) {
+			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
 				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine"})
 				must(t, err)
@@ -86,7 +86,7 @@ func TestDeletions(t *testing.T) {
 		},
 		"NetworkInUse": {
 			reason: "Nor is one that somebody uses.", options: onMine,
-			begins: func(t *testing.T, w *world.World) {
+			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
 				_, err := w.Engine.CreateNetwork(t.Context(), managed)
 				must(t, err)
@@ -95,66 +95,66 @@ func TestDeletions(t *testing.T) {
 			containers: []string{"somebody"}, networks: []string{"capcon", "mine"},
 		},
 		"Machines": {
-			reason: "Machines go first, each with its own finalizer.", machines: true, stays: true, message: "1 ContainerMachines",
+			reason: "Machines go first, each with its own finalizer.", machines: true, remains: true, message: "1 ContainerMachines",
 			containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 		"Leftovers": {
-			reason:  "What machines left whose objects went without us is removed.",
-			happens: create("orphan", builders.Owner().ContainerLabels(identity.RoleWorker, "m9"), "capcon"),
+			reason: "What machines left whose objects went without us is removed.",
+			change: create("orphan", builders.Owner().ContainerLabels(identity.RoleWorker, "m9"), "capcon"),
 		},
 		"Foreign": {
 			reason: "Another owner's container stays, and so its network.",
-			happens: create("foreign", identity.Owner{Namespace: builders.Namespace, Cluster: builders.Cluster, ID: "another"}.
+			change: create("foreign", identity.Owner{Namespace: builders.Namespace, Cluster: builders.Cluster, ID: "another"}.
 				ContainerLabels(identity.RoleWorker, "m9"), "capcon"),
 			containers: []string{"foreign"}, networks: []string{"capcon"},
 		},
-		"ClusterGone": {reason: "The Cluster may be gone already.", happens: purgeCluster},
+		"ClusterGone": {reason: "The Cluster may be gone already.", change: purgeCluster},
 		"NoIdentity": {
 			reason: "Without an identity nothing can have been created.", networks: []string{"capcon"},
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another-controller"}
 				o.ContainerCluster.Spec.OwnerID = ""
 			}},
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) { c.Annotations = nil })
 			},
 		},
-		"Paused": {reason: "Pausing holds while deleting.", happens: pause, stays: true, containers: []string{balancer()}, networks: []string{"capcon"}},
+		"Paused": {reason: "Pausing holds while deleting.", change: pause, remains: true, containers: []string{balancer()}, networks: []string{"capcon"}},
 		"MovedAway": {
 			reason: "The annotation that clusterctl leaves says so.",
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
 					c.Annotations = map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}
 				})
 			},
-			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+			remains: true, containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 		"PausedAndClusterGone": {
-			reason: "Also where the Cluster is gone.", happens: func(t *testing.T, w *world.World) { t.Helper(); pause(t, w); purgeCluster(t, w) },
-			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+			reason: "Also where the Cluster is gone.", change: func(t *testing.T, w *world.World) { t.Helper(); pause(t, w); purgeCluster(t, w) },
+			remains: true, containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 		"ClusterPaused": {
 			reason: "And with its Cluster.",
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
 			},
-			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+			remains: true, containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 		"ExternallyManaged": {
 			reason: "Somebody else deletes what somebody else manages.",
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
 					metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
 				})
 			},
-			stays: true, containers: []string{balancer()}, networks: []string{"capcon"},
+			remains: true, containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 		"EngineDown": {
 			reason: "What may still be there is not forgotten.",
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
 			},
-			stays: true, message: "unavailable", containers: []string{balancer()}, networks: []string{"capcon"},
+			remains: true, message: "unavailable", containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 	}
 	for name, tc := range cases {
@@ -164,18 +164,18 @@ func TestDeletions(t *testing.T) {
 			if !tc.machines {
 				world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
 			}
-			if tc.begins != nil {
-				tc.begins(t, w)
+			if tc.setup != nil {
+				tc.setup(t, w)
 			}
 			w.SettleCluster()
-			if tc.happens != nil {
-				tc.happens(t, w)
+			if tc.change != nil {
+				tc.change(t, w)
 			}
 			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
 			w.SettleCluster()
 			object, there := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
-			if there != tc.stays {
-				t.Errorf("%s\nthe object is there: %t, want %t", tc.reason, there, tc.stays)
+			if there != tc.remains {
+				t.Errorf("%s\nthe object is there: %t, want %t", tc.reason, there, tc.remains)
 			}
 			if _, message := world.State(object, infrav1.LoadBalancerReadyCondition); !strings.Contains(message, tc.message) {
 				t.Errorf("%s\nmessage %q lacks %q", tc.reason, message, tc.message)
@@ -192,7 +192,7 @@ func TestLeaving(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		options []builders.Option
-		happens func(w *world.World)
+		change  func(w *world.World)
 		// calls are all that one look makes of the engine; nil = not counted.
 		calls []string
 		// containers are there afterwards, running.
@@ -202,12 +202,12 @@ func TestLeaving(t *testing.T) {
 			reason: "Nothing is to be done.", calls: []string{"InspectContainer"}, containers: []string{balancer()},
 		},
 		"Killed": {
-			reason:  "Finalizers in the cluster need its API servers.",
-			happens: func(w *world.World) { _ = w.Engine.KillContainer(balancer(), 137, false) }, containers: []string{balancer()},
+			reason: "Finalizers in the cluster need its API servers.",
+			change: func(w *world.World) { _ = w.Engine.KillContainer(balancer(), 137, false) }, containers: []string{balancer()},
 		},
 		"Removed": {
-			reason:  "Also where it is gone.",
-			happens: func(w *world.World) { _ = w.Engine.RemoveContainer(w.TB.Context(), balancer()) }, containers: []string{balancer()},
+			reason: "Also where it is gone.",
+			change: func(w *world.World) { _ = w.Engine.RemoveContainer(w.TB.Context(), balancer()) }, containers: []string{balancer()},
 		},
 		"External": {
 			reason: "Somebody else's is none of our business.", calls: []string{},
@@ -224,8 +224,8 @@ func TestLeaving(t *testing.T) {
 			w.SettleCluster()
 			world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
 			world.Delete(w, builders.Cluster, &clusterv1.Cluster{})
-			if tc.happens != nil {
-				tc.happens(w)
+			if tc.change != nil {
+				tc.change(w)
 			}
 			w.SettleCluster()
 			if tc.calls != nil {

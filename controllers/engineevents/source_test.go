@@ -44,24 +44,24 @@ func TestSource(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		// begins is before the source is there, nil = nothing.
-		begins  func(t *testing.T, eng *simulated.Engine)
-		happens func(t *testing.T, eng *simulated.Engine)
-		want    []string
+		// setup is before the source is there, nil = nothing.
+		setup  func(t *testing.T, eng *simulated.Engine)
+		change func(t *testing.T, eng *simulated.Engine)
+		want   []string
 	}{
-		"Nothing": {reason: "Without an event nothing is asked for.", happens: func(*testing.T, *simulated.Engine) {}},
+		"Nothing": {reason: "Without an event nothing is asked for.", change: func(*testing.T, *simulated.Engine) {}},
 		"Died": {
-			reason:  "A container that dies is looked at.",
-			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.KillContainer(ours, 137, false)) },
-			want:    []string{"m1"},
+			reason: "A container that dies is looked at.",
+			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.KillContainer(ours, 137, false)) },
+			want:   []string{"m1"},
 		},
 		"Signalled": {
-			reason:  "A signal alone says nothing: what it led to has an event of its own.",
-			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Signal(ours)) },
+			reason: "A signal alone says nothing: what it led to has an event of its own.",
+			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Signal(ours)) },
 		},
 		"Unkillable": {
 			reason: "If none comes the container is looked at all the same.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				must(t, eng.Signal(ours))
 				time.Sleep(15 * time.Second) // of the bubble's clock
@@ -69,18 +69,18 @@ func TestSource(t *testing.T) {
 			want: []string{"m1"},
 		},
 		"Paused": {
-			reason:  "So is one that is paused.",
-			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Pause(ours)) },
-			want:    []string{"m1"},
+			reason: "So is one that is paused.",
+			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Pause(ours)) },
+			want:   []string{"m1"},
 		},
 		"Removed": {
-			reason:  "So is one that is gone: its event still says whose it was.",
-			happens: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.RemoveContainer(t.Context(), ours)) },
-			want:    []string{"m1"},
+			reason: "So is one that is gone: its event still says whose it was.",
+			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.RemoveContainer(t.Context(), ours)) },
+			want:   []string{"m1"},
 		},
 		"Disconnected": {
 			reason: "An event of a network does not say whose container it is about; that is asked.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
 			},
@@ -88,7 +88,7 @@ func TestSource(t *testing.T) {
 		},
 		"Foreign": {
 			reason: "Other people's containers are none of ours.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
 				must(t, eng.KillContainer(foreign, 1, false))
@@ -97,7 +97,7 @@ func TestSource(t *testing.T) {
 		},
 		"Read": {
 			reason: "Looking causes no event.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				_, err := eng.InspectContainer(t.Context(), ours)
 				must(t, err)
@@ -110,24 +110,24 @@ func TestSource(t *testing.T) {
 			},
 		},
 		"Relist": {
-			reason:  "Where events may have been missed everything is looked at.",
-			happens: func(_ *testing.T, eng *simulated.Engine) { eng.RelistEvents() },
-			want:    []string{"all"},
+			reason: "Where events may have been missed everything is looked at.",
+			change: func(_ *testing.T, eng *simulated.Engine) { eng.RelistEvents() },
+			want:   []string{"all"},
 		},
 		"EngineRestarted": {
-			reason:  "As after a restart of the engine.",
-			happens: func(_ *testing.T, eng *simulated.Engine) { eng.RestartEngine() },
-			want:    []string{"all"},
+			reason: "As after a restart of the engine.",
+			change: func(_ *testing.T, eng *simulated.Engine) { eng.RestartEngine() },
+			want:   []string{"all"},
 		},
 		"EngineDown": {
-			reason:  "An engine that does not answer is told of every object.",
-			happens: func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
-			want:    []string{"all"},
+			reason: "An engine that does not answer is told of every object.",
+			change: func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
+			want:   []string{"all"},
 		},
 		"EngineUp": {
 			reason: "What happened while the engine did not answer is found when it does.",
-			begins: func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
-			happens: func(_ *testing.T, eng *simulated.Engine) {
+			setup:  func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
+			change: func(_ *testing.T, eng *simulated.Engine) {
 				_ = eng.KillContainer(ours, 137, false)
 				eng.Up()
 			},
@@ -135,7 +135,7 @@ func TestSource(t *testing.T) {
 		},
 		"NotTold": {
 			reason: "If the engine does not tell whose container it is, it may be anyone's.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", engine.ErrUnavailable)
 				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
@@ -144,7 +144,7 @@ func TestSource(t *testing.T) {
 		},
 		"NotToldForeign": {
 			reason: "Nor is it known not to be ours.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", errors.New("internal error"))
 				must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
@@ -153,7 +153,7 @@ func TestSource(t *testing.T) {
 		},
 		"GoneMeanwhile": {
 			reason: "One that is gone has an event of its own.",
-			happens: func(t *testing.T, eng *simulated.Engine) {
+			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", engine.ErrNotFound)
 				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
@@ -165,14 +165,14 @@ func TestSource(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				eng := newEngine(t)
-				if tc.begins != nil {
-					tc.begins(t, eng)
+				if tc.setup != nil {
+					tc.setup(t, eng)
 				}
 				queue := watch(t, eng)
 				if diff := cmp.Diff([]string{"all"}, drain(queue)); diff != "" {
 					t.Errorf("At first everything is looked at (-want +got):\n%s", diff)
 				}
-				tc.happens(t, eng)
+				tc.change(t, eng)
 				synctest.Wait()
 				if diff := cmp.Diff(tc.want, drain(queue)); diff != "" {
 					t.Errorf("%s\nrequests (-want +got):\n%s", tc.reason, diff)

@@ -37,17 +37,17 @@ import (
 type deletion struct {
 	reason  string
 	options []builders.Option
-	// happens after the machine runs and before it is deleted.
-	happens func(t *testing.T, w *world.World)
-	// stays says that the object is still there in the end; gone, that the
+	// change after the machine runs and before it is deleted.
+	change func(t *testing.T, w *world.World)
+	// remains says that the object is still there in the end; gone, that the
 	// container is not.
-	stays bool
-	gone  bool
+	remains          bool
+	containerRemoved bool
 	// ready is what Ready says of an object that stays.
 	ready string
 	// untouched says that nothing may have been done since the deletion.
 	untouched bool
-	holds     func(t *testing.T, w *world.World)
+	assert    func(t *testing.T, w *world.World)
 }
 
 func TestDeletions(t *testing.T) {
@@ -57,31 +57,31 @@ func TestDeletions(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(d.options...))
 			w.SettleMachine(builders.Machine)
-			if d.happens != nil {
-				d.happens(t, w)
+			if d.change != nil {
+				d.change(t, w)
 			}
 			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 			before := len(w.Deeds())
 			w.SettleMachine(builders.Machine)
 
 			object, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-			if there != d.stays {
-				t.Errorf("%s\nthe object is there: %t, want %t", d.reason, there, d.stays)
+			if there != d.remains {
+				t.Errorf("%s\nthe object is there: %t, want %t", d.reason, there, d.remains)
 			}
 			if state, _ := world.State(object, infrav1.MachineReadyCondition); d.ready != "" && state != d.ready {
 				t.Errorf("%s\nReady is %s, want %s", d.reason, state, d.ready)
 			}
-			if _, err := w.Engine.InspectContainer(t.Context(), container()); (engine.IgnoreNotFound(err) == nil && err != nil) != d.gone {
-				t.Errorf("%s\ninspecting the container: %v, want gone %t", d.reason, err, d.gone)
+			if _, err := w.Engine.InspectContainer(t.Context(), container()); (engine.IgnoreNotFound(err) == nil && err != nil) != d.containerRemoved {
+				t.Errorf("%s\ninspecting the container: %v, want gone %t", d.reason, err, d.containerRemoved)
 			}
-			if d.gone && len(w.Engine.VolumesOf(container())) > 0 {
+			if d.containerRemoved && len(w.Engine.VolumesOf(container())) > 0 {
 				t.Errorf("%s\nvolumes are left: %v", d.reason, w.Engine.VolumeNames())
 			}
 			if deeds := w.Deeds()[before:]; d.untouched && len(deeds) > 0 {
 				t.Errorf("%s\nsomething was done: %v", d.reason, deeds)
 			}
-			if d.holds != nil {
-				d.holds(t, w)
+			if d.assert != nil {
+				d.assert(t, w)
 			}
 		})
 	}
@@ -114,68 +114,68 @@ func deletions() map[string]deletion {
 		world.Purge(w, builders.Machine, &clusterv1.Machine{})
 	}
 	return map[string]deletion{
-		"Worker":               {reason: "Container and volumes go, then the object.", gone: true, holds: event("ContainerRemoved")},
-		"Node":                 {reason: "Where it was a Node too.", happens: all(record("done"), becomesNode), gone: true},
-		"ClusterGone":          {reason: "The Cluster may be gone already.", happens: clusterGone, gone: true},
-		"ContainerClusterGone": {reason: "Its ContainerCluster too.", happens: containerClusterGone, gone: true},
-		"AllGone":              {reason: "Everything else too, when somebody forces things.", happens: all(clusterGone, containerClusterGone, machineGone), gone: true},
+		"Worker":               {reason: "Container and volumes go, then the object.", containerRemoved: true, assert: event("ContainerRemoved")},
+		"Node":                 {reason: "Where it was a Node too.", change: all(record("done"), becomesNode), containerRemoved: true},
+		"ClusterGone":          {reason: "The Cluster may be gone already.", change: clusterGone, containerRemoved: true},
+		"ContainerClusterGone": {reason: "Its ContainerCluster too.", change: containerClusterGone, containerRemoved: true},
+		"AllGone":              {reason: "Everything else too, when somebody forces things.", change: all(clusterGone, containerClusterGone, machineGone), containerRemoved: true},
 		"LabelsGone": {
 			reason: "Also where the object has nothing left but its provider ID.",
-			happens: all(machineGone, func(_ *testing.T, w *world.World) {
+			change: all(machineGone, func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) { m.Labels = nil })
 			}),
-			gone: true,
+			containerRemoved: true,
 		},
-		"MachineGone": {reason: "The Machine may be gone already.", happens: machineGone, gone: true},
+		"MachineGone": {reason: "The Machine may be gone already.", change: machineGone, containerRemoved: true},
 		"ContainerGone": {
 			reason: "A container that is gone already is as good.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.RemoveContainer(t.Context(), container()))
 			},
-			gone: true,
+			containerRemoved: true,
 		},
 		"EngineDown": {
 			reason: "What may still be there is not forgotten.",
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
 			},
-			stays: true, ready: "Unknown/" + infrav1.EngineUnavailableReason,
+			remains: true, ready: "Unknown/" + infrav1.EngineUnavailableReason,
 		},
 		"Paused": {
-			reason: "Pausing holds while deleting: an object that is moved away is deleted here.", happens: paused, stays: true, untouched: true,
+			reason: "Pausing holds while deleting: an object that is moved away is deleted here.", change: paused, remains: true, untouched: true,
 		},
-		"ClusterPaused": {reason: "Of the Cluster too.", happens: clusterPaused, stays: true, untouched: true},
+		"ClusterPaused": {reason: "Of the Cluster too.", change: clusterPaused, remains: true, untouched: true},
 		"MovedAway": {
-			reason:  "The object says so itself, before the pause of its Cluster is seen, and has lost all other annotations.",
-			happens: movedAway, stays: true, untouched: true,
+			reason: "The object says so itself, before the pause of its Cluster is seen, and has lost all other annotations.",
+			change: movedAway, remains: true, untouched: true,
 		},
 		"PausedAndClusterGone": {
-			reason: "Also where the Cluster is gone.", happens: all(paused, clusterGone), stays: true, untouched: true,
+			reason: "Also where the Cluster is gone.", change: all(paused, clusterGone), remains: true, untouched: true,
 		},
 		"ExternallyManaged": {
 			reason: "Somebody else deletes what somebody else manages.",
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
 					metav1.SetMetaDataAnnotation(&m.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
 				})
 			},
-			stays: true, untouched: true,
+			remains: true, untouched: true,
 		},
 		"NothingYet": {
-			reason:  "A machine that waits has nothing to remove.",
-			options: []builders.Option{func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }},
-			gone:    true,
+			reason:           "A machine that waits has nothing to remove.",
+			options:          []builders.Option{func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }},
+			containerRemoved: true,
 		},
 		"ControlPlaneWithoutLoadBalancer": {
-			reason: "Nobody sends connections to it.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, gone: true,
+			reason: "Nobody sends connections to it.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, containerRemoved: true,
 		},
 		"ControlPlaneOfExternalEndpoint": {
 			reason: "What serves the endpoint is not ours to ask: the container goes at once.",
 			options: []builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
 				o.ContainerCluster.Spec.LoadBalancer.Type = infrav1.LoadBalancerNone
 			}},
-			happens: func(_ *testing.T, w *world.World) {
+			change: func(_ *testing.T, w *world.World) {
 				w.Calls.Hook(func(call simulatedCall) error {
 					if call.Name == builders.Owner().LoadBalancerContainer() {
 						return errors.New("the load balancer was asked for")
@@ -183,7 +183,7 @@ func deletions() map[string]deletion {
 					return nil
 				}, nil)
 			},
-			gone: true,
+			containerRemoved: true,
 		},
 	}
 }
@@ -200,7 +200,7 @@ func TestForeignContainerIsNeverRemoved(t *testing.T) {
 		t.Error("The object waits for a container that is not its own.")
 	}
 	if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
-		t.Errorf("A container of our name and not ours is gone: %v", err)
+		t.Errorf("A container of our name and not ours is containerRemoved: %v", err)
 	}
 }
 

@@ -35,28 +35,28 @@ func TestInitResetsResourceSets(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		data   string
-		// happens after the resources were applied.
-		happens func(t *testing.T, w *world.World)
+		// change after the resources were applied.
+		change  func(t *testing.T, w *world.World)
 		applied bool
 	}{
 		"Interrupted": {
 			reason: "The container is recreated, and its etcd is empty.", data: builders.InitData,
-			happens: record("interrupted"),
+			change: record("interrupted"),
 		},
 		"Removed": {
 			reason: "So is the one of a container that was removed during its init.", data: builders.InitData,
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.RemoveContainer(t.Context(), container()))
 			},
 		},
 		"Completed": {
 			reason: "A cluster that is complete keeps what it has.", data: builders.InitData,
-			happens: record("done"), applied: true,
+			change: record("done"), applied: true,
 		},
 		"Join": {
 			reason: "A control plane that joins has the etcd of the others.", data: builders.JoinControlPlaneData,
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, false))
 			},
@@ -77,7 +77,7 @@ func TestInitResetsResourceSets(t *testing.T) {
 			world.Edit(w, builders.Cluster, &addonsv1.ClusterResourceSetBinding{}, func(b *addonsv1.ClusterResourceSetBinding) {
 				b.Spec.Bindings[0].Resources[0].Applied = ptr.To(true)
 			})
-			tc.happens(t, w)
+			tc.change(t, w)
 			w.SettleMachine(builders.Machine)
 
 			found, _ := world.Get(w, builders.Cluster, &addonsv1.ClusterResourceSetBinding{})

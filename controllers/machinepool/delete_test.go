@@ -37,7 +37,7 @@ func TestDelete(t *testing.T) {
 	filled := func(w *world.World) { w.SettlePool() }
 	cases := map[string]struct {
 		reason string
-		begins func(w *world.World)
+		setup  func(w *world.World)
 		// machines and instances are how many there are after the first look
 		// that are not being deleted.
 		machines, instances int
@@ -47,11 +47,11 @@ func TestDelete(t *testing.T) {
 	}{
 		"MachinesFirst": {
 			reason: "Nodes are drained: the Machines take the instances with them.",
-			begins: filled, instances: 2, message: "still there: ",
+			setup:  filled, instances: 2, message: "still there: ",
 		},
 		"Unclaimed": {
 			reason: "Instances that have no Machine get none any more.",
-			begins: func(w *world.World) {
+			setup: func(w *world.World) {
 				for range 2 {
 					_, _ = w.ReconcilePool()
 				}
@@ -59,14 +59,14 @@ func TestDelete(t *testing.T) {
 		},
 		"Empty": {
 			reason: "A pool of none goes at once.",
-			begins: func(w *world.World) {
+			setup: func(w *world.World) {
 				editMachinePool(w, func(m *clusterv1.MachinePool) { m.Spec.Replicas = ptr.To[int32](0) })
 				w.SettlePool()
 			},
 		},
 		"Paused": {
 			reason: "Of a cluster that is being moved nothing is deleted.",
-			begins: func(w *world.World) {
+			setup: func(w *world.World) {
 				filled(w)
 				world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
 			},
@@ -77,7 +77,7 @@ func TestDelete(t *testing.T) {
 		},
 		"MovedAway": {
 			reason: "The pool says so itself, before the pause of its Cluster is seen.",
-			begins: func(w *world.World) {
+			setup: func(w *world.World) {
 				filled(w)
 				world.Edit(w, builders.Pool, &infrav1.ContainerMachinePool{}, func(p *infrav1.ContainerMachinePool) {
 					p.Annotations = map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}
@@ -90,7 +90,7 @@ func TestDelete(t *testing.T) {
 		},
 		"MachinePoolGone": {
 			reason: "The name of its owner is enough to find what is its.",
-			begins: func(w *world.World) {
+			setup: func(w *world.World) {
 				filled(w)
 				world.Purge(w, builders.Pool, &clusterv1.MachinePool{})
 			},
@@ -102,7 +102,7 @@ func TestDelete(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(builders.MachinePool(2)))
 			w.Nodes.FirstBoot(bootstrap.Done)
-			c.begins(w)
+			c.setup(w)
 			if _, there := world.Get(w, builders.Pool, &clusterv1.MachinePool{}); there {
 				editMachinePool(w, func(m *clusterv1.MachinePool) { m.Finalizers = []string{clusterv1.MachinePoolFinalizer} })
 				world.Delete(w, builders.Pool, &clusterv1.MachinePool{})

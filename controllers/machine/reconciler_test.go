@@ -33,103 +33,104 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// situation is something a machine can get into, and what then has to be so.
-type situation struct {
-	reason  string
-	options []builders.Option
-	// happens after the controller first came to rest; a situation that the
-	// world begins with has none.
-	happens func(t *testing.T, w *world.World)
-	// begins before the controller first looks.
-	begins func(t *testing.T, w *world.World)
-
-	// want is what the conditions say, as Status/Reason; message is in the
-	// message of Ready.
-	container, bootstrap, ready string
-	message                     string
-	// again is when the controller wants to look again; 0 = never.
-	again time.Duration
-	// fails says that the reconcile ends with an error.
-	fails bool
-	// containers of the machine on the engine at the end.
-	containers int
-	// provisioned says that Cluster API was told of the machine.
-	provisioned bool
-	// attempt is the container's; 0 means 1.
-	attempt string
+// reconcileTest reconciles a machine until nothing changes, twice if change is set.
+type reconcileTest struct {
+	reason string
+	args   args
+	want   want
 	// check of a lost status.
 	check world.Check
-	// holds are further checks.
-	holds func(t *testing.T, w *world.World)
+	// assert what want has no field for.
+	assert func(t *testing.T, w *world.World)
 }
 
-func TestSituations(t *testing.T) {
+type args struct {
+	options []builders.Option
+	// setup runs before the first reconcile, change after nothing changes any more.
+	setup, change func(t *testing.T, w *world.World)
+}
+
+type want struct {
+	// Conditions as Status/Reason; ready defaults to the first other one that is not True.
+	containerReady, bootstrapCompleted, ready string
+	// message is part of the message of Ready.
+	message string
+	// requeueAfter of the last reconcile; 0 = none.
+	requeueAfter time.Duration
+	// err = the last reconcile returns an error.
+	err bool
+	// containers of the machine on the engine, each of attempt (default 1).
+	containers int
+	attempt    string
+	// provisioned = status.initialization.provisioned and the provider ID are set.
+	provisioned bool
+}
+
+func TestReconcile(t *testing.T) {
 	t.Parallel()
-	for _, table := range []map[string]situation{
-		waiting(), badInput(), running(), ended(), disturbed(), engineTrouble(), interrupted(), adopted(), named(), pooled(),
+	for _, table := range []map[string]reconcileTest{
+		waiting(), invalidInput(), running(), exited(), disrupted(), engineFailures(), interrupted(), adopted(), named(), pooled(),
 	} {
-		for name, s := range table {
+		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s.run(t)
+				test.run(t)
 			})
 		}
 	}
 }
 
-func (s situation) run(t *testing.T) {
+func (test reconcileTest) run(t *testing.T) {
 	t.Helper()
-	w := world.New(t, builders.New(s.options...))
-	if s.begins != nil {
-		s.begins(t, w)
+	w := world.New(t, builders.New(test.args.options...))
+	if test.args.setup != nil {
+		test.args.setup(t, w)
 	}
 	outcome := w.SettleMachine(builders.Machine)
-	if s.happens != nil {
-		s.happens(t, w)
+	if test.args.change != nil {
+		test.args.change(t, w)
 		outcome = w.SettleMachine(builders.Machine)
 	}
 	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-	container, _ := world.State(object, infrav1.ContainerReadyCondition)
-	bootstrapped, _ := world.State(object, infrav1.BootstrapCompletedCondition)
-	ready, message := world.State(object, infrav1.MachineReadyCondition)
-	got := []string{container, bootstrapped, ready}
-	want := []string{s.container, s.bootstrap, cmp.Or(s.ready, first(s.container, s.bootstrap))}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("%s\nContainerReady, BootstrapCompleted, Ready (-want +got):\n%s\nmessage: %s\nerror: %v", s.reason, diff, message, outcome.Err)
+	got := want{
+		requeueAfter: outcome.Result.RequeueAfter, err: outcome.Err != nil,
+		provisioned: object.Status.Initialization.Provisioned != nil && object.Spec.ProviderID != "",
 	}
-	if !strings.Contains(message, s.message) {
-		t.Errorf("%s\nmessage %q lacks %q", s.reason, message, s.message)
+	got.containerReady, _ = world.State(object, infrav1.ContainerReadyCondition)
+	got.bootstrapCompleted, _ = world.State(object, infrav1.BootstrapCompletedCondition)
+	got.ready, got.message = world.State(object, infrav1.MachineReadyCondition)
+	for _, container := range containers(t, w) {
+		got.containers++
+		got.attempt = container.Labels[identity.LabelAttempt]
 	}
-	if wrong := outcome.Result.RequeueAfter != s.again; wrong && (s.again != atLeisure || outcome.Result.RequeueAfter == 0) || (outcome.Err != nil) != s.fails {
-		t.Errorf("%s\ngot %v and error %v, want again after %s and error %t", s.reason, outcome.Result, outcome.Err, s.again, s.fails)
+	if diff := gocmp.Diff(test.want.complete(got), got, gocmp.AllowUnexported(want{})); diff != "" {
+		t.Errorf("%s (-want +got):\n%s\nerror: %v", test.reason, diff, outcome.Err)
 	}
-	if told := object.Status.Initialization.Provisioned != nil && object.Spec.ProviderID != ""; told != s.provisioned {
-		t.Errorf("%s\nprovisioned is %t, want %t", s.reason, told, s.provisioned)
+	if volumes := w.Engine.VolumeNames(); got.containers == 0 && len(volumes) > 0 {
+		t.Errorf("%s\nleaked volumes: %v", test.reason, volumes)
 	}
-	s.checkEngine(t, w)
-	w.CheckMachine(builders.Machine, s.check)
-	if s.holds != nil {
-		s.holds(t, w)
-	}
-}
-
-func (s situation) checkEngine(t *testing.T, w *world.World) {
-	t.Helper()
-	ours := containers(t, w)
-	if len(ours) != s.containers {
-		t.Errorf("%s\nthe machine has %d containers, want %d", s.reason, len(ours), s.containers)
-	}
-	for _, container := range ours {
-		if got, want := container.Labels[identity.LabelAttempt], cmp.Or(s.attempt, "1"); got != want {
-			t.Errorf("%s\ncontainer %s is of attempt %q, want %q", s.reason, container.Name, got, want)
-		}
-	}
-	if s.containers == 0 && len(w.Engine.VolumeNames()) > 0 {
-		t.Errorf("%s\nvolumes are left: %v", s.reason, w.Engine.VolumeNames())
+	w.CheckMachine(builders.Machine, test.check)
+	if test.assert != nil {
+		test.assert(t, w)
 	}
 }
 
-// first is what Ready repeats: the first condition that is not True.
+// complete returns what is wanted, with its defaults, and with what of got it accepts.
+func (w want) complete(got want) want {
+	w.ready = cmp.Or(w.ready, first(w.containerReady, w.bootstrapCompleted))
+	if strings.Contains(got.message, w.message) {
+		w.message = got.message
+	}
+	if w.requeueAfter == anyDelay && got.requeueAfter > 0 {
+		w.requeueAfter = got.requeueAfter
+	}
+	if w.containers > 0 {
+		w.attempt = cmp.Or(w.attempt, "1")
+	}
+	return w
+}
+
+// first returns the first state that is not True, which Ready repeats.
 func first(states ...string) string {
 	for _, state := range states {
 		switch {

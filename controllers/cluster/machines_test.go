@@ -135,8 +135,8 @@ func TestBackends(t *testing.T) {
 		reason string
 		change func(t *testing.T, w *world.World)
 		want   map[string]int
-		// again says that the controller has to look again by itself.
-		again bool
+		// requeue says that the controller has to look again by itself.
+		requeue bool
 	}{
 		"Both": {reason: "All that run share the connections.", want: both(haproxy.FullWeight, haproxy.FullWeight)},
 		"MachineDeleted": {
@@ -155,12 +155,12 @@ func TestBackends(t *testing.T) {
 				w.LoadBalancers.SetHealth(second, haproxy.StatusDown)
 				deleteMachine(w, builders.Machine)
 			},
-			want: both(haproxy.FullWeight, haproxy.FullWeight), again: true,
+			want: both(haproxy.FullWeight, haproxy.FullWeight), requeue: true,
 		},
 		"AllDeleted": {
 			reason: "One of those that are deleted goes on to the end.",
 			change: func(_ *testing.T, w *world.World) { deleteMachine(w, builders.Machine); deleteMachine(w, "m2") },
-			want:   both(haproxy.FullWeight, 0), again: true,
+			want:   both(haproxy.FullWeight, 0), requeue: true,
 		},
 		"Stopped": {
 			reason: "One that is stopped needs no reload to come back.",
@@ -204,8 +204,8 @@ func TestBackends(t *testing.T) {
 			if diff := gocmp.Diff(tc.want, w.LoadBalancers.Weights(balancer())); diff != "" {
 				t.Errorf("%s\nbackends (-want +got):\n%s", tc.reason, diff)
 			}
-			if outcome.Err != nil || (outcome.Result.RequeueAfter > 0) != tc.again {
-				t.Errorf("%s\nit ends with %v, %v; want again %t", tc.reason, outcome.Result, outcome.Err, tc.again)
+			if outcome.Err != nil || (outcome.Result.RequeueAfter > 0) != tc.requeue {
+				t.Errorf("%s\nit ends with %v, %v; want again %t", tc.reason, outcome.Result, outcome.Err, tc.requeue)
 			}
 			reloads := w.LoadBalancers.Reloads()
 			w.CheckCluster(world.ByNewManager)
@@ -277,7 +277,7 @@ func TestVanishedLoadBalancerIsNotPinned(t *testing.T) {
 		t.Errorf("the endpoint is %+v, provisioned %v; looking ended with %v, %v", object.Spec.ControlPlaneEndpoint, object.Status, result, err)
 	}
 	if vanish || err == nil && result.RequeueAfter == 0 {
-		t.Errorf("it is not tried again: %v, %v (vanished %t)", result, err, !vanish)
+		t.Errorf("it is not tried requeue: %v, %v (vanished %t)", result, err, !vanish)
 	}
 	w.SettleCluster()
 	if state, _ := world.State(get(w), infrav1.ClusterReadyCondition); state != usable {

@@ -28,9 +28,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// pooled are the situations of machines in a pool, whose Machines say neither
+// pooled tests machines in a pool, whose Machines have neither
 // version nor data secret nor failure domain: the ContainerMachine does.
-func pooled() map[string]situation {
+func pooled() map[string]reconcileTest {
 	ofPool := func(annotations map[string]string) builders.Option {
 		return func(o *builders.Objects) {
 			o.Machine.Spec.Version, o.Machine.Spec.FailureDomain = "", ""
@@ -42,12 +42,12 @@ func pooled() map[string]situation {
 	record := map[string]string{
 		infrav1.VersionAnnotation: "v1.36.3", infrav1.BootstrapDataSecretAnnotation: "m1-data", infrav1.FailureDomainAnnotation: "zone-b",
 	}
-	return map[string]situation{
+	return map[string]reconcileTest{
 		"OfPool": {
-			reason:    "The container is made with what the annotations say.",
-			options:   []builders.Option{ofPool(record)},
-			container: "True/" + infrav1.ContainerRunningReason, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
-			holds: func(t *testing.T, w *world.World) {
+			reason: "The container is made with what the annotations say.",
+			args:   args{options: []builders.Option{ofPool(record)}},
+			want:   want{containerReady: "True/" + infrav1.ContainerRunningReason, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 				if object.Status.FailureDomain != "zone-b" {
@@ -56,25 +56,29 @@ func pooled() map[string]situation {
 			},
 		},
 		"OfPoolWithoutData": {
-			reason:    "The empty name that the Machines of a pool have is not the name of a Secret.",
-			options:   []builders.Option{ofPool(nil)},
-			container: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "bootstrap provider",
+			reason: "The empty name that the Machines of a pool have is not the name of a Secret.",
+			args:   args{options: []builders.Option{ofPool(nil)}},
+			want:   want{containerReady: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "bootstrap provider"},
 		},
 		"OfPoolVersionUnsupported": {
 			reason: "The image is chosen by the pool's version.",
-			options: []builders.Option{
-				ofPool(map[string]string{infrav1.VersionAnnotation: "v1.28.0", infrav1.BootstrapDataSecretAnnotation: "m1-data"}),
-				func(o *builders.Objects) { o.ContainerMachine.Spec.Image = "" },
+			args: args{
+				options: []builders.Option{
+					ofPool(map[string]string{infrav1.VersionAnnotation: "v1.28.0", infrav1.BootstrapDataSecretAnnotation: "m1-data"}),
+					func(o *builders.Objects) { o.ContainerMachine.Spec.Image = "" },
+				},
 			},
-			container: "False/" + infrav1.VersionUnsupportedReason, bootstrap: "False/" + infrav1.WaitingForContainerReason, message: "v1.28",
+			want: want{containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "v1.28"},
 		},
 		"MachineSaysMore": {
 			reason: "What a Machine says itself counts more than an annotation.",
-			options: []builders.Option{func(o *builders.Objects) {
-				o.ContainerMachine.Annotations = map[string]string{infrav1.BootstrapDataSecretAnnotation: "none", infrav1.FailureDomainAnnotation: "zone-b"}
-			}},
-			container: "True/" + infrav1.ContainerRunningReason, bootstrap: "False/" + infrav1.BootstrappingReason, again: atARecord, containers: 1, provisioned: true,
-			holds: func(t *testing.T, w *world.World) {
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerMachine.Annotations = map[string]string{infrav1.BootstrapDataSecretAnnotation: "none", infrav1.FailureDomainAnnotation: "zone-b"}
+				}},
+			},
+			want: want{containerReady: "True/" + infrav1.ContainerRunningReason, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 				if object.Status.FailureDomain != "zone-a" {

@@ -18,6 +18,7 @@ package machinepool_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -31,9 +32,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// A cache that does not know yet of the instances there are makes the pool
-// neither make them again nor take their Machines for dangling ones.
-func TestCacheBehindIsNotActedOn(t *testing.T) {
+// With a stale cache, a pool neither creates its instances again nor deletes their
+// Machines as dangling.
+func TestStaleCache(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(builders.MachinePool(2)))
 	w.Nodes.FirstBoot(bootstrap.Done)
@@ -62,8 +63,7 @@ func TestCacheBehindIsNotActedOn(t *testing.T) {
 	}
 }
 
-// A pool that nothing happens to writes nothing, and asks the API server only
-// through its cache.
+// An idle pool writes nothing, and reads only from its cache.
 func TestIdlePoolIsSilent(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(builders.MachinePool(3)))
@@ -83,5 +83,34 @@ func TestIdlePoolIsSilent(t *testing.T) {
 	}
 	if made := w.Writes.Made()[writes:]; len(made) > 0 || live > 0 {
 		t.Errorf("an idle pool writes %v and reads %d times past its cache", made, live)
+	}
+}
+
+// An instance that the API server refuses gets an Event, and is created after a retry.
+func TestRefusedInstance(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New(builders.MachinePool(1)))
+	refused := errors.New("spec.extraMounts[0].hostPath is no good")
+	w.Writes.Hook(func(write world.Write) error {
+		if write.Verb == "create" {
+			return refused
+		}
+		return nil
+	}, nil)
+	if _, err := w.ReconcilePool(); !errors.Is(err, refused) {
+		t.Errorf("the reconcile returned %v", err)
+	}
+	if state, message := world.State(get(w), infrav1.MachinePoolReadyCondition); state != "False/"+infrav1.ReplicasNotReadyReason || message != "0 of 1 replicas are ready" {
+		t.Errorf("Ready is %s: %s", state, message)
+	}
+	if !slices.ContainsFunc(w.Events.Sent(), func(sent string) bool {
+		return strings.HasPrefix(sent, "Warning ReplicaRefused") && strings.Contains(sent, refused.Error())
+	}) {
+		t.Errorf("no Event has the cause: %q", w.Events.Sent())
+	}
+	w.Writes.Hook(nil, nil)
+	w.SettlePool()
+	if made := len(names(w)); made != 1 {
+		t.Errorf("%d instances after the retry, want 1", made)
 	}
 }

@@ -31,19 +31,19 @@ import (
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		reason  string
-		happens func(t *testing.T, w *world.World)
+		reason string
+		change func(t *testing.T, w *world.World)
 		// reported by the first look, with the text in its message.
 		reported, message string
 	}{
 		"Killed": {
 			reason:   "One that stays down is started by the look that reports it.",
-			happens:  func(t *testing.T, w *world.World) { t.Helper(); must(t, w.Engine.KillContainer(balancer(), 137, true)) },
+			change:   func(t *testing.T, w *world.World) { t.Helper(); must(t, w.Engine.KillContainer(balancer(), 137, true)) },
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled); it was started again",
 		},
 		"Removed": {
 			reason: "One that is gone is made again.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.RemoveContainer(t.Context(), balancer()))
 			},
@@ -51,7 +51,7 @@ func TestEndIsReported(t *testing.T) {
 		},
 		"Disconnected": {
 			reason: "One that lost its network is made again.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
 			},
@@ -59,7 +59,7 @@ func TestEndIsReported(t *testing.T) {
 		},
 		"RestartedByTheEngine": {
 			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), balancer())
 				must(t, err)
@@ -73,7 +73,7 @@ func TestEndIsReported(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New())
 			w.SettleCluster()
-			c.happens(t, w)
+			c.change(t, w)
 			result, err := w.ReconcileCluster()
 			if err != nil || result.RequeueAfter == 0 {
 				t.Errorf("%s\ngot %v, %v, want another look", c.reason, result, err)

@@ -32,14 +32,14 @@ import (
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		reason  string
-		happens func(t *testing.T, w *world.World)
+		reason string
+		change func(t *testing.T, w *world.World)
 		// reported by the first look, with the text in its message.
 		reported, message string
 	}{
 		"Killed": {
 			reason: "One that stays down is started by the look that reports it.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, false))
 			},
@@ -47,7 +47,7 @@ func TestEndIsReported(t *testing.T) {
 		},
 		"OutOfMemory": {
 			reason: "What the kernel did is told.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must(t, w.Engine.KillContainer(container(), 137, true))
 			},
@@ -55,7 +55,7 @@ func TestEndIsReported(t *testing.T) {
 		},
 		"RestartedByTheEngine": {
 			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), container())
 				must(t, err)
@@ -65,7 +65,7 @@ func TestEndIsReported(t *testing.T) {
 		},
 		"RestartedLater": {
 			reason: "The time for which an exit is reported begins when the container runs again, not at a reconcile before.",
-			happens: func(t *testing.T, w *world.World) {
+			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), container())
 				must(t, err)
@@ -86,7 +86,7 @@ func TestEndIsReported(t *testing.T) {
 			w.SettleMachine(builders.Machine)
 			all(record("done"), becomesNode)(t, w)
 			w.SettleMachine(builders.Machine)
-			c.happens(t, w)
+			c.change(t, w)
 			result, err := w.ReconcileMachine(builders.Machine)
 			if err != nil || result.RequeueAfter == 0 {
 				t.Errorf("%s\ngot %v, %v, want another look", c.reason, result, err)

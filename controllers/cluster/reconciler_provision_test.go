@@ -1,0 +1,373 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// provisioning tests the way to a provisioned cluster.
+func provisioning() map[string]reconcileTest {
+	return map[string]reconcileTest{
+		"Provisioned": {
+			reason: "Network and load balancer are all a cluster needs; what was chosen is pinned.",
+			args:   args{options: spec(func(s *infrav1.ContainerClusterSpec) { s.FailureDomains = failureDomains() })},
+			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: pinnedWhole,
+		},
+		"NetworkCreated": {
+			reason: "A network that does not exist is created, and marked as ours to remove.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) {
+					s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
+				}),
+			},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				event("NetworkCreated")(t, w)
+				found, err := w.Engine.InspectNetwork(t.Context(), "mine")
+				must(t, err)
+				if found.Labels[identity.LabelManaged] == "" || found.Subnets[0].Prefix != prefix("10.77.0.0/24") {
+					t.Errorf("the network is %+v", found)
+				}
+			},
+		},
+		"APIServerPort": {
+			reason: "Clients and API servers use the port of the Cluster.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Cluster.Spec.ClusterNetwork.APIServerPort = 7443
+				}},
+			},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if port := get(w).Spec.ControlPlaneEndpoint.Port; port != 7443 {
+					t.Errorf("the endpoint's port is %d", port)
+				}
+			},
+		},
+		"ImageBeingPulled": {
+			reason: "A pull does not hold up the reconcile.",
+			args:   args{setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) }},
+			want:   want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullingReason, ready: "False/NotReady", message: builders.LoadBalancerImage, requeueAfter: phase.PullInterval},
+		},
+		"RegistryUnreachable": {
+			reason: "An image that cannot be had is named, with what to do.",
+			args: args{
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					w.Engine.RemoveImage(builders.LoadBalancerImage)
+					w.Engine.FailNext("PullImage", engine.ErrUnavailable)
+					go func() { _ = w.Cluster.Images.Start(t.Context()) }()
+					for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+						_, _ = w.ReconcileCluster()
+						if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state == "False/"+infrav1.LoadBalancerImagePullFailedReason {
+							return
+						}
+					}
+				},
+			},
+			want:  want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullFailedReason, ready: "False/NotReady", message: "load the image into the engine", requeueAfter: phase.PullInterval},
+			check: world.BySameManager,
+		},
+		"EngineDown": {
+			reason: "What the engine does not tell is unknown.",
+			args: args{
+				setup: func(_ *testing.T, w *world.World) {
+					w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
+				},
+			},
+			want: want{preflightPassed: "Unknown/" + infrav1.EngineUnavailableReason, networkReady: "absent", loadBalancerReady: "absent", ready: "Unknown/ReadyUnknown", err: true},
+		},
+	}
+}
+
+// pinnedWhole checks what Cluster API reads of a provisioned cluster, and what
+// is pinned for its life.
+func pinnedWhole(t *testing.T, w *world.World) {
+	t.Helper()
+	event("LoadBalancerCreated")(t, w)
+	object := get(w)
+	found, err := w.Engine.InspectContainer(t.Context(), balancer())
+	must(t, err)
+	want := infrav1.ContainerClusterSpec{
+		OwnerID:              builders.OwnerID,
+		ControlPlaneEndpoint: infrav1.APIEndpoint{Host: found.Labels[identity.LabelAddress], Port: 6443},
+		LoadBalancer:         infrav1.LoadBalancer{HostPort: int32(found.Ports[0].HostPort)},
+		FailureDomains:       failureDomains(),
+	}
+	if diff := gocmp.Diff(want, object.Spec); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
+	if diff := gocmp.Diff(failureDomains(), object.Status.FailureDomains); diff != "" {
+		t.Errorf("failure domains (-want +got):\n%s", diff)
+	}
+	if published := found.Ports[0].HostAddress; published != netip.MustParseAddr("127.0.0.1") {
+		t.Errorf("the API is published on %s", published)
+	}
+}
+
+// endpoints are those that somebody else decides on.
+func endpoints() map[string]reconcileTest {
+	without := func(change func(*infrav1.ContainerClusterSpec)) []builders.Option {
+		return spec(func(s *infrav1.ContainerClusterSpec) {
+			s.LoadBalancer.Type = infrav1.LoadBalancerNone
+			change(s)
+		})
+	}
+	endpoint := func(host string, port int32) func(t *testing.T, w *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			if diff := gocmp.Diff(infrav1.APIEndpoint{Host: host, Port: port}, get(w).Spec.ControlPlaneEndpoint); diff != "" {
+				t.Errorf("endpoint (-want +got):\n%s", diff)
+			}
+		}
+	}
+	const notUsed = "True/" + infrav1.LoadBalancerNotUsedReason
+	return map[string]reconcileTest{
+		"NoneWithoutEndpoint": {
+			reason: "Who wants no load balancer has to say where the API servers are.",
+			args:   args{options: without(func(*infrav1.ContainerClusterSpec) {})},
+			want:   want{loadBalancerReady: "False/" + infrav1.EndpointMissingReason, ready: "False/NotReady", message: "spec.controlPlaneEndpoint"},
+		},
+		"NoneWithEndpoint": {
+			reason: "An endpoint that is given is kept.",
+			args: args{
+				options: without(func(s *infrav1.ContainerClusterSpec) {
+					s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "api.example.test", Port: 443}
+				}),
+			},
+			want:   want{loadBalancerReady: notUsed, ready: usable, provisioned: true},
+			assert: endpoint("api.example.test", 443),
+		},
+		"NoneWithEndpointOfCluster": {
+			reason: "Also one that the Cluster or its control plane provider gives.",
+			args: args{
+				options: append(without(func(*infrav1.ContainerClusterSpec) {}), func(o *builders.Objects) {
+					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "api.example.test", Port: 8443}
+				}),
+			},
+			want:   want{loadBalancerReady: notUsed, ready: usable, provisioned: true},
+			assert: endpoint("api.example.test", 8443),
+		},
+		"AddressGiven": {
+			reason: "The load balancer takes the address that the user chose.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) {
+					s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "172.18.222.2", Port: 8443}
+				}),
+			},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				endpoint("172.18.222.2", 8443)(t, w)
+				found, err := w.Engine.InspectContainer(t.Context(), balancer())
+				must(t, err)
+				if address := found.Labels[identity.LabelAddress]; address != "172.18.222.2" {
+					t.Errorf("the load balancer is at %s", address)
+				}
+			},
+		},
+		"AddressOfCluster": {
+			reason: "Or that the Cluster names.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "172.18.222.3", Port: 8443}
+				}},
+			},
+			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: endpoint("172.18.222.3", 8443),
+		},
+		"IPv6OfCluster": {
+			reason: "The load balancer listens on IPv4 only: nothing would ever be reached.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
+				}},
+			},
+			want: want{
+				loadBalancerReady: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady",
+				message: `spec.controlPlaneEndpoint.host of the Cluster: "fd00::5" is an IPv6 address`,
+			},
+			assert: noLoadBalancer,
+		},
+		"IPv6OfClusterWithoutLoadBalancer": {
+			reason: "Whoever serves it, API servers and nodes have IPv4 addresses.",
+			args: args{
+				options: append(without(func(*infrav1.ContainerClusterSpec) {}), func(o *builders.Objects) {
+					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
+				}),
+			},
+			want: want{loadBalancerReady: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady", message: "give an IPv4 address"},
+		},
+		"NameGiven": {
+			reason: "A name is kept, wherever it leads.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) {
+					s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "api.example.test"}
+				}),
+			},
+			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: endpoint("api.example.test", 6443),
+		},
+	}
+}
+
+// invalidInput tests what only a change of the spec can solve.
+func invalidInput() map[string]reconcileTest {
+	const notReady = "False/NotReady"
+	named := func(name, subnet string) []builders.Option {
+		return spec(func(s *infrav1.ContainerClusterSpec) { s.Network = infrav1.Network{Name: name, Subnet: subnet} })
+	}
+	network := func(spec engine.NetworkSpec) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			_, err := w.Engine.CreateNetwork(t.Context(), spec)
+			must(t, err)
+		}
+	}
+	const unusable = "False/" + infrav1.NetworkUnusableReason
+	return map[string]reconcileTest{
+		"SubnetMalformed": {
+			reason: "The form is shown.",
+			args:   args{options: named("mine", "10.77.0.0")},
+			want:   want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "172.30.0.0/16"},
+		},
+		"SubnetDiffers": {
+			reason: "A network that exists with another subnet is not what was asked for.",
+			args: args{
+				options: named("mine", "10.77.0.0/24"),
+				setup:   network(engine.NetworkSpec{Name: "mine"}),
+			},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "ask for the subnet it has", requeueAfter: phase.UserInterval},
+		},
+		"SubnetTooSmall": {
+			reason: "A subnet without room for anything is told.",
+			args: args{
+				options: named("mine", ""),
+				setup:   network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/31")}}),
+			},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "too small", requeueAfter: phase.UserInterval},
+		},
+		"SubnetTaken": {
+			reason: "Two networks cannot have one subnet.",
+			args: args{
+				options: named("mine", "10.77.0.0/24"),
+				setup:   network(engine.NetworkSpec{Name: "other", Subnets: []netip.Prefix{prefix("10.77.0.0/16")}}),
+			},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "10.77.0.0/24", requeueAfter: phase.UserInterval},
+		},
+		"SubnetExhausted": {
+			reason: "A full network is named with what to do.",
+			args: args{
+				options: named("mine", ""),
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/29")}})(t, w)
+					for i := 2; i < 7; i++ {
+						address := fmt.Sprintf("10.77.0.%d", i)
+						_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+							Name: fmt.Sprintf("filler-%d", i), Image: builders.NodeImage,
+							Labels: map[string]string{identity.LabelNetwork: "mine", identity.LabelAddress: address},
+						})
+						must(t, err)
+					}
+				},
+			},
+			want: want{loadBalancerReady: "False/" + infrav1.SubnetExhaustedReason, ready: notReady, message: "larger subnet", requeueAfter: anyDelay},
+		},
+		"HostPortInUse": {
+			reason: "A port that is given and taken is told; no other is chosen.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.HostPort = 8001 }),
+				setup:   func(_ *testing.T, w *world.World) { w.Engine.OccupyHostPort(8001) },
+			},
+			want:   want{loadBalancerReady: "False/" + infrav1.HostPortInUseReason, ready: notReady, message: "8001", requeueAfter: anyDelay},
+			check:  world.TryingAgain,
+			assert: noLoadBalancer,
+		},
+		"AddressInUse": {
+			reason: "So is an address, with who has it.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) {
+					s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "172.18.222.2", Port: 6443}
+				}),
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "somebody", Image: builders.NodeImage, Labels: map[string]string{
+						identity.LabelNetwork: "capcon", identity.LabelAddress: "172.18.222.2",
+					}})
+					must(t, err)
+				},
+			},
+			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "somebody", requeueAfter: anyDelay},
+			assert: noLoadBalancer,
+		},
+		"AddressIsGateway": {
+			reason: "Which address the gateway has is known of the network, not of the subnet.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) {
+					s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
+					s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "10.77.0.1", Port: 6443}
+				}),
+			},
+			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "the gateway of network", requeueAfter: anyDelay},
+			assert: noLoadBalancer,
+		},
+		"NotOurs": {
+			reason: "A container of our name that is not ours is left alone.",
+			args: args{
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: balancer(), Image: builders.NodeImage})
+					must(t, err)
+					must(t, w.Engine.StartContainer(t.Context(), balancer()))
+				},
+			},
+			want: want{loadBalancerReady: "False/" + infrav1.ContainerNotOwnedReason, ready: notReady, message: balancer(), requeueAfter: phase.UserInterval},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if _, err := w.Engine.InspectContainer(t.Context(), balancer()); err != nil {
+					t.Errorf("the foreign container: %v", err)
+				}
+			},
+		},
+	}
+}
+
+func noLoadBalancer(t *testing.T, w *world.World) {
+	t.Helper()
+	if _, err := w.Engine.InspectContainer(t.Context(), balancer()); engine.IgnoreNotFound(err) != nil || err == nil {
+		t.Errorf("a load balancer is left: %v", err)
+	}
+}

@@ -1,0 +1,320 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+const (
+	atARecord = time.Second
+	atANode   = 5 * time.Second
+	// anyDelay accepts each positive delay, as what is left of a backoff.
+	anyDelay = -time.Second
+)
+
+// waiting tests what comes before the container.
+func waiting() map[string]reconcileTest {
+	return map[string]reconcileTest{
+		"InfrastructureNotProvisioned": {
+			reason: "Without a network there is no place for a container.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Cluster.Status.Initialization = clusterv1.ClusterInitializationStatus{}
+				}},
+			},
+			want: want{containerReady: "False/" + infrav1.WaitingForInfrastructureReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "Cluster's infrastructure"},
+		},
+		"NoContainerCluster": {
+			reason: "A Cluster whose ContainerCluster is not there yet has no identity.",
+			args:   args{options: []builders.Option{func(o *builders.Objects) { o.ContainerCluster = nil }}},
+			want:   want{containerReady: "False/" + infrav1.WaitingForInfrastructureReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "ContainerCluster"},
+		},
+		"NoOwnerID": {
+			reason: "Nothing is created that could not be recognised again, as with an externally managed ContainerCluster.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another-controller"}
+					o.ContainerCluster.Spec.OwnerID = ""
+				}},
+			},
+			want: want{containerReady: "False/" + infrav1.WaitingForInfrastructureReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "spec.ownerID"},
+		},
+		"OtherInfrastructure": {
+			reason: "A Cluster with infrastructure of another kind has no network of ours.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Cluster.Spec.InfrastructureRef.Kind = "OtherCluster"
+				}},
+			},
+			want: want{containerReady: "False/" + infrav1.WaitingForInfrastructureReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "ContainerCluster"},
+		},
+		"NoDataSecretName": {
+			reason: "The bootstrap provider has not written its data.",
+			args:   args{options: []builders.Option{func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }}},
+			want:   want{containerReady: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "bootstrap provider"},
+		},
+		"NoDataSecret": {
+			reason: "The Secret that is named may come later than its name.",
+			args:   args{options: []builders.Option{func(o *builders.Objects) { o.Secret = nil }}},
+			want:   want{containerReady: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"m1-data"`, requeueAfter: phase.UserInterval},
+		},
+		"ImageBeingPulled": {
+			reason: "A pull takes minutes and does not hold up the reconcile.",
+			args:   args{setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.NodeImage) }},
+			want:   want{containerReady: "False/" + infrav1.ImagePullingReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: builders.NodeImage, requeueAfter: phase.PullInterval},
+		},
+		"RegistryUnreachable": {
+			reason: "An image that cannot be had is named, with what to do.",
+			args:   args{setup: pullFails},
+			want:   want{containerReady: "False/" + infrav1.ImagePullFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "load the image into the engine", requeueAfter: phase.PullInterval},
+			check:  world.BySameManager,
+		},
+	}
+}
+
+// pullFails lets one pull of the node image end without it.
+func pullFails(t *testing.T, w *world.World) {
+	t.Helper()
+	w.Engine.RemoveImage(builders.NodeImage)
+	w.Engine.OnCall(func(call simulatedCall) error {
+		if call.Method == "PullImage" {
+			return fmt.Errorf("registry does not answer: %w", engine.ErrUnavailable)
+		}
+		return nil
+	})
+	go func() { _ = w.Machine.Images.Start(t.Context()) }()
+	w.SettleMachine(builders.Machine)
+	waitFor(t, func() bool {
+		_, _ = w.ReconcileMachine(builders.Machine)
+		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+		state, _ := world.State(object, infrav1.ContainerReadyCondition)
+		return state != "False/"+infrav1.ImagePullingReason
+	})
+}
+
+// invalidInput tests what only a change of the spec can solve.
+func invalidInput() map[string]reconcileTest {
+	data := func(change func(map[string][]byte)) []builders.Option {
+		return []builders.Option{func(o *builders.Objects) { change(o.Secret.Data) }}
+	}
+	value := func(text string) []builders.Option {
+		return data(func(all map[string][]byte) { all["value"] = []byte(text) })
+	}
+	const invalid = "False/" + infrav1.BootstrapDataInvalidReason
+	return map[string]reconcileTest{
+		"DataWithoutValue": {
+			reason: "The contract says where data is.",
+			args:   args{options: data(func(all map[string][]byte) { delete(all, "value") })},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: `no key "value"`, requeueAfter: phase.UserInterval},
+		},
+		"DataOfUnknownFormat": {
+			reason: "Formats that are read are named.",
+			args:   args{options: data(func(all map[string][]byte) { all["format"] = []byte("talos") })},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "supported are cloud-config and ignition", requeueAfter: phase.UserInterval},
+		},
+		"IgnitionOfAnotherVersion": {
+			reason: "Of Ignition the version is read that the kubeadm bootstrap provider writes.",
+			args: args{
+				options: data(func(all map[string][]byte) {
+					all["format"], all["value"] = []byte("ignition"), []byte(`{"ignition": {"version": "3.4.0"}}`)
+				}),
+			},
+			want: want{containerReady: invalid, bootstrapCompleted: invalid, message: `ignition.version "3.4.0" (use 2.3.0`, requeueAfter: phase.UserInterval},
+		},
+		"IgnitionFromElsewhere": {
+			reason: "What Ignition would fetch is named by its field, with what to do, and without its URL.",
+			args: args{
+				options: data(func(all map[string][]byte) {
+					all["format"], all["value"] = []byte("ignition"), []byte(`{"ignition": {"version": "2.3.0"}, "storage": {"files": [
+					{"filesystem": "root", "path": "/a", "contents": {"source": "https://`+builders.SecretWord+`@example.com"}}]}}`)
+				}),
+			},
+			want: want{
+				containerReady: invalid, bootstrapCompleted: invalid,
+				message: "storage.files[0].contents.source https: (nothing is fetched; put the content in as a data: URL)", requeueAfter: phase.UserInterval,
+			},
+		},
+		"DataOfBrokenYAML": {
+			reason: "Broken data is refused, and not repeated where people read it.",
+			args:   args{options: value("#cloud-config\nwrite_files: [ " + builders.SecretWord + "\n  }")},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "line", requeueAfter: phase.UserInterval},
+		},
+		"DataWithUnsupportedModule": {
+			reason: "What cannot be done in a container is named, not left out.",
+			args:   args{options: value("#cloud-config\nntp:\n  enabled: true\n")},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "ntp", requeueAfter: phase.UserInterval},
+		},
+		"VersionUnsupported": {
+			reason: "No image is known for a version that is too old.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Machine.Spec.Version = "v1.28.0"
+					o.ContainerMachine.Spec.Image = ""
+				}},
+			},
+			want: want{
+				containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
+				message: `Kubernetes version "v1.28.0" is older than v1.34, the oldest that is supported; known versions: v1.36.4, v1.36.3, `,
+			},
+		},
+		"VersionWithoutImage": {
+			reason: "Nor is one known for a version that has not been published.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Machine.Spec.Version = "v1.36.99"
+					o.ContainerMachine.Spec.Image = ""
+				}},
+			},
+			want: want{containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "name an image in spec.image"},
+		},
+		"MountSourceMissing": {
+			reason: "The path that does not exist is named.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv/none", ReadOnly: ptr.To(true)}}
+				}},
+				setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/srv/none", requeueAfter: anyDelay},
+		},
+		"MountHidesBootstrap": {
+			reason: "Where no webhook is asked, a mount that would show the bootstrap's secrets on the host is refused all the same.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/opt", HostPath: "/srv"}, {ContainerPath: "/var", HostPath: "/srv"}}
+				}},
+			},
+			want: want{
+				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
+				message: "/opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; mount it at a path of its own, such as /mnt/data; " +
+					`and mount 1: path "/var"`,
+			},
+		},
+		"FailureDomainUnknown": {
+			reason: "A failure domain that the Cluster does not have is most likely misspelt.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Cluster.Status.FailureDomains = []clusterv1.FailureDomain{{Name: "zone-b"}, {Name: "zone-c"}}
+				}},
+			},
+			want: want{
+				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: phase.UserInterval,
+				message: `spec.failureDomain of the Machine is "zone-a", and the Cluster has zone-b, zone-c; name one of these`,
+			},
+		},
+		"FailureDomainNoLabel": {
+			reason: "A kubelet with such a label does not start.",
+			args:   args{options: []builders.Option{func(o *builders.Objects) { o.Machine.Spec.FailureDomain = "rack 1" }}},
+			want: want{
+				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: phase.UserInterval,
+				message: `is "rack 1", which cannot become a label`,
+			},
+		},
+		"SubnetExhausted": {
+			reason: "A full network is named with what to do.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerCluster.Spec.Network.Name = "small"
+				}},
+				setup: fullNetwork,
+			},
+			want: want{containerReady: "False/" + infrav1.SubnetExhaustedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "larger subnet", requeueAfter: anyDelay},
+		},
+		"NetworkMissing": {
+			reason: "A network that somebody removed is an error of the engine's, and the cluster controller's to mend.",
+			args: args{
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					must(t, w.Engine.RemoveNetwork(t.Context(), "capcon"))
+				},
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "capcon", err: true},
+		},
+		"NameTaken": {
+			reason: "A container of our name that is not ours is left alone, and named.",
+			args: args{
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
+					must(t, err)
+				},
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: phase.UserInterval},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
+					t.Errorf("the foreign container: %v", err)
+				}
+			},
+		},
+		"OwnersContainer": {
+			reason: "A container of another owner is never adopted; the message says whose it is.",
+			args: args{
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					other := builders.Owner()
+					other.ID = "another-owner"
+					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+						Name: container(), Image: builders.NodeImage, Labels: other.ContainerLabels("worker", builders.Machine),
+					})
+					must(t, err)
+				},
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "owner ID another-owner", requeueAfter: phase.UserInterval},
+		},
+		"ProviderIDOfAnotherProvider": {
+			reason: "A provider ID of somebody else's cannot name a container.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerMachine.Spec.ProviderID = "kind://docker/c1/m1"
+				}},
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "kind://docker/c1/m1"},
+		},
+	}
+}
+
+// fullNetwork makes the network "small", whose static addresses are taken.
+func fullNetwork(t *testing.T, w *world.World) {
+	t.Helper()
+	_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "small", Subnets: prefixes("10.9.0.0/29")})
+	must(t, err)
+	for i := range 8 {
+		name := fmt.Sprintf("filler-%d", i)
+		spec := engine.Spec{
+			Name: name, Image: builders.NodeImage, Attachment: engine.Attachment{Network: "small", Addresses: addresses(fmt.Sprintf("10.9.0.%d", i))},
+			Labels: map[string]string{labelNetwork: "small", labelAddress: fmt.Sprintf("10.9.0.%d", i)},
+		}
+		if _, err := w.Engine.CreateContainer(t.Context(), spec); err != nil && !strings.Contains(err.Error(), "in use") {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,345 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+type simulatedCall = simulated.Call
+
+const (
+	labelNetwork = identity.LabelNetwork
+	labelAddress = identity.LabelAddress
+)
+
+// engineFailures tests an engine that does not answer.
+func engineFailures() map[string]reconcileTest {
+	const unavailable = "Unknown/" + infrav1.EngineUnavailableReason
+	unreachable := func(_ *testing.T, w *world.World) {
+		w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
+	}
+	return map[string]reconcileTest{
+		"EngineDown": {
+			reason: "What the engine does not tell is unknown.",
+			args:   args{setup: unreachable},
+			want:   want{containerReady: unavailable, bootstrapCompleted: "absent", err: true},
+		},
+		"EngineDownLater": {
+			reason: "A node that cannot be seen is not known to be broken.",
+			args:   args{change: all(record("done"), becomesNode, unreachable)},
+			want:   want{containerReady: unavailable, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, err: true, containers: 1, provisioned: true},
+			check:  world.WithoutLoss,
+		},
+		"EngineBack": {
+			reason: "An outage leaves no trace.",
+			args: args{
+				change: all(record("done"), becomesNode, unreachable, func(_ *testing.T, w *world.World) {
+					w.Calls.Hook(nil, nil)
+				}),
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
+		},
+	}
+}
+
+// interrupted tests nodes that were stopped during
+// their bootstrap.
+func interrupted() map[string]reconcileTest {
+	restart := func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }
+	const again = "BootstrapRepeated"
+	return map[string]reconcileTest{
+		"WorkerInterrupted": {
+			reason: "A worker's join is begun anew, in a new container of the same name.",
+			args:   args{change: restart},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: event(again),
+		},
+		"InitInterrupted": {
+			reason: "The first control plane is begun anew.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.InitData)},
+				change:  restart,
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: event(again),
+		},
+		"InitInterruptedAsNode": {
+			reason: "Its Node registers before kubeadm init ends, and no other control plane can replace it.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.InitData)},
+				change:  all(becomesNode, restart),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: event(again),
+		},
+		"InitInterruptedAfterKubeadm": {
+			reason: "A cluster that kubeadm init completed is kept.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.InitData)},
+				change:  all(becomesNode, record("interrupted", "kubernetes-up", "true")),
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"InterruptedThreeTimes": {
+			reason: "Three times is enough.",
+			args:   args{change: all(restart, restart, restart)},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, message: "stopped while it bootstrapped", containers: 1, provisioned: true, attempt: "3"},
+		},
+		"ControlPlaneJoinInterrupted": {
+			reason: "Its etcd member may exist already: only KCP can replace it.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
+				change:  restart,
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"OwnBootstrapInterrupted": {
+			reason: "What a user's own script leaves behind only its user knows.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.OwnData)},
+				change:  restart,
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"InterruptedAsNode": {
+			reason: "What became a Node is not begun anew.",
+			args:   args{change: all(becomesNode, restart)},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"InterruptedWithoutData": {
+			reason: "Without its data nothing can be begun anew.",
+			args: args{
+				change: func(t *testing.T, w *world.World) {
+					t.Helper()
+					world.Purge(w, "m1-data", &corev1.Secret{})
+					restart(t, w)
+				},
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+	}
+}
+
+// adopted are machines whose object was lost and made again.
+func adopted() map[string]reconcileTest {
+	const kept = "kept-from-before"
+	named := []builders.Option{func(o *builders.Objects) { o.ContainerMachine.Spec.ProviderID = identity.ProviderID(kept) }}
+	ours := identity.Owner{Namespace: builders.Namespace, Cluster: builders.Cluster, ID: builders.OwnerID}
+	runsWith := func(labels map[string]string) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			all := map[string]string{labelNetwork: "capcon", labelAddress: "172.18.200.9"}
+			maps.Copy(all, labels)
+			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+				Name: kept, Image: builders.NodeImage, Labels: all,
+				Attachment: engine.Attachment{Network: "capcon", Addresses: addresses("172.18.200.9")},
+			})
+			must(t, err)
+			must(t, w.Engine.StartContainer(t.Context(), kept))
+			must(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
+		}
+	}
+	const notOurs = "False/" + infrav1.ContainerNotOwnedReason
+	anothers := ours
+	anothers.ID = "another"
+	return map[string]reconcileTest{
+		"AdoptedByProviderID": {
+			reason: "An object that was made again with nothing but its provider ID finds its container, which an object of another name made.",
+			args: args{
+				options: named,
+				setup:   runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
+				change:  becomesNode,
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, provisioned: true, containers: 0},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+				if diff := diff("172.18.200.9", object.Status.Addresses[1].Address); diff != "" {
+					t.Error(diff)
+				}
+			},
+		},
+		"AdoptedMissing": {
+			reason: "A provider ID without a record names a container to adopt: a new one would not be what was lost.",
+			args:   args{options: named},
+			want:   want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "names a container to adopt", provisioned: true},
+		},
+		"ProviderIDOfTheLoadBalancer": {
+			reason: "Deleting the machine would remove it.",
+			args: args{
+				options: named,
+				setup:   runsWith(ours.ContainerLabels(identity.RoleLoadBalancer, "")),
+			},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "load-balancer", requeueAfter: phase.UserInterval},
+		},
+		"ProviderIDOfAControlPlane": {
+			reason: "A worker that adopted it would take it from the load balancer's backends.",
+			args: args{
+				options: named,
+				setup:   runsWith(ours.ContainerLabels(identity.RoleControlPlane, "before")),
+			},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "control-plane", requeueAfter: phase.UserInterval},
+		},
+		"ProviderIDOfAnotherMachine": {
+			reason: "One container is the node of one object: the one it was created for is still there.",
+			args: args{
+				options: append(slices.Clone(named), func(o *builders.Objects) {
+					_, other := builders.MachinePair("before")
+					o.Others = append(o.Others, other)
+				}),
+				setup: runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
+			},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: `ContainerMachine "before"`, requeueAfter: phase.UserInterval},
+		},
+		"ProviderIDNamedTwice": {
+			reason: "Of two objects that name one container, the first gets it.",
+			args: args{
+				options: append(slices.Clone(named), func(o *builders.Objects) {
+					_, other := builders.MachinePair("a-first")
+					other.Spec.ProviderID = identity.ProviderID(kept)
+					o.Others = append(o.Others, other)
+				}),
+				setup: runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
+			},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: `ContainerMachine "a-first"`, requeueAfter: phase.UserInterval},
+		},
+		"ProviderIDOfAnothers": {
+			reason: "A name is no proof against the labels: the load balancer would never find it, and its owner would miss it.",
+			args: args{
+				options: named,
+				setup:   runsWith(anothers.ContainerLabels(identity.RoleWorker, builders.Machine)),
+			},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "owner ID another", requeueAfter: phase.UserInterval},
+		},
+		"ProviderIDOfAUsersContainer": {
+			reason: "What this provider did not make it does not take over: it would remove it with the Machine.",
+			args: args{
+				options: named,
+				setup:   runsWith(nil),
+			},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: phase.UserInterval},
+		},
+	}
+}
+
+// named are machines whose Node has a provider ID.
+func named() map[string]reconcileTest {
+	workload := func(nodes ...*corev1.Node) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			builder := fake.NewClientBuilder().WithScheme(builders.Scheme(t))
+			for _, node := range nodes {
+				// The fake client writes into what it is given, and a situation may be tried
+				// more than once at the same time.
+				builder = builder.WithObjects(node.DeepCopy())
+			}
+			reached := builder.Build()
+			w.ClusterCache = clustercache.NewFakeClusterCache(reached, client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
+			w.Restart()
+		}
+	}
+	node := func(providerID string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: corev1.NodeSpec{
+			ProviderID: providerID,
+			Taints: []corev1.Taint{
+				{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
+				{Key: "mine", Effect: corev1.TaintEffectNoSchedule},
+			},
+		}}
+	}
+	initialized := func(t *testing.T, w *world.World) {
+		t.Helper()
+		reached, err := w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
+		must(t, err)
+		got := &corev1.Node{}
+		must(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
+		want := corev1.NodeSpec{
+			ProviderID: identity.ProviderID(container()), Taints: []corev1.Taint{{Key: "mine", Effect: corev1.TaintEffectNoSchedule}},
+		}
+		if diff := diff(want, got.Spec); diff != "" {
+			t.Errorf("Node (-want +got):\n%s", diff)
+		}
+	}
+	return map[string]reconcileTest{
+		"ProviderIDMismatch": {
+			reason: "A Node that the user named otherwise will not be found; that is told once, and not again and again.",
+			args:   args{setup: workload(node("mine://m1")), change: record("done")},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.ProviderIDMismatchReason, message: "mine://m1", containers: 1, provisioned: true},
+		},
+		"NodeNotRegistered": {
+			reason: "The Node comes some time after the bootstrap.",
+			args:   args{setup: workload(), change: record("done")},
+			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, requeueAfter: atANode, containers: 1, provisioned: true},
+		},
+		"NodeWithoutProviderID": {
+			reason: "Bootstrap providers that do not read the kubelet's environment leave a Node without provider ID, and tainted.",
+			args:   args{setup: workload(node("")), change: record("done")},
+			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, requeueAfter: atANode, containers: 1, provisioned: true},
+			assert: initialized,
+		},
+		"NodeForACloudController": {
+			reason: "Cluster API finds a Node by its provider ID before anybody has taken its taint away.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.Secret = builders.DataSecret(builders.Machine, builders.JoinCloudWorkerData)
+				}},
+				setup:  workload(node(identity.ProviderID(container()))),
+				change: all(becomesNode, record("done")),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
+			assert: initialized,
+		},
+	}
+}
+
+func diff(want, got any) string { return gocmp.Diff(want, got) }
+
+func addresses(texts ...string) []netip.Addr {
+	parsed := make([]netip.Addr, len(texts))
+	for i, text := range texts {
+		parsed[i] = netip.MustParseAddr(text)
+	}
+	return parsed
+}
+
+func prefixes(texts ...string) []netip.Prefix {
+	parsed := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		parsed[i] = netip.MustParsePrefix(text)
+	}
+	return parsed
+}
