@@ -73,15 +73,17 @@ main() {
 }
 
 specs() {
-  local repetition of failed=0
+  local repetition into of failed=0
   # Of what runs, whatever is committed meanwhile.
   of="$(commit)"
   use_engine
   provide
   for ((repetition = 1; repetition <= ${REPEAT:-1}; repetition++)); do
     say "${management} on ${ENGINE}, run ${repetition} of ${REPEAT:-1}: ${#selected[@]} specs."
-    run_once "${artifacts}/${ENGINE}-${management}/${repetition}" || failed=$((failed + 1))
-    enter_results "${of}" "${artifacts}/${ENGINE}-${management}/${repetition}"
+    # Logs of earlier runs stay.
+    into="${artifacts}/${ENGINE}-${management}/$(date --utc +%Y%m%dT%H%M%SZ)"
+    run_once "${into}" || failed=$((failed + 1))
+    enter_results "${of}" "${into}"
     ADD=yes
   done
   ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
