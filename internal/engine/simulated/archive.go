@@ -22,9 +22,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -105,24 +103,6 @@ func (e *Engine) WriteFile(containerName, name string, content []byte) error {
 	return files.putFile(inside, content, e.now())
 }
 
-// RemoveFile removes a file, or a directory with all in it, as a process in
-// the container would.
-func (e *Engine) RemoveFile(containerName, name string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(containerName)
-	if err != nil {
-		return err
-	}
-	files, inside, _, err := c.locate(name)
-	if err != nil {
-		return err
-	}
-	delete(files, inside)
-	maps.DeleteFunc(files, func(other string, _ entry) bool { return strings.HasPrefix(other, inside+"/") })
-	return nil
-}
-
 // ReadFile reads a file as a process in the container would: a symbolic link
 // is followed. Absent: engine.ErrNotFound.
 func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
@@ -176,18 +156,6 @@ func (e *Engine) lookup(containerName, name string) (entry, error) {
 		name = target
 	}
 	return entry{}, fmt.Errorf("too many symbolic links at %q", name)
-}
-
-// FileNames returns the paths in the container's own file system, in order,
-// without what lies in its mounts.
-func (e *Engine) FileNames(containerName string) []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(containerName)
-	if err != nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(c.root))
 }
 
 // WriteHostFile puts a file below a path of the host, for bind mounts of
