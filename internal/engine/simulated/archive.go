@@ -31,11 +31,7 @@ import (
 // Upload implements engine.Archiver. What lies below a mount is stored where
 // the mount hides it: no caller may rely on anything there.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	return e.do(ctx, Call{Method: "Upload", Name: name, Mutating: true}, func() error {
-		c, err := e.find(name)
-		if err != nil {
-			return err
-		}
+	return e.doTo(ctx, Call{Method: "Upload", Name: name, Mutating: true}, func(c *container) error {
 		return extract(archive, c.root.put)
 	})
 }
@@ -43,11 +39,7 @@ func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) err
 // Download implements engine.Archiver.
 func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadCloser, error) {
 	var packed []byte
-	err := e.do(ctx, Call{Method: "Download", Name: name}, func() error {
-		c, err := e.find(name)
-		if err != nil {
-			return err
-		}
+	err := e.doTo(ctx, Call{Method: "Download", Name: name}, func(c *container) error {
 		if !path.IsAbs(target) {
 			return invalid("path %q is not absolute", target)
 		}
@@ -90,64 +82,58 @@ func (c *container) locate(name string) (tree, string, engine.MountType, error) 
 // WriteFile writes a file as a process in the container would: seen through
 // its mounts. Missing directories are made, mode 0644, owner root.
 func (e *Engine) WriteFile(containerName, name string, content []byte) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(containerName)
-	if err != nil {
-		return err
-	}
-	files, inside, _, err := c.locate(name)
-	if err != nil {
-		return err
-	}
-	return files.putFile(inside, content, e.now())
+	return e.with(containerName, func(c *container) error {
+		files, inside, _, err := c.locate(name)
+		if err != nil {
+			return err
+		}
+		return files.putFile(inside, content, e.now())
+	})
 }
 
 // ReadFile reads a file as a process in the container would: a symbolic link
 // is followed. Absent: engine.ErrNotFound.
 func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
-	found, err := e.lookup(containerName, name)
-	return bytes.Clone(found.content), err
+	var content []byte
+	err := e.with(containerName, func(c *container) error {
+		found, err := c.lookup(name)
+		content = bytes.Clone(found.content)
+		return err
+	})
+	return content, err
 }
 
 // FileHeader returns owner, mode and kind of a file, or of the symbolic link
 // that it is.
 func (e *Engine) FileHeader(containerName, name string) (tar.Header, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(containerName)
-	if err != nil {
-		return tar.Header{}, err
-	}
-	files, inside, _, err := c.locate(name)
-	if err != nil {
-		return tar.Header{}, err
-	}
-	found, ok := files[inside]
-	if !ok {
-		return tar.Header{}, absent("path", name)
-	}
-	return found.header, nil
+	var header tar.Header
+	err := e.with(containerName, func(c *container) error {
+		found, err := c.entry(name)
+		header = found.header
+		return err
+	})
+	return header, err
 }
 
-func (e *Engine) lookup(containerName, name string) (entry, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(containerName)
+// entry at a path, which is not followed where it is a symbolic link.
+func (c *container) entry(name string) (entry, error) {
+	files, inside, _, err := c.locate(name)
 	if err != nil {
 		return entry{}, err
 	}
+	found, ok := files[inside]
+	if !ok {
+		return entry{}, absent("path", name)
+	}
+	return found, nil
+}
+
+// lookup returns the entry that a path leads to.
+func (c *container) lookup(name string) (entry, error) {
 	for range linkDepth {
-		files, inside, _, err := c.locate(name)
-		if err != nil {
-			return entry{}, err
-		}
-		found, ok := files[inside]
-		if !ok {
-			return entry{}, absent("path", name)
-		}
-		if found.header.Typeflag != tar.TypeSymlink {
-			return found, nil
+		found, err := c.entry(name)
+		if err != nil || found.header.Typeflag != tar.TypeSymlink {
+			return found, err
 		}
 		target := found.header.Linkname
 		if !path.IsAbs(target) {

@@ -19,6 +19,7 @@ package simulated
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -134,6 +135,47 @@ func (e *Engine) do(ctx context.Context, call Call, effect func() error) error {
 		return err
 	}
 	return e.end(call)
+}
+
+// doTo makes a call about a container that is there.
+func (e *Engine) doTo(ctx context.Context, call Call, effect func(*container) error) error {
+	return e.do(ctx, call, func() error {
+		c, err := e.find(call.Name)
+		if err != nil {
+			return err
+		}
+		return effect(c)
+	})
+}
+
+// list makes a call that returns those of all that are wanted, by name.
+func list[T interface{ observed() O }, O any](
+	ctx context.Context, e *Engine, method string, all map[string]T, wanted func(O) bool,
+) ([]O, error) {
+	out := []O{}
+	err := e.do(ctx, Call{Method: method}, func() error {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if one := all[name].observed(); wanted(one) {
+				out = append(out, one)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// with gives a container to what a test does to it, with mu held.
+func (e *Engine) with(name string, control func(*container) error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, err := e.find(name)
+	if err != nil {
+		return err
+	}
+	return control(c)
 }
 
 func (e *Engine) locked(effect func() error) error {

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -52,11 +53,13 @@ type container struct {
 // has now; none while it does not run.
 type endpoint struct {
 	attachment engine.Attachment
-	addresses  []engineAddress
+	addresses  []netip.Addr
 }
 
-func (c *container) running() bool {
-	return c.status == engine.StatusRunning || c.status == engine.StatusPaused
+func (c *container) running() bool { return runs(c.status) }
+
+func runs(status engine.Status) bool {
+	return status == engine.StatusRunning || status == engine.StatusPaused
 }
 
 // find looks a container up by name or ID. Called with mu held.
@@ -82,11 +85,7 @@ func (e *Engine) sorted() []*container {
 // InspectContainer implements engine.ContainerReader.
 func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
 	var out engine.Container
-	err := e.do(ctx, Call{Method: "InspectContainer", Name: name}, func() error {
-		c, err := e.find(name)
-		if err != nil {
-			return err
-		}
+	err := e.doTo(ctx, Call{Method: "InspectContainer", Name: name}, func(c *container) error {
 		out = c.observed()
 		return nil
 	})
@@ -96,30 +95,19 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 // ListContainers implements engine.ContainerReader. It fills only what is
 // documented as listed, so that callers do not come to rely on more.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	out := []engine.Container{}
-	err := e.do(ctx, Call{Method: "ListContainers"}, func() error {
-		for _, c := range e.sorted() {
-			if !matches(c.spec.Labels, selector) {
-				continue
-			}
-			full := c.observed()
-			one := engine.Container{
-				ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
-				Status: full.Status, CreatedAt: full.CreatedAt, Networks: map[string]engine.Endpoint{},
-			}
-			for name := range full.Networks {
-				if c.running() {
-					one.Networks[name] = engine.Endpoint{}
-				}
-			}
-			out = append(out, one)
+	found, err := list(ctx, e, "ListContainers", e.containers, func(c engine.Container) bool { return matches(c.Labels, selector) })
+	for i, full := range found {
+		found[i] = engine.Container{
+			ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
+			Status: full.Status, CreatedAt: full.CreatedAt, Networks: map[string]engine.Endpoint{},
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		for name := range full.Networks {
+			if runs(full.Status) {
+				found[i].Networks[name] = engine.Endpoint{}
+			}
+		}
 	}
-	return out, nil
+	return found, err
 }
 
 func matches(labels, selector map[string]string) bool {
@@ -153,33 +141,29 @@ func (c *container) observed() engine.Container {
 // CreateContainer implements engine.ContainerWriter.
 func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
 	var id string
-	err := e.do(ctx, Call{Method: "CreateContainer", Name: spec.Name, Mutating: true}, func() error {
-		c, err := e.create(spec)
-		if err != nil {
-			return err
-		}
-		id = c.id
-		return nil
+	err := e.do(ctx, Call{Method: "CreateContainer", Name: spec.Name, Mutating: true}, func() (err error) {
+		id, err = e.create(spec)
+		return err
 	})
 	return id, err
 }
 
 // create is called with mu held.
-func (e *Engine) create(spec engine.Spec) (*container, error) {
+func (e *Engine) create(spec engine.Spec) (id string, err error) {
 	if err := validate(spec); err != nil {
-		return nil, err
+		return "", err
 	}
 	if _, ok := e.containers[spec.Name]; ok {
-		return nil, taken(engine.ResourceName, spec.Name)
+		return "", taken(engine.ResourceName, spec.Name)
 	}
 	for _, mount := range spec.Mounts {
 		if mount.Type == engine.MountBind && e.missingPaths[mount.Source] {
-			return nil, invalid("bind source %q does not exist", mount.Source)
+			return "", invalid("bind source %q does not exist", mount.Source)
 		}
 	}
 	img, err := e.findImage(spec.Image)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	c := &container{
 		id: e.newID(), spec: clone(spec), imageID: img.ID,
@@ -189,10 +173,10 @@ func (e *Engine) create(spec engine.Spec) (*container, error) {
 	if name := spec.Attachment.Network; name != "" {
 		n, ok := e.networks[name]
 		if !ok {
-			return nil, absent("network", name)
+			return "", absent("network", name)
 		}
 		if err := n.permits(spec.Attachment.Addresses); err != nil {
-			return nil, err
+			return "", err
 		}
 		c.endpoints[name] = &endpoint{attachment: c.spec.Attachment}
 	}
@@ -200,7 +184,7 @@ func (e *Engine) create(spec engine.Spec) (*container, error) {
 		c.mounts = append(c.mounts, e.mount(mount, c))
 	}
 	e.containers[spec.Name] = c
-	return c, nil
+	return c.id, nil
 }
 
 func validate(spec engine.Spec) error {
@@ -254,11 +238,10 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 
 // Spec returns what the container was created from.
 func (e *Engine) Spec(name string) (engine.Spec, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return engine.Spec{}, false
-	}
-	return clone(c.spec), true
+	var spec engine.Spec
+	err := e.with(name, func(c *container) error {
+		spec = clone(c.spec)
+		return nil
+	})
+	return spec, err == nil
 }

@@ -99,40 +99,32 @@ func (e *Engine) RestartEngine() {
 // engine's API does: no restart policy starts it again. oom says that the
 // kernel did it because memory was used up.
 func (e *Engine) KillContainer(name string, exitCode int, oom bool) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return err
-	}
-	if !c.running() {
-		return conflict("container %q is %s", name, c.status)
-	}
-	c.stoppedByUser = true
-	e.ended(c, end{exitCode: exitCode, oomKilled: oom})
-	return nil
+	return e.with(name, func(c *container) error {
+		if !c.running() {
+			return conflict("container %q is %s", name, c.status)
+		}
+		c.stoppedByUser = true
+		e.ended(c, end{exitCode: exitCode, oomKilled: oom})
+		return nil
+	})
 }
 
 // CrashContainer ends a running container as its process' own end does: the
 // restart policy applies at once.
 func (e *Engine) CrashContainer(name string, exitCode int, oom bool) error {
-	e.mu.Lock()
-	c, err := e.find(name)
-	if err != nil {
-		e.mu.Unlock()
-		return err
-	}
-	if !c.running() {
-		e.mu.Unlock()
-		return conflict("container %q is %s", name, c.status)
-	}
-	e.ended(c, end{exitCode: exitCode, oomKilled: oom})
-	again := c.restarts() && e.start(c) == nil
-	e.mu.Unlock()
-	if again {
-		e.started(c.spec.Name)
-	}
-	return nil
+	var again []string
+	err := e.with(name, func(c *container) error {
+		if !c.running() {
+			return conflict("container %q is %s", name, c.status)
+		}
+		e.ended(c, end{exitCode: exitCode, oomKilled: oom})
+		if c.restarts() && e.start(c) == nil {
+			again = append(again, c.spec.Name)
+		}
+		return nil
+	})
+	e.started(again...)
+	return err
 }
 
 // Signal tells of a signal by which a running container does not end.
@@ -151,18 +143,14 @@ func (e *Engine) Unpause(name string) error {
 }
 
 func (e *Engine) change(name string, from, to engine.Status, kind engine.EventKind) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(name)
-	if err != nil {
-		return err
-	}
-	if c.status != from {
-		return conflict("container %q is %s", name, c.status)
-	}
-	c.status = to
-	e.emit(c, kind, "")
-	return nil
+	return e.with(name, func(c *container) error {
+		if c.status != from {
+			return conflict("container %q is %s", name, c.status)
+		}
+		c.status = to
+		e.emit(c, kind, "")
+		return nil
+	})
 }
 
 // OccupyHostPort lets a process of the host take a port, or give it back.

@@ -32,8 +32,6 @@ const (
 	terminated = 128 + 15
 )
 
-type engineAddress = netip.Addr
-
 // StartContainer implements engine.ContainerWriter.
 func (e *Engine) StartContainer(ctx context.Context, name string) error {
 	call, err := e.begin(ctx, Call{Method: "StartContainer", Name: name, Mutating: true})
@@ -76,11 +74,7 @@ func (e *Engine) start(c *container) error {
 		at.addresses = e.networks[name].allocate(e, at.attachment.Addresses)
 	}
 	c.ports = e.publish(c.spec.Ports)
-	for _, m := range c.mounts {
-		if m.Type == engine.MountTmpfs {
-			m.files = newTree()
-		}
-	}
+	c.clearMemory()
 	c.status, c.startedAt, c.finishedAt = engine.StatusRunning, e.now(), time.Time{}
 	c.startError, c.exitCode, c.oomKilled, c.stoppedByUser = "", 0, false, false
 	for name := range c.endpoints {
@@ -147,11 +141,7 @@ func (e *Engine) publish(ports []engine.PortBinding) []engine.PortBinding {
 
 // StopContainer implements engine.ContainerWriter. The process ends at once.
 func (e *Engine) StopContainer(ctx context.Context, name string, _ time.Duration) error {
-	return e.do(ctx, Call{Method: "StopContainer", Name: name, Mutating: true}, func() error {
-		c, err := e.find(name)
-		if err != nil {
-			return err
-		}
+	return e.doTo(ctx, Call{Method: "StopContainer", Name: name, Mutating: true}, func(c *container) error {
 		if c.running() {
 			c.stoppedByUser = true
 			e.ended(c, end{exitCode: terminated})
@@ -178,6 +168,11 @@ func (e *Engine) ended(c *container, how end) {
 		at.addresses = nil
 		e.emit(c, engine.EventDisconnect, name)
 	}
+	c.clearMemory()
+}
+
+// clearMemory empties what is mounted as tmpfs.
+func (c *container) clearMemory() {
 	for _, m := range c.mounts {
 		if m.Type == engine.MountTmpfs {
 			m.files = newTree()

@@ -39,11 +39,7 @@ func (e *Engine) SetLog(name, text string) {
 // followed, so that following a container that runs lasts as long as ctx.
 func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
 	running := false
-	err := e.do(ctx, Call{Method: "ContainerLog", Name: name}, func() error {
-		c, err := e.find(name)
-		if err != nil {
-			return err
-		}
+	err := e.doTo(ctx, Call{Method: "ContainerLog", Name: name}, func(c *container) error {
 		name, running = c.spec.Name, c.running()
 		return nil
 	})

@@ -38,29 +38,25 @@ type network struct {
 // CreateNetwork implements engine.Networks.
 func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
 	var out engine.Network
-	err := e.do(ctx, Call{Method: "CreateNetwork", Name: spec.Name, Mutating: true}, func() error {
-		n, err := e.createNetwork(spec)
-		if err != nil {
-			return err
-		}
-		out = n.observed()
-		return nil
+	err := e.do(ctx, Call{Method: "CreateNetwork", Name: spec.Name, Mutating: true}, func() (err error) {
+		out, err = e.createNetwork(spec)
+		return err
 	})
 	return out, err
 }
 
-func (e *Engine) createNetwork(spec engine.NetworkSpec) (*network, error) {
+func (e *Engine) createNetwork(spec engine.NetworkSpec) (engine.Network, error) {
 	if spec.Name == "" || strings.ContainsAny(spec.Name, "/ \t\n") {
-		return nil, invalid("network name %q", spec.Name)
+		return engine.Network{}, invalid("network name %q", spec.Name)
 	}
 	if _, ok := e.networks[spec.Name]; ok {
-		return nil, taken(engine.ResourceName, spec.Name)
+		return engine.Network{}, taken(engine.ResourceName, spec.Name)
 	}
 	prefixes := slices.Clone(spec.Subnets)
 	if !slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
 		chosen, err := e.chooseSubnet()
 		if err != nil {
-			return nil, err
+			return engine.Network{}, err
 		}
 		prefixes = append(prefixes, chosen)
 	}
@@ -68,17 +64,17 @@ func (e *Engine) createNetwork(spec engine.NetworkSpec) (*network, error) {
 	n := &network{id: e.newID(), name: spec.Name, labels: maps.Clone(spec.Labels), createdAt: e.now()}
 	for _, prefix := range prefixes {
 		if !prefix.IsValid() || prefix != prefix.Masked() {
-			return nil, invalid("subnet %s", prefix)
+			return engine.Network{}, invalid("subnet %s", prefix)
 		}
 		if e.overlaps(prefix) {
-			return nil, taken(engine.ResourceSubnet, prefix.String())
+			return engine.Network{}, taken(engine.ResourceSubnet, prefix.String())
 		}
 		n.subnets = append(n.subnets, engine.Subnet{
 			Prefix: prefix, Gateway: prefix.Addr().Next(), Dynamic: engine.DynamicSlice(prefix),
 		})
 	}
 	e.networks[spec.Name] = n
-	return n, nil
+	return n.observed(), nil
 }
 
 func (e *Engine) chooseSubnet() (netip.Prefix, error) {
@@ -92,10 +88,8 @@ func (e *Engine) chooseSubnet() (netip.Prefix, error) {
 
 func (e *Engine) overlaps(prefix netip.Prefix) bool {
 	for _, n := range e.networks {
-		for _, subnet := range n.subnets {
-			if subnet.Prefix.Overlaps(prefix) {
-				return true
-			}
+		if slices.ContainsFunc(n.subnets, func(s engine.Subnet) bool { return s.Prefix.Overlaps(prefix) }) {
+			return true
 		}
 	}
 	return false
@@ -174,19 +168,7 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 
 // ListNetworks implements engine.Inventory.
 func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	out := []engine.Network{}
-	err := e.do(ctx, Call{Method: "ListNetworks"}, func() error {
-		for _, name := range slices.Sorted(maps.Keys(e.networks)) {
-			if n := e.networks[name]; matches(n.labels, selector) {
-				out = append(out, n.observed())
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return list(ctx, e, "ListNetworks", e.networks, func(n engine.Network) bool { return matches(n.Labels, selector) })
 }
 
 func (n *network) observed() engine.Network {

@@ -92,19 +92,7 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 
 // ListVolumes implements engine.Inventory.
 func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	out := []engine.Volume{}
-	err := e.do(ctx, Call{Method: "ListVolumes"}, func() error {
-		for _, name := range slices.Sorted(maps.Keys(e.volumes)) {
-			if v := e.volumes[name]; matches(v.Labels, selector) {
-				out = append(out, v.observed())
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return list(ctx, e, "ListVolumes", e.volumes, func(v engine.Volume) bool { return matches(v.Labels, selector) })
 }
 
 // CreateVolume implements engine.Volumes.
@@ -143,17 +131,14 @@ func (e *Engine) VolumeNames() []string {
 // VolumesOf returns the names of the volumes a container has, anonymous ones
 // included.
 func (e *Engine) VolumesOf(containerName string) []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	c, err := e.find(containerName)
-	if err != nil {
-		return nil
-	}
 	var out []string
-	for _, m := range c.mounts {
-		if m.volume != nil {
-			out = append(out, m.volume.Name)
+	_ = e.with(containerName, func(c *container) error {
+		for _, m := range c.mounts {
+			if m.volume != nil {
+				out = append(out, m.volume.Name)
+			}
 		}
-	}
+		return nil
+	})
 	return out
 }
