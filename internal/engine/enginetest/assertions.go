@@ -48,6 +48,14 @@ func wantTaken(t *testing.T, what string, err error, resource engine.Resource, v
 	}
 }
 
+// must ends the test where it cannot go on after an error.
+func must(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
 func wantNoError(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {

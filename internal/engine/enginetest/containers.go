@@ -140,7 +140,7 @@ func createsOnly(t *testing.T, c *fixture) {
 
 func (c *fixture) wantNotCreated(t *testing.T, spec engine.Spec, kind error) {
 	t.Helper()
-	c.forget(t, spec.Name)
+	forget(t, c.RemoveContainer, spec.Name)
 	_, err := c.CreateContainer(t.Context(), spec)
 	wantKind(t, "create", err, kind)
 	left, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
@@ -171,9 +171,7 @@ func inspectedFields(t *testing.T, c *fixture) {
 	id := c.run(t, spec)
 	got := c.inspect(t, spec.Name)
 	img, err := c.InspectImage(t.Context(), imageName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "inspect image", err)
 	if got.CreatedAt.Before(before) || got.StartedAt.Before(got.CreatedAt) {
 		t.Errorf("created at %s, started at %s: not in order", got.CreatedAt, got.StartedAt)
 	}
@@ -195,7 +193,7 @@ func inspectedFields(t *testing.T, c *fixture) {
 func createsNameOnce(t *testing.T, c *fixture) {
 	const callers = 6
 	spec := c.spec("a")
-	c.forget(t, spec.Name)
+	forget(t, c.RemoveContainer, spec.Name)
 	other := c.Connect(t)
 	ids, errs := make([]string, callers), make([]error, callers)
 	var group sync.WaitGroup

@@ -203,9 +203,8 @@ func reportsClosedList(t *testing.T, c *fixture) {
 	c.tool(t, name, "print", "x")
 	c.download(t, name, "/opt/file")
 	c.inspect(t, name)
-	if _, err := c.ListContainers(ctx, map[string]string{"enginetest": c.name}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := c.ListContainers(ctx, map[string]string{"enginetest": c.name})
+	must(t, "list", err)
 	c.tool(t, name, "kill", "HUP", "1")
 	c.stop(t, name)
 	wantNoError(t, "remove", c.RemoveContainer(ctx, name))

@@ -19,7 +19,6 @@ package enginetest
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -53,31 +52,18 @@ func BuildImage(t *testing.T, architecture string) v1.Image {
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(imageFiles(t, program))), nil
 	})
-	if err != nil {
-		t.Fatalf("make layer: %v", err)
-	}
+	must(t, "make layer", err)
 	img, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		t.Fatalf("append layer: %v", err)
-	}
+	must(t, "append layer", err)
+	config, err := img.ConfigFile()
+	must(t, "read image configuration", err)
 	img, err = mutate.ConfigFile(img, &v1.ConfigFile{
 		OS: "linux", Architecture: architecture,
 		Config: v1.Config{Entrypoint: []string{"/tool", "init"}, Labels: map[string]string{imageLabel: "yes"}},
-		RootFS: mustConfig(t, img).RootFS, History: mustConfig(t, img).History,
+		RootFS: config.RootFS, History: config.History,
 	})
-	if err != nil {
-		t.Fatalf("configure image: %v", err)
-	}
+	must(t, "configure image", err)
 	return img
-}
-
-func mustConfig(t *testing.T, img v1.Image) *v1.ConfigFile {
-	t.Helper()
-	config, err := img.ConfigFile()
-	if err != nil {
-		t.Fatalf("read image configuration: %v", err)
-	}
-	return config
 }
 
 // toolPackage is the program of the test image.
@@ -93,9 +79,7 @@ func buildTool(t *testing.T, architecture string) []byte {
 		t.Fatalf("build the test image's program: %v\n%s", err, output)
 	}
 	program, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "read the test image's program", err)
 	return program
 }
 
@@ -117,13 +101,9 @@ func imageFiles(t *testing.T, program []byte) []byte {
 func saved(t *testing.T, img v1.Image) []byte {
 	t.Helper()
 	reference, err := name.NewTag(imageName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "name the test image", err)
 	var buffer bytes.Buffer
-	if err := tarball.Write(reference, img, &buffer); err != nil {
-		t.Fatalf("save image: %v", err)
-	}
+	must(t, "save image", tarball.Write(reference, img, &buffer))
 	return buffer.Bytes()
 }
 
@@ -152,16 +132,11 @@ func makeTar(t *testing.T, files ...tarFile) []byte {
 		case file.name[len(file.name)-1] == '/':
 			header.Typeflag = tar.TypeDir
 		}
-		if err := writer.WriteHeader(header); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := writer.Write(file.content); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "write archive", writer.WriteHeader(header))
+		_, err := writer.Write(file.content)
+		must(t, "write archive", err)
 	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "close archive", writer.Close())
 	return buffer.Bytes()
 }
 
@@ -176,19 +151,12 @@ func untar(t *testing.T, stream io.ReadCloser) map[string]tarFile {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatalf("read downloaded archive: %v", err)
-		}
+		must(t, "read downloaded archive", err)
 		content, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatalf("read downloaded archive: %v", err)
-		}
+		must(t, "read downloaded archive", err)
 		out[header.Name] = tarFile{
 			name: header.Name, mode: header.Mode & 0o7777, uid: header.Uid, gid: header.Gid,
 			content: content, link: header.Linkname,
 		}
 	}
 }
-
-// background is for what a test tidies up: its own context has ended then.
-func background(t *testing.T) context.Context { return context.WithoutCancel(t.Context()) }

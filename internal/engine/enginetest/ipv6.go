@@ -103,7 +103,7 @@ func ipv6Checks() map[string]check {
 			contract: "Subnet taken: a ConflictError of ResourceSubnet",
 			run: func(t *testing.T, c *fixture) {
 				c.network(t, "net", netip.MustParsePrefix("fd13:7a3c:0:17::/64"))
-				c.forgetNetwork(t, c.named("other"))
+				forget(t, c.RemoveNetwork, c.named("other"))
 				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
 					Name: c.named("other"), Subnets: []netip.Prefix{netip.MustParsePrefix("fd13:7a3c:0:17::/80")},
 				})

@@ -18,6 +18,7 @@ package enginetest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -55,9 +56,7 @@ func listsByLabels(t *testing.T, c *fixture) {
 		selector := map[string]string{"enginetest": c.name}
 		maps.Copy(selector, test.selector)
 		found, err := c.ListContainers(t.Context(), selector)
-		if err != nil {
-			t.Fatalf("%s: %v", title, err)
-		}
+		must(t, title, err)
 		if found == nil {
 			t.Errorf("%s: nil, want a list", title)
 		}
@@ -124,9 +123,7 @@ func readsInOneRequest(t *testing.T, c *fixture) {
 			},
 		} {
 			before := c.Requests()
-			if err := read(); err != nil {
-				t.Fatalf("%s: %v", what, err)
-			}
+			must(t, what, read())
 			if requests := c.Requests() - before; requests != 1 {
 				t.Errorf("%s, with %d containers: %d requests", what, count+1, requests)
 			}
@@ -140,9 +137,7 @@ func listSize(t *testing.T) int {
 	t.Helper()
 	text := cmp.Or(os.Getenv("LIST_SIZE"), "200")
 	size, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("LIST_SIZE: %v", err)
-	}
+	must(t, "LIST_SIZE", err)
 	return size
 }
 
@@ -160,11 +155,8 @@ func listsMany(t *testing.T, c *fixture) {
 		names[i] = c.named(fmt.Sprintf("%04d", i))
 	}
 	t.Cleanup(func() {
-		inParallel(names, func(name string) {
-			if err := c.RemoveContainer(background(t), name); err != nil {
-				t.Errorf("tidy up: %v", err)
-			}
-		})
+		tidy := context.WithoutCancel(t.Context())
+		inParallel(names, func(name string) { wantNoError(t, "tidy up", c.RemoveContainer(tidy, name)) })
 	})
 	inParallel(names, func(name string) {
 		spec := c.spec("")
@@ -219,9 +211,7 @@ func listsMany(t *testing.T, c *fixture) {
 func (c *fixture) listedNames(t *testing.T) []string {
 	t.Helper()
 	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "list", err)
 	var names []string
 	for _, one := range found {
 		names = append(names, one.Name)

@@ -78,7 +78,7 @@ func networkChecks() map[string]check {
 			run: func(t *testing.T, c *fixture) {
 				c.network(t, "net", testSubnets["overlap"])
 				half := netip.PrefixFrom(testSubnets["overlap"].Addr(), 25)
-				c.forgetNetwork(t, c.named("other"))
+				forget(t, c.RemoveNetwork, c.named("other"))
 				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("other"), Subnets: []netip.Prefix{half}})
 				wantTaken(t, "create a network in a taken subnet", err, engine.ResourceSubnet, "")
 				_, err = c.InspectNetwork(t.Context(), c.named("other"))
@@ -88,7 +88,7 @@ func networkChecks() map[string]check {
 		"subnet invalid": {
 			contract: "a subnet with host bits set: ErrInvalid",
 			run: func(t *testing.T, c *fixture) {
-				c.forgetNetwork(t, c.named("net"))
+				forget(t, c.RemoveNetwork, c.named("net"))
 				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
 					Name: c.named("net"), Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.40.7/24")},
 				})
@@ -140,9 +140,7 @@ func (c *fixture) wantSubnet(t *testing.T, created engine.Network, prefix netip.
 		t.Errorf("subnets (-want +got):\n%s", diff)
 	}
 	again, err := c.InspectNetwork(t.Context(), created.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "inspect network", err)
 	if diff := cmp.Diff(created, again, opts); diff != "" {
 		t.Errorf("inspected against created (-want +got):\n%s", diff)
 	}
@@ -150,7 +148,7 @@ func (c *fixture) wantSubnet(t *testing.T, created engine.Network, prefix netip.
 
 func createsNetworkOnce(t *testing.T, c *fixture) {
 	const callers = 8
-	c.forgetNetwork(t, c.named("net"))
+	forget(t, c.RemoveNetwork, c.named("net"))
 	other := c.Connect(t)
 	created, errs := make([]engine.Network, callers), make([]error, callers)
 	var group sync.WaitGroup
@@ -188,7 +186,7 @@ func createsNetworkOnce(t *testing.T, c *fixture) {
 
 func createsAfterInterruption(t *testing.T, c *fixture) {
 	name := c.named("net")
-	c.forgetNetwork(t, name)
+	forget(t, c.RemoveNetwork, name)
 	for _, after := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		_, err := c.CreateNetwork(ctx, engine.NetworkSpec{Name: name})
@@ -202,9 +200,7 @@ func createsAfterInterruption(t *testing.T, c *fixture) {
 		// The last one was created though its caller had gone.
 		created, err = c.InspectNetwork(t.Context(), name)
 	}
-	if err != nil {
-		t.Fatalf("create after interruptions: %v", err)
-	}
+	must(t, "create after interruptions", err)
 	c.wantSubnet(t, created, firstSubnet(t, created).Prefix)
 }
 

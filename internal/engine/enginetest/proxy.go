@@ -92,9 +92,7 @@ func (p *Proxy) Replace(t *testing.T) {
 func (p *Proxy) listen(t *testing.T) {
 	t.Helper()
 	listener, err := net.Listen("unix", p.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "listen", err)
 	p.listener = listener
 	go func() {
 		for {
@@ -166,9 +164,7 @@ func (p *Proxy) setDown(down bool) {
 func LocalDirectory(t *testing.T, file, content string) string {
 	t.Helper()
 	directory := t.TempDir()
-	if err := os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "write file", os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644))
 	return directory
 }
 

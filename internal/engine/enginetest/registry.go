@@ -24,6 +24,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,27 +61,18 @@ func (c *fixture) registry(t *testing.T, credentials *engine.Credentials) *testR
 	out.reference = out.host + "/pulled:v1"
 
 	layer, err := random.Layer(mebibyte, "application/vnd.docker.image.rootfs.diff.tar.gzip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "make layer", err)
 	img, err := mutate.AppendLayers(c.image, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "append layer", err)
 	reference, err := name.ParseReference(out.reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "parse reference", err)
 	auth := authn.Anonymous
 	if credentials != nil {
 		auth = &authn.Basic{Username: credentials.Username, Password: credentials.Password}
 	}
-	if err := remote.Write(reference, img, remote.WithAuth(auth)); err != nil {
-		t.Fatalf("push the test image: %v", err)
-	}
-	if out.digest, err = img.Digest(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "push the test image", remote.Write(reference, img, remote.WithAuth(auth)))
+	out.digest, err = img.Digest()
+	must(t, "read digest", err)
 	t.Cleanup(func() {
 		if c.RemoveImage != nil {
 			c.RemoveImage(t, out.reference)
@@ -138,9 +130,7 @@ func pulls(t *testing.T, c *fixture) {
 		calls++
 		last = progress
 	})
-	if err != nil {
-		t.Fatalf("pull: %v", err)
-	}
+	must(t, "pull", err)
 	t.Logf("%d calls of progress, the last %+v", calls, last)
 	if calls == 0 || last.LayersTotal != 2 || last.LayersDone != 2 || last.CurrentBytes != last.TotalBytes {
 		t.Errorf("last progress %+v of %d, want two layers of two done", last, calls)
@@ -154,13 +144,9 @@ func pulls(t *testing.T, c *fixture) {
 func pullsByDigest(t *testing.T, c *fixture) {
 	registry := c.registry(t, nil)
 	reference := registry.byDigest()
-	if err := c.PullImage(t.Context(), reference, nil, nil); err != nil {
-		t.Fatalf("pull: %v", err)
-	}
+	must(t, "pull", c.PullImage(t.Context(), reference, nil, nil))
 	found, err := c.InspectImage(t.Context(), reference)
-	if err != nil {
-		t.Fatalf("after the pull: %v", err)
-	}
+	must(t, "after the pull", err)
 	if len(found.Digests) != 1 || found.Digests[0] != reference {
 		t.Errorf("digests %v, want %s", found.Digests, reference)
 	}
@@ -218,9 +204,7 @@ func FreeLocalPort(t *testing.T) uint16 {
 		if err != nil {
 			continue
 		}
-		if err := listener.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "close listener", listener.Close())
 		return port
 	}
 	t.Fatal("no port is free")
@@ -230,25 +214,8 @@ func FreeLocalPort(t *testing.T) uint16 {
 // OccupyLocalPort listens on a TCP port of 127.0.0.1 until the test ends.
 func OccupyLocalPort(t *testing.T) uint16 {
 	t.Helper()
-	listener := listen(t)
-	t.Cleanup(func() { _ = listener.Close() })
-	return portOf(t, listener)
-}
-
-func listen(t *testing.T) net.Listener {
-	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return listener
-}
-
-func portOf(t *testing.T, listener net.Listener) uint16 {
-	t.Helper()
-	address, ok := listener.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("listening on %s, want TCP", listener.Addr())
-	}
-	return uint16(address.Port)
+	must(t, "listen", err)
+	t.Cleanup(func() { _ = listener.Close() })
+	return netip.MustParseAddrPort(listener.Addr().String()).Port()
 }

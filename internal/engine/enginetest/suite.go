@@ -18,6 +18,7 @@ package enginetest
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"net/netip"
@@ -114,9 +115,7 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 	t.Helper()
 	connection := harness.Connect(t)
 	info, err := connection.Info(t.Context())
-	if err != nil {
-		t.Fatalf("the engine under test: %v", err)
-	}
+	must(t, "the engine under test", err)
 	if again, err := harness.Connect(t).Info(t.Context()); err != nil || info.ID == "" || again.ID != info.ID {
 		t.Fatalf("every connection to the engine under test has to see one ID, got %q and %q: %v", info.ID, again.ID, err)
 	}
@@ -165,13 +164,9 @@ func load(t *testing.T, connection engine.Images, harness Harness, img v1.Image)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		t.Fatalf("look for the test image: %v", err)
 	}
-	if err := connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))); err != nil {
-		t.Fatalf("load the test image: %v", err)
-	}
+	must(t, "load the test image", connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))))
 	loaded, err := connection.InspectImage(t.Context(), imageName)
-	if err != nil {
-		t.Fatalf("look for the test image: %v", err)
-	}
+	must(t, "look for the test image", err)
 	if old.ID != "" && old.ID != loaded.ID && harness.RemoveImage != nil {
 		harness.RemoveImage(t, old.ID)
 	}
@@ -186,31 +181,23 @@ func (c *fixture) spec(suffix string) engine.Spec {
 
 func (c *fixture) named(suffix string) string { return c.name + "-" + suffix }
 
-// forget removes a container when the test ends.
-func (c *fixture) forget(t *testing.T, name string) {
+// forget removes what the test may have made when it ends. Its own context has ended then.
+func forget(t *testing.T, remove func(context.Context, string) error, name string) {
 	t.Helper()
-	t.Cleanup(func() {
-		if err := c.RemoveContainer(background(t), name); err != nil {
-			t.Errorf("tidy up: %v", err)
-		}
-	})
+	t.Cleanup(func() { wantNoError(t, "tidy up", remove(context.WithoutCancel(t.Context()), name)) })
 }
 
 func (c *fixture) create(t *testing.T, spec engine.Spec) string {
 	t.Helper()
-	c.forget(t, spec.Name)
+	forget(t, c.RemoveContainer, spec.Name)
 	id, err := c.CreateContainer(t.Context(), spec)
-	if err != nil {
-		t.Fatalf("create: %v", err)
-	}
+	must(t, "create", err)
 	return id
 }
 
 func (c *fixture) start(t *testing.T, name string) {
 	t.Helper()
-	if err := c.StartContainer(t.Context(), name); err != nil {
-		t.Fatalf("start: %v", err)
-	}
+	must(t, "start", c.StartContainer(t.Context(), name))
 }
 
 func (c *fixture) run(t *testing.T, spec engine.Spec) string {
@@ -222,49 +209,25 @@ func (c *fixture) run(t *testing.T, spec engine.Spec) string {
 
 func (c *fixture) stop(t *testing.T, name string) {
 	t.Helper()
-	if err := c.StopContainer(t.Context(), name, 10*time.Second); err != nil {
-		t.Fatalf("stop: %v", err)
-	}
+	must(t, "stop", c.StopContainer(t.Context(), name, 10*time.Second))
 }
 
 func (c *fixture) inspect(t *testing.T, name string) engine.Container {
 	t.Helper()
 	found, err := c.InspectContainer(t.Context(), name)
-	if err != nil {
-		t.Fatalf("inspect: %v", err)
-	}
+	must(t, "inspect", err)
 	return found
 }
 
 // network creates one with a subnet that the engine chooses.
 func (c *fixture) network(t *testing.T, suffix string, subnets ...netip.Prefix) engine.Network {
 	t.Helper()
-	c.forgetNetwork(t, c.named(suffix))
+	forget(t, c.RemoveNetwork, c.named(suffix))
 	created, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
 		Name: c.named(suffix), Labels: map[string]string{"enginetest": c.name}, Subnets: subnets,
 	})
-	if err != nil {
-		t.Fatalf("create network: %v", err)
-	}
+	must(t, "create network", err)
 	return created
-}
-
-func (c *fixture) forgetNetwork(t *testing.T, name string) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := c.RemoveNetwork(background(t), name); err != nil {
-			t.Errorf("tidy up: %v", err)
-		}
-	})
-}
-
-func (c *fixture) forgetVolume(t *testing.T, name string) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := c.RemoveVolume(background(t), name); err != nil {
-			t.Errorf("tidy up: %v", err)
-		}
-	})
 }
 
 // tool runs a command of the image's program and returns its output.
@@ -279,16 +242,12 @@ func (c *fixture) tool(t *testing.T, container string, args ...string) string {
 
 func (c *fixture) upload(t *testing.T, container string, files ...tarFile) {
 	t.Helper()
-	if err := c.Upload(t.Context(), container, bytes.NewReader(makeTar(t, files...))); err != nil {
-		t.Fatalf("upload: %v", err)
-	}
+	must(t, "upload", c.Upload(t.Context(), container, bytes.NewReader(makeTar(t, files...))))
 }
 
 func (c *fixture) download(t *testing.T, container, path string) map[string]tarFile {
 	t.Helper()
 	stream, err := c.Download(t.Context(), container, path)
-	if err != nil {
-		t.Fatalf("download: %v", err)
-	}
+	must(t, "download", err)
 	return untar(t, stream)
 }

@@ -40,7 +40,7 @@ func volumeChecks() map[string]check {
 		"in use": {
 			contract: "In use: ErrConflict, also by a container that does not run",
 			run: func(t *testing.T, c *fixture) {
-				c.forgetVolume(t, c.named("vol"))
+				forget(t, c.RemoveVolume, c.named("vol"))
 				spec := c.spec("a")
 				spec.Mounts = []engine.Mount{{Type: engine.MountVolume, Source: c.named("vol"), Target: "/mnt"}}
 				c.create(t, spec)
@@ -86,15 +86,13 @@ func volumeChecks() map[string]check {
 
 func createsAndRemovesVolume(t *testing.T, c *fixture) {
 	ctx, name := t.Context(), c.named("vol")
-	c.forgetVolume(t, name)
+	forget(t, c.RemoveVolume, name)
 	_, err := c.InspectVolume(ctx, name)
 	wantKind(t, "inspect what is absent", err, engine.ErrNotFound)
 	wantNoError(t, "create", c.CreateVolume(ctx, name, map[string]string{"first": "yes"}))
 	wantNoError(t, "create again", c.CreateVolume(ctx, name, map[string]string{"second": "yes"}))
 	found, err := c.InspectVolume(ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, "inspect volume", err)
 	if found.Name != name || found.Labels["first"] != "yes" || found.Labels["second"] != "" {
 		t.Errorf("volume %+v, want its name and the labels it was created with first", found)
 	}
@@ -107,7 +105,7 @@ func listsVolumes(t *testing.T, c *fixture) {
 	for name, labels := range map[string]map[string]string{
 		"b": {"of": c.name, "kind": "x"}, "a": {"of": c.name, "kind": "x"}, "c": {"of": c.name, "kind": "y"}, "d": {"of": "another", "kind": "x"},
 	} {
-		c.forgetVolume(t, c.named(name))
+		forget(t, c.RemoveVolume, c.named(name))
 		wantNoError(t, "create", c.CreateVolume(ctx, c.named(name), labels))
 	}
 	for title, test := range map[string]struct {
@@ -135,7 +133,7 @@ func listsVolumes(t *testing.T, c *fixture) {
 
 func removesAnonymousVolumes(t *testing.T, c *fixture) {
 	ctx := t.Context()
-	c.forgetVolume(t, c.named("vol"))
+	forget(t, c.RemoveVolume, c.named("vol"))
 	spec := c.spec("a")
 	spec.Mounts = []engine.Mount{
 		{Type: engine.MountVolume, Target: "/anonymous"},
@@ -158,7 +156,7 @@ func removesAnonymousVolumes(t *testing.T, c *fixture) {
 }
 
 func copiesImageContent(t *testing.T, c *fixture) {
-	c.forgetVolume(t, c.named("vol"))
+	forget(t, c.RemoveVolume, c.named("vol"))
 	spec := c.spec("first")
 	spec.Mounts = []engine.Mount{{Type: engine.MountVolume, Source: c.named("vol"), Target: "/data"}}
 	c.run(t, spec)
