@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -128,27 +127,9 @@ func allocatesOnce(t *testing.T, c *fixture) {
 	for i := range callers {
 		c.create(t, c.at(fmt.Sprint(i), static))
 	}
-	other := c.Connect(t)
-	errs := make([]error, callers)
-	var group sync.WaitGroup
-	for i := range callers {
-		connection := c.Engine
-		if i%2 == 1 {
-			connection = other
-		}
-		group.Go(func() { errs[i] = connection.StartContainer(t.Context(), c.named(fmt.Sprint(i))) })
-	}
-	group.Wait()
-	winners := 0
-	for i, err := range errs {
-		if err == nil {
-			winners++
-			c.wantAddresses(t, fmt.Sprint(i), static)
-			continue
-		}
-		wantTaken(t, "start", err, engine.ResourceAddress, static.String())
-	}
-	if winners != 1 {
-		t.Errorf("%d containers have address %s, want one", winners, static)
-	}
+	winner := c.oneWins(t, callers, engine.ConflictError{Resource: engine.ResourceAddress, Value: static.String()},
+		func(i int, connection engine.Engine) error {
+			return connection.StartContainer(t.Context(), c.named(fmt.Sprint(i)))
+		})
+	c.wantAddresses(t, fmt.Sprint(winner), static)
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +55,33 @@ func must(t *testing.T, what string, err error) {
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
+}
+
+// oneWins lets several call at once, through two connections, each of which stands for a
+// process. It fails unless one has success, which it returns, and all others get the conflict.
+func (c *fixture) oneWins(
+	t *testing.T, callers int, conflict engine.ConflictError, call func(i int, connection engine.Engine) error,
+) (winner int) {
+	t.Helper()
+	connections := []engine.Engine{c.Engine, c.Connect(t)}
+	errs := make([]error, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() { errs[i] = call(i, connections[i%len(connections)]) })
+	}
+	group.Wait()
+	var winners []int
+	for i, err := range errs {
+		if err == nil {
+			winners = append(winners, i)
+			continue
+		}
+		wantTaken(t, "call at once", err, conflict.Resource, conflict.Value)
+	}
+	if len(winners) != 1 {
+		t.Fatalf("the calls %v of %d have success, want one that does", winners, callers)
+	}
+	return winners[0]
 }
 
 func wantNoError(t *testing.T, what string, err error) {

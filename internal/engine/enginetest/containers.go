@@ -17,7 +17,6 @@ limitations under the License.
 package enginetest
 
 import (
-	"sync"
 	"testing"
 	"time"
 
@@ -194,26 +193,13 @@ func createsNameOnce(t *testing.T, c *fixture) {
 	const callers = 6
 	spec := c.spec("a")
 	forget(t, c.RemoveContainer, spec.Name)
-	other := c.Connect(t)
-	ids, errs := make([]string, callers), make([]error, callers)
-	var group sync.WaitGroup
-	for i := range callers {
-		connection := c.Engine
-		if i%2 == 1 {
-			connection = other
-		}
-		group.Go(func() { ids[i], errs[i] = connection.CreateContainer(t.Context(), spec) })
-	}
-	group.Wait()
-	var winners []string
-	for i, err := range errs {
-		if err != nil {
-			wantTaken(t, "create at once", err, engine.ResourceName, spec.Name)
-			continue
-		}
-		winners = append(winners, ids[i])
-	}
-	if len(winners) != 1 || c.inspect(t, spec.Name).ID != winners[0] {
-		t.Errorf("callers that created the container: %v, want one, and that it is this one", winners)
+	ids := make([]string, callers)
+	winner := c.oneWins(t, callers, engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name},
+		func(i int, connection engine.Engine) (err error) {
+			ids[i], err = connection.CreateContainer(t.Context(), spec)
+			return err
+		})
+	if found := c.inspect(t, spec.Name); found.ID != ids[winner] {
+		t.Errorf("container %s, want the winner's, %s", found.ID, ids[winner])
 	}
 }

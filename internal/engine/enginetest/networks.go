@@ -19,7 +19,6 @@ package enginetest
 import (
 	"context"
 	"net/netip"
-	"sync"
 	"testing"
 	"time"
 
@@ -149,35 +148,14 @@ func (c *fixture) wantSubnet(t *testing.T, created engine.Network, prefix netip.
 func createsNetworkOnce(t *testing.T, c *fixture) {
 	const callers = 8
 	forget(t, c.RemoveNetwork, c.named("net"))
-	other := c.Connect(t)
-	created, errs := make([]engine.Network, callers), make([]error, callers)
-	var group sync.WaitGroup
+	created := make([]engine.Network, callers)
 	began := time.Now()
-	for i := range callers {
-		connection := c.Engine
-		if i%2 == 1 {
-			connection = other
-		}
-		group.Go(func() {
-			created[i], errs[i] = connection.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("net")})
+	winner := c.oneWins(t, callers, engine.ConflictError{Resource: engine.ResourceName, Value: c.named("net")},
+		func(i int, connection engine.Engine) (err error) {
+			created[i], err = connection.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("net")})
+			return err
 		})
-	}
-	group.Wait()
 	t.Logf("%d callers took %s", callers, time.Since(began))
-	winner := -1
-	for i, err := range errs {
-		if err != nil {
-			wantTaken(t, "create at once", err, engine.ResourceName, c.named("net"))
-			continue
-		}
-		if winner >= 0 {
-			t.Errorf("two callers created the network: %s and %s", created[winner].ID, created[i].ID)
-		}
-		winner = i
-	}
-	if winner < 0 {
-		t.Fatal("no caller created the network")
-	}
 	found, err := c.InspectNetwork(t.Context(), c.named("net"))
 	if err != nil || found.ID != created[winner].ID {
 		t.Errorf("network %s, %v, want the winner's, %s", found.ID, err, created[winner].ID)
