@@ -44,10 +44,10 @@ func main() {
 
 func run(command string, args []string) error {
 	commands := map[string]func([]string) error{
-		"exit": exit, "cat": cat, "big": big, "print": printText,
+		"exit": counting(exit), "cat": cat, "big": counting(big), "print": printText,
 		"read": read, "write": write, "stat": stat, "kill": kill,
 		"hostname": hostname, "limit": limit, "execfrom": execFrom, "pid1": pid1,
-		"eat": eat, "spawn": spawn,
+		"eat": counting(eat), "spawn": counting(spawn),
 	}
 	switch command {
 	case "init":
@@ -99,11 +99,18 @@ func printText(args []string) error {
 	return err
 }
 
-func exit(args []string) error {
-	code, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
+// counting makes a command of one that takes a number.
+func counting(command func(number int) error) func([]string) error {
+	return func(args []string) error {
+		number, err := strconv.Atoi(args[0])
+		if err != nil {
+			return err
+		}
+		return command(number)
 	}
+}
+
+func exit(code int) error {
 	os.Exit(code)
 	return nil
 }
@@ -114,11 +121,7 @@ func cat([]string) error {
 }
 
 // big prints that many bytes "o" to stdout and as many "e" to stderr, in turn.
-func big(args []string) error {
-	size, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
-	}
+func big(size int) error {
 	const chunk = 4096
 	for written := 0; written < size; written += chunk {
 		length := min(chunk, size-written)
@@ -187,30 +190,33 @@ func hostname([]string) error {
 // limit prints the soft and hard limit of open files. It asks the kernel about
 // process 1, because Go raises the soft one of its own process.
 func limit([]string) error {
-	content, err := os.ReadFile("/proc/1/limits")
+	value, err := field("/proc/1/limits", "Max open files")
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(content)) {
-		if rest, ok := strings.CutPrefix(line, "Max open files"); ok {
-			fmt.Print(strings.Join(strings.Fields(rest)[:2], " "))
-		}
-	}
+	fmt.Print(strings.Join(strings.Fields(value)[:2], " "))
 	return nil
 }
 
 // pid1 prints a field of the status of process 1.
 func pid1(args []string) error {
-	content, err := os.ReadFile("/proc/1/status")
+	value, err := field("/proc/1/status", args[0]+":")
+	fmt.Print(value)
+	return err
+}
+
+// field returns what follows a name at the beginning of a line.
+func field(file, name string) (string, error) {
+	content, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for line := range strings.Lines(string(content)) {
-		if rest, ok := strings.CutPrefix(line, args[0]+":"); ok {
-			fmt.Print(strings.TrimSpace(rest))
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			return strings.TrimSpace(rest), nil
 		}
 	}
-	return nil
+	return "", fmt.Errorf("no %q in %s", name, file)
 }
 
 // execFrom copies this program into a directory and runs it from there.
@@ -229,11 +235,7 @@ func execFrom(args []string) error {
 }
 
 // eat writes to that many bytes of memory and keeps them.
-func eat(args []string) error {
-	size, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
-	}
+func eat(size int) error {
 	var eaten [][]byte
 	const piece = 1 << 20
 	for range size / piece {
@@ -243,11 +245,7 @@ func eat(args []string) error {
 }
 
 // spawn runs that many processes at once and prints how many there were.
-func spawn(args []string) error {
-	count, err := strconv.Atoi(args[0])
-	if err != nil {
-		return err
-	}
+func spawn(count int) error {
 	running := make([]*exec.Cmd, 0, count)
 	defer func() {
 		for _, one := range running {
