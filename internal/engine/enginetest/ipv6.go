@@ -20,8 +20,6 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -110,18 +108,6 @@ func ipv6Checks() map[string]check {
 				wantTaken(t, "create a network in a taken IPv6 subnet", err, engine.ResourceSubnet, "")
 			},
 		},
-	}
-}
-
-func (c *fixture) wantSubnets(t *testing.T, created engine.Network, prefixes ...netip.Prefix) {
-	t.Helper()
-	var want []engine.Subnet
-	for _, prefix := range prefixes {
-		want = append(want, engine.Subnet{Prefix: prefix, Gateway: prefix.Addr().Next(), Dynamic: engine.DynamicSlice(prefix)})
-	}
-	opts := cmp.Options{addressComparer(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })}
-	if diff := cmp.Diff(want, created.Subnets, opts); diff != "" {
-		t.Errorf("subnets (-want +got):\n%s", diff)
 	}
 }
 

@@ -53,21 +53,11 @@ func listsByLabels(t *testing.T, c *fixture) {
 		"none of the value": {map[string]string{"color": "green"}, nil},
 	}
 	for title, test := range cases {
-		selector := map[string]string{"enginetest": c.name}
-		maps.Copy(selector, test.selector)
-		found, err := c.ListContainers(t.Context(), selector)
-		must(t, title, err)
-		if found == nil {
-			t.Errorf("%s: nil, want a list", title)
-		}
-		var got, want []string
-		for _, one := range found {
-			got = append(got, one.Name)
-		}
+		var want []string
 		for _, suffix := range test.want {
 			want = append(want, c.named(suffix))
 		}
-		if diff := gocmp.Diff(want, got); diff != "" {
+		if diff := gocmp.Diff(want, c.listedNames(t, test.selector)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", title, diff)
 		}
 	}
@@ -175,7 +165,7 @@ func listsMany(t *testing.T, c *fixture) {
 	}
 	inParallel(running, func(name string) { wantNoError(t, "start", c.StartContainer(t.Context(), name)) })
 	began := time.Now()
-	got := c.listedNames(t)
+	got := c.listedNames(t, nil)
 	t.Logf("listing %d containers, %d of which run, took %s", len(got), len(running), time.Since(began))
 	if diff := gocmp.Diff(names, got); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
@@ -197,7 +187,7 @@ func listsMany(t *testing.T, c *fixture) {
 			going = false
 		default:
 		}
-		got := c.listedNames(t)
+		got := c.listedNames(t, nil)
 		if going {
 			got = slices.DeleteFunc(got, func(name string) bool { return slices.Contains(leaving, name) })
 		}
@@ -207,11 +197,16 @@ func listsMany(t *testing.T, c *fixture) {
 	}
 }
 
-// listedNames of the containers of this case.
-func (c *fixture) listedNames(t *testing.T) []string {
+// listedNames of the containers of this case that have these labels.
+func (c *fixture) listedNames(t *testing.T, labels map[string]string) []string {
 	t.Helper()
-	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
-	must(t, "list", err)
+	selector := map[string]string{"enginetest": c.name}
+	maps.Copy(selector, labels)
+	found, err := c.ListContainers(t.Context(), selector)
+	must(t, fmt.Sprintf("list by %v", labels), err)
+	if found == nil {
+		t.Errorf("list by %v: nil, want a list", labels)
+	}
 	var names []string
 	for _, one := range found {
 		names = append(names, one.Name)

@@ -48,7 +48,7 @@ func networkChecks() map[string]check {
 				if created.Labels["enginetest"] != c.name {
 					t.Errorf("labels %v, want those given", created.Labels)
 				}
-				c.wantSubnet(t, created, firstSubnet(t, created).Prefix)
+				c.wantSubnets(t, created, firstSubnet(t, created).Prefix)
 			},
 		},
 		"list": {
@@ -58,14 +58,14 @@ func networkChecks() map[string]check {
 		"explicit subnet": {
 			contract: "Subnets of the spec are the network's",
 			run: func(t *testing.T, c *fixture) {
-				c.wantSubnet(t, c.network(t, "net", testSubnets["explicit"]), testSubnets["explicit"])
+				c.wantSubnets(t, c.network(t, "net", testSubnets["explicit"]), testSubnets["explicit"])
 			},
 		},
 		"small subnet": {
 			contract: "a subnet of eight addresses is enough",
 			run: func(t *testing.T, c *fixture) {
 				created := c.network(t, "net", testSubnets["small"])
-				c.wantSubnet(t, created, testSubnets["small"])
+				c.wantSubnets(t, created, testSubnets["small"])
 				static := address(created.Subnets[0], 2)
 				c.run(t, c.at("static", static))
 				c.wantAddresses(t, "static", static)
@@ -131,9 +131,13 @@ func networkChecks() map[string]check {
 	}
 }
 
-func (c *fixture) wantSubnet(t *testing.T, created engine.Network, prefix netip.Prefix) {
+// wantSubnets also wants the network inspected as it was created.
+func (c *fixture) wantSubnets(t *testing.T, created engine.Network, prefixes ...netip.Prefix) {
 	t.Helper()
-	want := []engine.Subnet{{Prefix: prefix, Gateway: prefix.Addr().Next(), Dynamic: engine.DynamicSlice(prefix)}}
+	var want []engine.Subnet
+	for _, prefix := range prefixes {
+		want = append(want, engine.Subnet{Prefix: prefix, Gateway: prefix.Addr().Next(), Dynamic: engine.DynamicSlice(prefix)})
+	}
 	opts := cmp.Options{addressComparer(), cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })}
 	if diff := cmp.Diff(want, created.Subnets, opts); diff != "" {
 		t.Errorf("subnets (-want +got):\n%s", diff)
@@ -179,7 +183,7 @@ func createsAfterInterruption(t *testing.T, c *fixture) {
 		created, err = c.InspectNetwork(t.Context(), name)
 	}
 	must(t, "create after interruptions", err)
-	c.wantSubnet(t, created, firstSubnet(t, created).Prefix)
+	c.wantSubnets(t, created, firstSubnet(t, created).Prefix)
 }
 
 func removesOnlyUnusedNetwork(t *testing.T, c *fixture) {
