@@ -240,12 +240,8 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 }
 
 func (e *Engine) list(ctx context.Context, filters map[string][]string) ([]summary, error) {
-	list, err := get("/containers/json").with("all", "true").filtered(filters)
-	if err != nil {
-		return nil, err
-	}
 	var found []summary
-	if err := e.call(ctx, list, &found); err != nil {
+	if err := e.call(ctx, get("/containers/json").with("all", "true").filtered(filters), &found); err != nil {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
 	return found, nil

@@ -84,11 +84,8 @@ func (e *Engine) follow(ctx context.Context, opened func(), handle func(engine.E
 	if err != nil {
 		return fmt.Errorf("ask for the service's time: %w", err)
 	}
-	request, err := get("/events").with("stream", "true").with("since", strconv.FormatInt(since.Unix(), 10)).filtered(eventFilter())
-	if err != nil {
-		return err
-	}
-	stream, err := e.stream(ctx, request)
+	request := get("/events").with("stream", "true").with("since", strconv.FormatInt(since.Unix(), 10))
+	stream, err := e.stream(ctx, request.filtered(eventFilter()))
 	if err != nil {
 		return fmt.Errorf("open the stream of events: %w", err)
 	}

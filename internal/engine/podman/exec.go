@@ -73,11 +73,10 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, err
 	}
-	create := post(containerPath(id) + "/exec")
-	create.json = execBody{
+	create := post(containerPath(id) + "/exec").sending(execBody{
 		Command: command.Args, User: command.User,
 		AttachStdin: command.Stdin != nil, AttachStdout: true, AttachStderr: true,
-	}
+	})
 	var created createdAnswer
 	if err := e.call(ctx, create, &created); err != nil {
 		return engine.Output{}, fail(err)
@@ -109,8 +108,7 @@ type duplex interface {
 
 // attach starts the command and takes the connection over.
 func (e *Engine) attach(ctx context.Context, path string) (duplex, error) {
-	start := post(path + "/start")
-	start.json = execStartBody{}
+	start := post(path + "/start").sending(execStartBody{})
 	start.header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"tcp"}}
 	response, err := e.send(ctx, start)
 	if err != nil {

@@ -52,10 +52,8 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 	if body.Image, _, err = e.localImage(ctx, spec.Image); err != nil {
 		return fail(err)
 	}
-	create := post("/containers/create")
-	create.json = body
 	var created createdAnswer
-	err = e.call(ctx, create, &created)
+	err = e.call(ctx, post("/containers/create").sending(body), &created)
 	switch {
 	case err == nil:
 		return created.ID, nil

@@ -123,10 +123,8 @@ func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, e
 	temporary := networkBody{
 		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},
 	}
-	create := post("/networks/create")
-	create.json = temporary
 	var created networkBody
-	err := e.call(ctx, create, &created)
+	err := e.call(ctx, post("/networks/create").sending(temporary), &created)
 	// Removed also when the creation seems not to have succeeded: the answer may
 	// have been lost.
 	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
@@ -157,9 +155,7 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 			Subnet: prefix.String(), Gateway: prefix.Addr().Next().String(), Lease: leaseOf(engine.DynamicSlice(prefix)),
 		})
 	}
-	create := post("/networks/create")
-	create.json = body
-	err := e.call(ctx, create, nil)
+	err := e.call(ctx, post("/networks/create").sending(body), nil)
 	switch {
 	case err == nil:
 		return nil
@@ -212,20 +208,13 @@ func (e *Engine) inUse(ctx context.Context, prefixes []netip.Prefix) (bool, erro
 // sweep removes the temporary networks that interrupted creations of the name
 // left behind.
 func (e *Engine) sweep(ctx context.Context, name string) error {
-	list, err := get("/networks/json").filtered(map[string][]string{"label": {engine.LabelCreating + "=" + name}})
-	if err != nil {
-		return err
-	}
-	response, err := e.send(ctx, list)
+	var found []networkBody
+	list := get("/networks/json").filtered(labelFilter(map[string]string{engine.LabelCreating: name}))
+	header, err := e.callForHeader(ctx, list, &found)
 	if err != nil {
 		return fmt.Errorf("list temporary networks: %w", err)
 	}
-	defer response.Body.Close()
-	var found []networkBody
-	if err := response.Process(&found); err != nil {
-		return fmt.Errorf("list temporary networks: %w", typed(err))
-	}
-	now, err := http.ParseTime(response.Header.Get("Date"))
+	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
 		return fmt.Errorf("read the engine's clock: %w", err)
 	}

@@ -66,14 +66,9 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 // ListNetworks implements engine.Inventory. Several labels are an "or" for some
 // versions, so what they answer is looked through.
 func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	fail := func(err error) ([]engine.Network, error) { return nil, fmt.Errorf("list networks: %w", err) }
-	list, err := get("/networks/json").filtered(labelFilter(selector))
-	if err != nil {
-		return fail(err)
-	}
 	var found []networkBody
-	if err := e.call(ctx, list, &found); err != nil {
-		return fail(err)
+	if err := e.call(ctx, get("/networks/json").filtered(labelFilter(selector)), &found); err != nil {
+		return nil, fmt.Errorf("list networks: %w", err)
 	}
 	out := make([]engine.Network, 0, len(found))
 	for _, one := range found {
@@ -237,9 +232,8 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	if conflict != nil {
 		return fail(conflict)
 	}
-	connect := post(networkPath(name) + "/connect")
-	connect.json = connectBody{Container: raw.ID, perNetworkBody: perNetworkBody{StaticIPs: attachment.Addresses}}
-	if err := e.call(ctx, connect, nil); err != nil {
+	body := connectBody{Container: raw.ID, perNetworkBody: perNetworkBody{StaticIPs: attachment.Addresses}}
+	if err := e.call(ctx, post(networkPath(name)+"/connect").sending(body), nil); err != nil {
 		return e.explainConnect(ctx, fail, connecting{network: name, container: raw.ID, cause: err})
 	}
 	return nil
@@ -298,7 +292,5 @@ func (e *Engine) DisconnectNetwork(ctx context.Context, name, containerName stri
 }
 
 func (e *Engine) disconnect(ctx context.Context, name, id string) error {
-	request := post(networkPath(name) + "/disconnect")
-	request.json = disconnectBody{Container: id}
-	return e.call(ctx, request, nil)
+	return e.call(ctx, post(networkPath(name)+"/disconnect").sending(disconnectBody{Container: id}), nil)
 }

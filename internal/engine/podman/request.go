@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -37,6 +38,8 @@ import (
 type request struct {
 	method, path string
 	query        url.Values
+	// filters that lists and events have.
+	filters map[string][]string
 	// json is sent as such, or else the body as a tar.
 	json   any
 	body   io.Reader
@@ -46,26 +49,23 @@ type request struct {
 func get(path string) request    { return request{method: http.MethodGet, path: path} }
 func remove(path string) request { return request{method: http.MethodDelete, path: path} }
 func post(path string) request   { return request{method: http.MethodPost, path: path} }
+
 func (r request) with(key, value string) request {
 	query := url.Values{}
-	for k, v := range r.query {
-		query[k] = v
-	}
+	maps.Copy(query, r.query)
 	query.Set(key, value)
 	r.query = query
 	return r
 }
 
-// filtered adds the filters that lists and events have.
-func (r request) filtered(filters map[string][]string) (request, error) {
-	if len(filters) == 0 {
-		return r, nil
-	}
-	encoded, err := json.Marshal(filters)
-	if err != nil {
-		return r, fmt.Errorf("encode filters: %w", err)
-	}
-	return r.with("filters", string(encoded)), nil
+func (r request) filtered(filters map[string][]string) request {
+	r.filters = filters
+	return r
+}
+
+func (r request) sending(body any) request {
+	r.json = body
+	return r
 }
 
 // call sends a request and decodes the answer into a value (nil = none), or
@@ -134,6 +134,13 @@ func (r request) make(ctx context.Context, base string) (*http.Request, error) {
 	made, err := http.NewRequestWithContext(ctx, r.method, base+"/v"+api.String()+"/libpod"+r.path, body)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
+	}
+	if len(r.filters) > 0 {
+		encoded, err := json.Marshal(r.filters)
+		if err != nil {
+			return nil, fmt.Errorf("encode filters: %w", err)
+		}
+		r = r.with("filters", string(encoded))
 	}
 	made.URL.RawQuery = r.query.Encode()
 	for key, values := range r.header {

@@ -97,14 +97,9 @@ func (e *Engine) startInterrupted(ctx context.Context, raw define.InspectContain
 
 // ListVolumes implements engine.Inventory.
 func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	fail := func(err error) ([]engine.Volume, error) { return nil, fmt.Errorf("list volumes: %w", err) }
-	list, err := get("/volumes/json").filtered(labelFilter(selector))
-	if err != nil {
-		return fail(err)
-	}
 	var found []volumeAnswer
-	if err := e.call(ctx, list, &found); err != nil {
-		return fail(err)
+	if err := e.call(ctx, get("/volumes/json").filtered(labelFilter(selector)), &found); err != nil {
+		return nil, fmt.Errorf("list volumes: %w", err)
 	}
 	out := make([]engine.Volume, 0, len(found))
 	for _, one := range found {
@@ -122,8 +117,7 @@ func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[strin
 		// Podman would make up a name.
 		return fmt.Errorf("create volume without a name: %w", engine.ErrInvalid)
 	}
-	create := post("/volumes/create")
-	create.json = volumeBody{Name: name, Labels: labels}
+	create := post("/volumes/create").sending(volumeBody{Name: name, Labels: labels})
 	if err := e.call(ctx, create, nil); err != nil && !isCause(err, define.ErrVolumeExists) {
 		return fmt.Errorf("create volume %q: %w", name, err)
 	}
