@@ -40,6 +40,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 )
@@ -186,7 +187,7 @@ func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			failed.Attempts = append(failed.Attempts, Attempt{Endpoint: redacted(one.host()), By: one.by(), Err: err})
+			failed.Attempts = append(failed.Attempts, Attempt{Endpoint: adapter.Redacted(one.host()), By: one.by(), Err: err})
 		}
 	}
 	return nil, &failed

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,6 +31,7 @@ import (
 	"github.com/docker/cli/cli/context/store"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 )
@@ -78,11 +78,11 @@ func (e *dockerEndpoint) open(ctx context.Context, timeout time.Duration) (engin
 	}
 	clientOptions, err := endpoint.ClientOpts()
 	if err != nil {
-		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", redacted(e.at), err, engine.ErrInvalid)
+		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", adapter.Redacted(e.at), err, engine.ErrInvalid)
 	}
 	eng, err := docker.New(e.at, clientOptions...)
 	if err != nil {
-		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", redacted(e.at), err, engine.ErrInvalid)
+		return nil, fmt.Errorf("use the Docker endpoint %s: %w: %w", adapter.Redacted(e.at), err, engine.ErrInvalid)
 	}
 	info, err := answering(ctx, eng, timeout)
 	if err != nil {
@@ -218,13 +218,4 @@ func fromContext(name, by, directory string) (*dockerEndpoint, error) {
 	}
 	out.at, out.tls, out.skipTLSVerify = full.Host, full.TLSData, full.SkipTLSVerify
 	return out, nil
-}
-
-// redacted is an endpoint without the password it may carry.
-func redacted(host string) string {
-	parsed, err := url.Parse(host)
-	if err != nil {
-		return "an endpoint that is not a URL"
-	}
-	return parsed.Redacted()
 }

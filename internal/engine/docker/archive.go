@@ -18,7 +18,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -26,6 +25,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // Upload implements engine.Archiver. CopyUIDGID stays off: with it, Docker
@@ -41,33 +41,12 @@ func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) err
 	if err != nil {
 		return fmt.Errorf("upload to container %q: %w", name, err)
 	}
-	source := &sourceReader{reader: archive}
+	source := &adapter.Source{Reader: archive}
 	err = e.client.CopyToContainer(ctx, found.ID, "/", source, container.CopyToContainerOptions{})
-	if source.err != nil {
-		err = source.err
-	} else {
-		err = typed(err)
-	}
-	if err != nil {
+	if err := source.Or(typed(err)); err != nil {
 		return fmt.Errorf("upload to container %q: %w", name, err)
 	}
 	return nil
-}
-
-// sourceReader remembers an error of what it reads from, which the client
-// would report as a broken connection.
-type sourceReader struct {
-	reader io.Reader
-	err    error
-}
-
-// Read implements io.Reader.
-func (r *sourceReader) Read(p []byte) (int, error) {
-	n, err := r.reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
 }
 
 // Download implements engine.Archiver.

@@ -29,6 +29,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 const (
@@ -69,7 +70,7 @@ func (e *Engine) claimName(ctx context.Context, name string) (*claim, error) {
 		}
 		mine.release(ctx)
 		if err == nil {
-			err = wait(ctx, claimPoll)
+			err = adapter.Wait(ctx, claimPoll)
 		}
 		if err == nil {
 			err = e.nameFree(ctx, name)
@@ -87,7 +88,7 @@ func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
 	mine := &claim{engine: e, volume: name + "-claim-" + token(), made: time.Now()}
 	// Not interrupted: Docker would go on, and might make the volume after it
 	// was removed.
-	making, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	making, cancel := adapter.Cleanup(ctx)
 	defer cancel()
 	created, err := e.client.VolumeCreate(making, volume.CreateOptions{
 		Name: mine.volume, Labels: map[string]string{engine.LabelCreating: name},
@@ -114,7 +115,7 @@ func (c *claim) settled(ctx context.Context, name string) (bool, error) {
 		if slices.Min(others) < c.volume {
 			return false, nil
 		}
-		if err := wait(ctx, claimPoll); err != nil {
+		if err := adapter.Wait(ctx, claimPoll); err != nil {
 			return false, err
 		}
 	}
@@ -178,7 +179,7 @@ func claimFilter(name string) filters.Args {
 // release gives the claim up, also when ctx has ended. A claim that cannot be
 // removed is removed as left behind by whoever comes next.
 func (c *claim) release(ctx context.Context) {
-	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	tidy, cancel := adapter.Cleanup(ctx)
 	defer cancel()
 	_ = c.engine.RemoveVolume(tidy, c.volume)
 }

@@ -21,13 +21,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // takenAddress says which static address of a container that did not start is
@@ -43,7 +43,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 		if at == nil || at.IPAMConfig == nil {
 			continue
 		}
-		static := addresses(at.IPAMConfig.IPv4Address, at.IPAMConfig.IPv6Address)
+		static := adapter.Addresses(at.IPAMConfig.IPv4Address, at.IPAMConfig.IPv6Address)
 		if held, ok := e.heldAddress(ctx, name, static); ok {
 			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: held.String(), Err: cause}
 		}
@@ -52,7 +52,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 	if len(wanted) == 0 {
 		return nil
 	}
-	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: joined(wanted), Err: cause}
+	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: adapter.Join(wanted, ", "), Err: cause}
 }
 
 // takenIPv6 looks for holders of a container's static IPv6 addresses before it is
@@ -67,7 +67,7 @@ func (e *Engine) takenIPv6(ctx context.Context, raw container.InspectResponse) e
 		if at == nil || at.IPAMConfig == nil {
 			continue
 		}
-		if held, ok := e.heldAddress(ctx, name, addresses(at.IPAMConfig.IPv6Address)); ok {
+		if held, ok := e.heldAddress(ctx, name, adapter.Addresses(at.IPAMConfig.IPv6Address)); ok {
 			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: held.String()}
 		}
 	}
@@ -90,20 +90,12 @@ func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Ad
 			return address, true
 		}
 		for _, other := range found.Containers {
-			if slices.Contains(addresses(other.IPv4Address, other.IPv6Address), address) {
+			if slices.Contains(adapter.Addresses(other.IPv4Address, other.IPv6Address), address) {
 				return address, true
 			}
 		}
 	}
 	return netip.Addr{}, false
-}
-
-func joined(wanted []netip.Addr) string {
-	texts := make([]string, 0, len(wanted))
-	for _, address := range wanted {
-		texts = append(texts, address.String())
-	}
-	return strings.Join(texts, ", ")
 }
 
 // takenPort says which host port of a container that did not start is taken,
@@ -114,27 +106,15 @@ func (e *Engine) takenPort(ctx context.Context, raw container.InspectResponse, c
 	if len(wanted) == 0 || errdefs.IsNotFound(cause) || errdefs.IsInvalidArgument(cause) {
 		return nil, nil
 	}
-	others, err := e.list(ctx, nil)
+	found, err := e.list(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
 	}
-	for _, port := range wanted {
-		for _, other := range others {
-			if other.ID != raw.ID && slices.ContainsFunc(listedPorts(other), func(p engine.PortBinding) bool { return collide(p, port) }) {
-				return portConflict(port, fmt.Errorf("container %q has it: %w", ownName(other.Names), cause)), nil
-			}
-		}
+	others := make([]engine.Container, 0, len(found))
+	for _, one := range found {
+		others = append(others, engine.Container{ID: one.ID, Name: ownName(one.Names), Ports: listedPorts(one)})
 	}
-	for _, port := range wanted {
-		if saysPortTaken(cause, port.HostPort) {
-			return portConflict(port, cause), nil
-		}
-	}
-	return nil, nil
-}
-
-func portConflict(port engine.PortBinding, cause error) error {
-	return &engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port.HostPort)), Err: cause}
+	return adapter.PortClaim{ID: raw.ID, Ports: wanted, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
 }
 
 func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {
@@ -142,13 +122,6 @@ func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {
 		return nil
 	}
 	return slices.DeleteFunc(publishedPorts(raw.HostConfig.PortBindings), func(p engine.PortBinding) bool { return p.HostPort == 0 })
-}
-
-// collide reports whether two bindings cannot both be listened on. The zero
-// address means all.
-func collide(a, b engine.PortBinding) bool {
-	return a.HostPort == b.HostPort &&
-		(a.HostAddress == b.HostAddress || !a.HostAddress.IsValid() || !b.HostAddress.IsValid())
 }
 
 // saysPortTaken reads Docker's words, the one place where an error is judged
@@ -162,13 +135,6 @@ func collide(a, b engine.PortBinding) bool {
 // the conformance suite would notice.
 func saysPortTaken(cause error, port uint16) bool {
 	text := cause.Error()
-	if !strings.Contains(text, "port is already allocated") && !strings.Contains(text, "address already in use") {
-		return false
-	}
-	_, rest, found := strings.Cut(text, ":"+strconv.Itoa(int(port)))
-	for found && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-		// The beginning of a longer number.
-		_, rest, found = strings.Cut(rest, ":"+strconv.Itoa(int(port)))
-	}
-	return found
+	isTaken := strings.Contains(text, "port is already allocated") || strings.Contains(text, "address already in use")
+	return isTaken && adapter.NamesPort(text, port)
 }

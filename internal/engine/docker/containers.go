@@ -17,11 +17,8 @@ limitations under the License.
 package docker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +28,7 @@ import (
 	"github.com/docker/go-connections/nat"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // InspectContainer implements engine.ContainerReader.
@@ -126,20 +124,7 @@ func endpoint(at *network.EndpointSettings) engine.Endpoint {
 	if at == nil {
 		return engine.Endpoint{}
 	}
-	return engine.Endpoint{Addresses: addresses(at.IPAddress, at.GlobalIPv6Address)}
-}
-
-// addresses parses those of the texts that are addresses, with or without a
-// prefix length.
-func addresses(texts ...string) []netip.Addr {
-	var out []netip.Addr
-	for _, text := range texts {
-		text, _, _ = strings.Cut(text, "/")
-		if address, err := netip.ParseAddr(text); err == nil {
-			out = append(out, address)
-		}
-	}
-	return out
+	return engine.Endpoint{Addresses: adapter.Addresses(at.IPAddress, at.GlobalIPv6Address)}
 }
 
 func publishedPorts(ports nat.PortMap) []engine.PortBinding {
@@ -150,28 +135,10 @@ func publishedPorts(ports nat.PortMap) []engine.PortBinding {
 			if err != nil || port.Proto() != "tcp" {
 				continue
 			}
-			out = append(out, portBinding(binding.HostIP, hostPort, port.Int()))
+			out = append(out, adapter.Binding(binding.HostIP, uint16(hostPort), uint16(port.Int())))
 		}
 	}
-	return distinct(out)
-}
-
-// portBinding leaves the host address zero for all addresses, which Docker
-// tells twice: for IPv4 and for IPv6.
-func portBinding(hostAddress string, hostPort, containerPort int) engine.PortBinding {
-	out := engine.PortBinding{HostPort: uint16(hostPort), ContainerPort: uint16(containerPort)}
-	if address, err := netip.ParseAddr(hostAddress); err == nil && !address.IsUnspecified() {
-		out.HostAddress = address
-	}
-	return out
-}
-
-func distinct(ports []engine.PortBinding) []engine.PortBinding {
-	slices.SortFunc(ports, func(a, b engine.PortBinding) int {
-		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.HostPort, b.HostPort),
-			a.HostAddress.Compare(b.HostAddress))
-	})
-	return slices.Compact(ports)
+	return adapter.Distinct(out)
 }
 
 // ListContainers implements engine.ContainerReader.
@@ -180,12 +147,7 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]engine.Container, 0, len(raw))
-	for _, summary := range raw {
-		out = append(out, listed(summary))
-	}
-	slices.SortFunc(out, func(a, b engine.Container) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	return adapter.List(raw, listed, func(c engine.Container) string { return c.Name }), nil
 }
 
 func (e *Engine) list(ctx context.Context, selector map[string]string) ([]container.Summary, error) {
@@ -201,11 +163,8 @@ func (e *Engine) list(ctx context.Context, selector map[string]string) ([]contai
 
 func labelFilter(selector map[string]string) filters.Args {
 	args := filters.NewArgs()
-	for key, value := range selector {
-		if value != "" {
-			key += "=" + value
-		}
-		args.Add("label", key)
+	for _, term := range adapter.Terms(selector) {
+		args.Add("label", term)
 	}
 	return args
 }
@@ -229,10 +188,10 @@ func listedPorts(summary container.Summary) []engine.PortBinding {
 	var ports []engine.PortBinding
 	for _, port := range summary.Ports {
 		if port.Type == "tcp" && port.PublicPort != 0 {
-			ports = append(ports, portBinding(port.IP, int(port.PublicPort), int(port.PrivatePort)))
+			ports = append(ports, adapter.Binding(port.IP, port.PublicPort, port.PrivatePort))
 		}
 	}
-	return distinct(ports)
+	return adapter.Distinct(ports)
 }
 
 // ownName picks the container's name among those that links of other

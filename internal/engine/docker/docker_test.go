@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/events"
@@ -173,6 +174,43 @@ func TestPublishedPorts(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, netipComparers()); diff != "" {
 		t.Errorf("all addresses of both families are one binding, without an address (-want +got):\n%s", diff)
+	}
+}
+
+func TestListed(t *testing.T) {
+	t.Parallel()
+	summary := container.Summary{
+		ID: "0f", Names: []string{"/other/link", "/a"}, State: "running", Created: 1,
+		Ports: []container.Port{
+			{IP: "0.0.0.0", PrivatePort: 80, PublicPort: 8080, Type: "tcp"}, {IP: "::", PrivatePort: 80, PublicPort: 8080, Type: "tcp"},
+			{PrivatePort: 443, Type: "tcp"}, {IP: "0.0.0.0", PrivatePort: 53, PublicPort: 53, Type: "udp"},
+		},
+		NetworkSettings: &container.NetworkSettingsSummary{Networks: map[string]*network.EndpointSettings{"net": nil}},
+	}
+	want := engine.Container{
+		ID: "0f", Name: "a", Status: engine.StatusRunning, CreatedAt: time.Unix(1, 0), Networks: map[string]engine.Endpoint{"net": {}},
+	}
+	if diff := cmp.Diff(want, listed(summary)); diff != "" {
+		t.Errorf("the name is the one that no link gave it (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]engine.PortBinding{{HostPort: 8080, ContainerPort: 80}}, listedPorts(summary), netipComparers()); diff != "" {
+		t.Errorf("ports of TCP that are published (-want +got):\n%s", diff)
+	}
+	if name := ownName(nil); name != "" {
+		t.Errorf("name %q of a container without one", name)
+	}
+}
+
+func TestPinnedPorts(t *testing.T) {
+	t.Parallel()
+	if got := pinnedPorts(container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{}}); got != nil {
+		t.Errorf("ports %v of a container without a configuration, want none", got)
+	}
+	got := pinnedPorts(container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{HostConfig: &container.HostConfig{
+		PortBindings: nat.PortMap{"80/tcp": {{}}, "443/tcp": {{HostPort: "8443"}}},
+	}}})
+	if diff := cmp.Diff([]engine.PortBinding{{HostPort: 8443, ContainerPort: 443}}, got, netipComparers()); diff != "" {
+		t.Errorf("a port that the engine chooses is never taken (-want +got):\n%s", diff)
 	}
 }
 

@@ -20,12 +20,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // execPoll is how often a command whose output has ended is asked for its
@@ -53,9 +55,9 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, fail(e.explainAttach(ctx, name, err))
 	}
-	output, err := communicate(ctx, stream, command.Stdin)
+	output, err := adapter.Communicate(ctx, hijacked{&stream}, command.Stdin, demultiplex)
 	if err != nil {
-		return output, fail(err)
+		return output, fail(typed(err))
 	}
 	code, err := e.exitCode(ctx, created.ID)
 	if err != nil {
@@ -83,38 +85,17 @@ func (e *Engine) explainAttach(ctx context.Context, name string, cause error) er
 	return cause
 }
 
-// communicate writes the input and reads the output, both to their ends, and
-// returns when both are done or ctx has ended.
-func communicate(ctx context.Context, stream types.HijackedResponse, stdin []byte) (engine.Output, error) {
-	defer stream.Close()
-	// Closing the connection is what ends reads and writes under way.
-	stopWatching := context.AfterFunc(ctx, stream.Close)
-	defer stopWatching()
+// hijacked is a connection of which the client has read ahead.
+type hijacked struct{ *types.HijackedResponse }
 
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		if stdin == nil {
-			return
-		}
-		// A command that does not read its input to the end is no error: its
-		// exit code says how it went.
-		_, _ = stream.Conn.Write(stdin)
-		_ = stream.CloseWrite()
-	}()
+func (h hijacked) Read(p []byte) (int, error)  { return h.Reader.Read(p) }
+func (h hijacked) Write(p []byte) (int, error) { return h.Conn.Write(p) }
+func (h hijacked) Close() error                { return h.Conn.Close() }
 
+func demultiplex(stream io.Reader) (engine.Output, error) {
 	var stdout, stderr engine.Buffer
-	err := engine.Demultiplex(stream.Reader, &stdout, &stderr)
-	stream.Close()
-	<-written
-	output := engine.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
-	if ctx.Err() != nil {
-		return output, ctx.Err()
-	}
-	if err != nil {
-		return output, fmt.Errorf("read output: %w", typed(err))
-	}
-	return output, nil
+	err := engine.Demultiplex(stream, &stdout, &stderr)
+	return engine.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}, err
 }
 
 func (e *Engine) exitCode(ctx context.Context, id string) (int, error) {
@@ -126,7 +107,7 @@ func (e *Engine) exitCode(ctx context.Context, id string) (int, error) {
 		if !state.Running {
 			return state.ExitCode, nil
 		}
-		if err := wait(ctx, execPoll); err != nil {
+		if err := adapter.Wait(ctx, execPoll); err != nil {
 			return 0, fmt.Errorf("wait for exit code: %w", err)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // InspectImage implements engine.Images.
@@ -47,24 +48,20 @@ func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 	if err := e.open(ctx); err != nil {
 		return err
 	}
-	source := &sourceReader{reader: archive}
+	fail := func(err error) error { return fmt.Errorf("load image: %w", err) }
+	source := &adapter.Source{Reader: archive}
 	response, err := e.client.ImageLoad(ctx, source)
-	if source.err != nil {
-		return fmt.Errorf("load image: %w", source.err)
-	}
-	if err != nil {
-		return fmt.Errorf("load image: %w", typed(err))
+	if err := source.Or(typed(err)); err != nil {
+		return fail(err)
 	}
 	defer response.Body.Close()
-	if !response.JSON {
-		_, err := io.Copy(io.Discard, response.Body)
-		if err != nil {
-			return fmt.Errorf("load image: %w", typed(err))
-		}
-		return nil
+	if response.JSON {
+		err = messages(response.Body, func(jsonmessage.JSONMessage) {})
+	} else {
+		_, err = io.Copy(io.Discard, response.Body)
 	}
-	if err := messages(response.Body, func(jsonmessage.JSONMessage) {}); err != nil {
-		return fmt.Errorf("load image: %w", err)
+	if err != nil {
+		return fail(typed(err))
 	}
 	return nil
 }

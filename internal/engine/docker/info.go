@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"runtime"
 	"slices"
 	"strings"
@@ -32,6 +31,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // podmanComponent is how Podman names itself in the version it answers with.
@@ -96,13 +96,7 @@ func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 }
 
 // safeEndpoint is the endpoint without the user and password it may carry.
-func (e *Engine) safeEndpoint() string {
-	parsed, err := url.Parse(e.endpoint)
-	if err != nil {
-		return "an endpoint that is not a URL"
-	}
-	return parsed.Redacted()
-}
+func (e *Engine) safeEndpoint() string { return adapter.Redacted(e.endpoint) }
 
 // explainConnection adds the remedy, and the reason where the client has lost
 // it: it replaces a refused connection by a general sentence.

@@ -27,6 +27,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // CreateContainer implements engine.ContainerWriter. The network is looked at
@@ -36,7 +37,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 	if err := e.open(ctx); err != nil {
 		return "", err
 	}
-	if err := e.checkAttachment(ctx, spec.Attachment); err != nil {
+	if err := adapter.CheckAttachment(ctx, e, spec.Attachment); err != nil {
 		return "", fmt.Errorf("create container %q: %w", spec.Name, err)
 	}
 	created, err := e.client.ContainerCreate(ctx, containerConfig(spec), hostConfig(spec),
@@ -48,17 +49,6 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 		return "", fmt.Errorf("create container %q: %w", spec.Name, typed(err))
 	}
 	return created.ID, nil
-}
-
-func (e *Engine) checkAttachment(ctx context.Context, attachment engine.Attachment) error {
-	if attachment.Network == "" {
-		return nil
-	}
-	found, err := e.InspectNetwork(ctx, attachment.Network)
-	if err != nil {
-		return err
-	}
-	return permits(found.Subnets, attachment.Addresses)
 }
 
 // StartContainer implements engine.ContainerWriter.
@@ -115,21 +105,9 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 		if !errdefs.IsConflict(err) || time.Since(began) > removalPatience {
 			return fmt.Errorf("remove container %q: %w", name, typed(err))
 		}
-		if err := wait(ctx, removalPoll); err != nil {
+		if err := adapter.Wait(ctx, removalPoll); err != nil {
 			return fmt.Errorf("remove container %q, which someone else removes: %w", name, err)
 		}
-	}
-}
-
-// wait sleeps unless ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -22,15 +22,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/network"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 const (
@@ -38,16 +37,9 @@ const (
 	// its own default network only.
 	mtuOption      = "com.docker.network.driver.mtu"
 	defaultNetwork = "bridge"
-
-	// subnetTries bounds how often a subnet is chosen anew because another
-	// network took it between choosing and using.
-	subnetTries = 8
-	subnetPause = 100 * time.Millisecond
 	// createTimeout bounds the creation itself, which takes a tenth of a second
 	// and cannot be interrupted.
 	createTimeout = claimLifetime
-	// cleanupTimeout bounds what is tidied up after ctx has ended.
-	cleanupTimeout = 10 * time.Second
 )
 
 // CreateNetwork implements engine.Networks.
@@ -68,13 +60,8 @@ func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) err
 	if err := e.open(ctx); err != nil {
 		return err
 	}
-	if spec.Name == "" {
-		return fmt.Errorf("no name: %w", engine.ErrInvalid)
-	}
-	for _, prefix := range spec.Subnets {
-		if !prefix.IsValid() || prefix != prefix.Masked() {
-			return fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid)
-		}
+	if err := adapter.CheckNetwork(spec); err != nil {
+		return err
 	}
 	// Asked before the claim, which is waited for.
 	if err := e.nameFree(ctx, spec.Name); err != nil {
@@ -111,34 +98,18 @@ func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) err
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(spec.Subnets, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
-		return e.createWith(ctx, spec, spec.Subnets, options)
-	}
-	// Another IPv4 subnet does not help where a subnet of spec is in use.
-	inUse, err := e.inUse(ctx, spec.Subnets)
-	if err != nil {
-		return err
-	}
-	if inUse {
-		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(spec.Subnets)}
-	}
-	for try := 1; ; try++ {
-		chosen, err := e.chooseSubnet(ctx, spec.Name)
-		if err != nil {
-			return err
-		}
-		err = e.createWith(ctx, spec, append([]netip.Prefix{chosen}, spec.Subnets...), options)
-		// An error of no kind may be the same conflict: whoever had the subnet
-		// for a moment was gone when it was looked for.
-		isUnknown := kindOf(err) == nil && !errors.Is(err, engine.ErrConflict)
-		if err == nil || try == subnetTries || !isUnknown && !engine.IsTaken(err, engine.ResourceSubnet) {
-			return err
-		}
-		// Jittered, so that two who got the same subnet do not do so again.
-		if err := wait(ctx, rand.N(subnetPause)); err != nil {
-			return err
-		}
-	}
+	return adapter.CreateNetwork(ctx, e, spec, adapter.SubnetChoice{
+		Choose: e.chooseSubnets,
+		Create: func(ctx context.Context, prefixes []netip.Prefix) error {
+			return e.createWith(ctx, spec, prefixes, options)
+		},
+		MayBeTaken: func(err error) bool {
+			// An error of no kind may be the same conflict: whoever had the subnet
+			// for a moment was gone when it was looked for.
+			isUnknown := kindOf(err) == nil && !errors.Is(err, engine.ErrConflict)
+			return isUnknown || engine.IsTaken(err, engine.ResourceSubnet)
+		},
+	})
 }
 
 // mtu returns the driver options for the MTU of Docker's default network,
@@ -159,8 +130,8 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 	return map[string]string{mtuOption: value}, nil
 }
 
-// chooseSubnet lets Docker choose, for a network that is removed at once.
-func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, error) {
+// chooseSubnets lets Docker choose, for a network that is removed at once.
+func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := name + "-subnet-" + token()
 	var raw network.Inspect
 	_, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
@@ -171,20 +142,12 @@ func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, e
 	}
 	// Removed also when the creation seems not to have succeeded: the answer
 	// may have been lost.
-	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	tidy, cancel := adapter.Cleanup(ctx)
 	defer cancel()
 	if removeErr := e.client.NetworkRemove(tidy, temporary); removeErr != nil && !errdefs.IsNotFound(removeErr) {
 		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr)))
 	}
-	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", typed(err))
-	}
-	for _, subnet := range subnets(raw.IPAM) {
-		if subnet.Prefix.Addr().Is4() {
-			return subnet.Prefix, nil
-		}
-	}
-	return netip.Prefix{}, errors.New("the engine chose no IPv4 subnet")
+	return subnets(raw.IPAM), typed(err)
 }
 
 // createWith creates the network with these subnets. The gateway is named
@@ -223,7 +186,7 @@ func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cau
 	if kindOf(cause) != nil {
 		return typed(cause)
 	}
-	inUse, err := e.inUse(ctx, prefixes)
+	inUse, err := adapter.InUse(ctx, e, prefixes)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -231,22 +194,6 @@ func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cau
 		return conflict
 	}
 	return cause
-}
-
-// inUse reports whether a network of the engine overlaps one of the prefixes.
-func (e *Engine) inUse(ctx context.Context, prefixes []netip.Prefix) (bool, error) {
-	if len(prefixes) == 0 {
-		return false, nil
-	}
-	others, err := e.client.NetworkList(ctx, network.ListOptions{})
-	if err != nil {
-		return false, fmt.Errorf("list the networks that may use %v: %w", prefixes, typed(err))
-	}
-	return slices.ContainsFunc(others, func(other network.Summary) bool {
-		return slices.ContainsFunc(subnets(other.IPAM), func(subnet engine.Subnet) bool {
-			return slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps)
-		})
-	}), nil
 }
 
 // settle gives way to an older network of the same name. Ours cannot make one,

@@ -17,7 +17,6 @@ limitations under the License.
 package docker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +29,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // InspectNetwork implements engine.Networks.
@@ -96,12 +96,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", typed(err))
 	}
-	out := make([]engine.Network, 0, len(raw))
-	for _, one := range raw {
-		out = append(out, observedNetwork(one))
-	}
-	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	return adapter.List(raw, observedNetwork, func(n engine.Network) string { return n.Name }), nil
 }
 
 func observedNetwork(raw network.Inspect) engine.Network {
@@ -120,7 +115,7 @@ func subnets(ipam network.IPAM) []engine.Subnet {
 		subnet := engine.Subnet{Prefix: prefix.Masked()}
 		// Docker tells the gateway of a subnet it chose as an address, of
 		// IPv6 with a prefix length.
-		if gateway := addresses(config.Gateway); len(gateway) == 1 {
+		if gateway := adapter.Addresses(config.Gateway); len(gateway) == 1 {
 			subnet.Gateway = gateway[0]
 		}
 		if dynamic, err := netip.ParsePrefix(config.IPRange); err == nil {
@@ -205,8 +200,7 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	if err != nil || isAttached {
 		return err
 	}
-	found := observedNetwork(raw)
-	if err := permits(found.Subnets, attachment.Addresses); err != nil {
+	if err := adapter.Permits(subnets(raw.IPAM), attachment.Addresses); err != nil {
 		return fail(err)
 	}
 	cause := e.client.NetworkConnect(ctx, raw.ID, id, endpointSettings(attachment))
@@ -222,7 +216,7 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 		cause = errors.Join(cause, err)
 	}
 	if errdefs.IsPermissionDenied(cause) && len(attachment.Addresses) > 0 {
-		value := joined(attachment.Addresses)
+		value := adapter.Join(attachment.Addresses, ", ")
 		if held, ok := e.heldAddress(ctx, name, attachment.Addresses); ok {
 			value = held.String()
 		}

@@ -18,9 +18,7 @@ package docker
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 
@@ -168,16 +166,4 @@ func endpointSettings(attachment engine.Attachment) *network.EndpointSettings {
 		}
 	}
 	return settings
-}
-
-// permits reports whether the addresses lie in the network's subnets. Docker
-// itself says so only when the container starts, and before version 25 as an
-// internal error.
-func permits(subnets []engine.Subnet, wanted []netip.Addr) error {
-	for _, address := range wanted {
-		if !slices.ContainsFunc(subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
-			return fmt.Errorf("address %s is in no subnet of the network: %w", address, engine.ErrInvalid)
-		}
-	}
-	return nil
 }

@@ -17,15 +17,14 @@ limitations under the License.
 package docker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/volume"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // InspectVolume implements engine.Volumes.
@@ -37,10 +36,10 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	if err != nil {
 		return engine.Volume{}, fmt.Errorf("inspect volume %q: %w", name, typed(err))
 	}
-	return observedVolume(raw), nil
+	return observedVolume(&raw), nil
 }
 
-func observedVolume(raw volume.Volume) engine.Volume {
+func observedVolume(raw *volume.Volume) engine.Volume {
 	return engine.Volume{Name: raw.Name, Labels: raw.Labels, CreatedAt: parseTime(raw.CreatedAt)}
 }
 
@@ -53,12 +52,7 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 	if err != nil {
 		return nil, fmt.Errorf("list volumes: %w", typed(err))
 	}
-	out := make([]engine.Volume, 0, len(raw.Volumes))
-	for _, one := range raw.Volumes {
-		out = append(out, observedVolume(*one))
-	}
-	slices.SortFunc(out, func(a, b engine.Volume) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	return adapter.List(raw.Volumes, observedVolume, func(v engine.Volume) string { return v.Name }), nil
 }
 
 // CreateVolume implements engine.Volumes.

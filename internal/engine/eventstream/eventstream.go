@@ -26,6 +26,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // LostAfter is how long there may be no stream until that is told. The first
@@ -61,9 +62,7 @@ func Follow(ctx context.Context, closed func() bool, stream Stream, handle func(
 			backoff = firstBackoff
 		}
 		// Jittered, so that several watchers do not return as one.
-		if wait(ctx, backoff/2+rand.N(backoff/2)) != nil {
-			return
-		}
+		_ = adapter.Wait(ctx, backoff/2+rand.N(backoff/2)) // its error ends the loop too
 	}
 }
 
@@ -130,15 +129,4 @@ func (f *follower) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told = true
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

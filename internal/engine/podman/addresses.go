@@ -26,6 +26,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // addressAnnotation remembers which addresses a container was created with:
@@ -33,41 +34,11 @@ import (
 // given by ConnectNetwork is checked there.
 const addressAnnotation = "container.infrastructure.cluster.x-k8s.io/static-addresses"
 
-func joined(wanted []netip.Addr) string {
-	texts := make([]string, 0, len(wanted))
-	for _, address := range wanted {
-		texts = append(texts, address.String())
-	}
-	return strings.Join(texts, ",")
-}
-
 func remembered(raw define.InspectContainerData) []netip.Addr {
 	if raw.Config == nil || raw.Config.Annotations[addressAnnotation] == "" {
 		return nil
 	}
-	return addresses(strings.Split(raw.Config.Annotations[addressAnnotation], ",")...)
-}
-
-func (e *Engine) checkAttachment(ctx context.Context, attachment engine.Attachment) error {
-	if attachment.Network == "" {
-		return nil
-	}
-	found, err := e.network(ctx, attachment.Network)
-	if err != nil {
-		return err
-	}
-	return permits(found.subnets(), attachment.Addresses)
-}
-
-// permits reports whether the addresses lie in the network's subnets. Podman
-// says so only when the container starts.
-func permits(subnets []engine.Subnet, wanted []netip.Addr) error {
-	for _, address := range wanted {
-		if !slices.ContainsFunc(subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
-			return fmt.Errorf("address %s is in no subnet of the network: %w", address, engine.ErrInvalid)
-		}
-	}
-	return nil
+	return adapter.Addresses(strings.Split(raw.Config.Annotations[addressAnnotation], ",")...)
 }
 
 // checkReserved keeps a container from starting with an address that its network

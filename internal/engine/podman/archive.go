@@ -18,16 +18,13 @@ package podman
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"path"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
-
-func put(path string) request { return request{method: http.MethodPut, path: path} }
 
 // Upload implements engine.Archiver. copyUIDGID is false: otherwise Podman gives
 // every file to the container's user.
@@ -39,37 +36,13 @@ func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) err
 	if err != nil {
 		return fail(err)
 	}
-	source := &sourceReader{reader: archive}
+	source := &adapter.Source{Reader: archive}
 	request := put(containerPath(raw.ID)+"/archive").with("path", "/").with("copyUIDGID", "false")
 	request.body = source
-	if err := source.or(e.call(ctx, request, nil)); err != nil {
+	if err := source.Or(e.call(ctx, request, nil)); err != nil {
 		return fail(err)
 	}
 	return nil
-}
-
-// sourceReader remembers an error of what it reads from, which the client would
-// report as a broken connection.
-type sourceReader struct {
-	reader io.Reader
-	err    error
-}
-
-// Read implements io.Reader.
-func (r *sourceReader) Read(p []byte) (int, error) {
-	n, err := r.reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
-	return n, err
-}
-
-// or returns the reader's own error, or else the other.
-func (r *sourceReader) or(err error) error {
-	if r.err != nil {
-		return r.err
-	}
-	return err
 }
 
 // Download implements engine.Archiver.

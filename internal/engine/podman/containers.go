@@ -17,11 +17,9 @@ limitations under the License.
 package podman
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -32,6 +30,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 func containerPath(name string) string { return "/containers/" + url.PathEscape(name) }
@@ -170,18 +169,7 @@ func endpoint(at *define.InspectAdditionalNetwork) engine.Endpoint {
 	if at == nil {
 		return engine.Endpoint{}
 	}
-	return engine.Endpoint{Addresses: addresses(at.IPAddress, at.GlobalIPv6Address)}
-}
-
-// addresses parses those of the texts that are addresses.
-func addresses(texts ...string) []netip.Addr {
-	var out []netip.Addr
-	for _, text := range texts {
-		if address, err := netip.ParseAddr(text); err == nil {
-			out = append(out, address)
-		}
-	}
-	return out
+	return engine.Endpoint{Addresses: adapter.Addresses(at.IPAddress, at.GlobalIPv6Address)}
 }
 
 func publishedPorts(ports map[string][]define.InspectHostPort) []engine.PortBinding {
@@ -197,18 +185,10 @@ func publishedPorts(ports map[string][]define.InspectHostPort) []engine.PortBind
 			if err != nil {
 				continue
 			}
-			binding := engine.PortBinding{HostPort: uint16(hostPort), ContainerPort: uint16(containerPort)}
-			if address, err := netip.ParseAddr(at.HostIP); err == nil && !address.IsUnspecified() {
-				binding.HostAddress = address
-			}
-			out = append(out, binding)
+			out = append(out, adapter.Binding(at.HostIP, uint16(hostPort), uint16(containerPort)))
 		}
 	}
-	slices.SortFunc(out, func(a, b engine.PortBinding) int {
-		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.HostPort, b.HostPort),
-			a.HostAddress.Compare(b.HostAddress))
-	})
-	return slices.Compact(out)
+	return adapter.Distinct(out)
 }
 
 // summary is an element of Podman's list.
@@ -230,13 +210,9 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(s summary) bool { return !carries(s.Labels, selector) })
-	out := make([]engine.Container, 0, len(found))
-	for _, one := range found {
-		out = append(out, listed(one))
-	}
-	slices.SortFunc(out, func(a, b engine.Container) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	// Podman's filter takes an asterisk for a pattern.
+	found = slices.DeleteFunc(found, func(s summary) bool { return !adapter.Carries(s.Labels, selector) })
+	return adapter.List(found, listed, func(c engine.Container) string { return c.Name }), nil
 }
 
 func (e *Engine) list(ctx context.Context, filters map[string][]string) ([]summary, error) {
@@ -251,26 +227,7 @@ func labelFilter(selector map[string]string) map[string][]string {
 	if len(selector) == 0 {
 		return nil
 	}
-	var wanted []string
-	for key, value := range selector {
-		if value != "" {
-			key += "=" + value
-		}
-		wanted = append(wanted, key)
-	}
-	return map[string][]string{"label": wanted}
-}
-
-// carries holds what Podman found against the selector: its filter takes an
-// asterisk for a pattern.
-func carries(labels, selector map[string]string) bool {
-	for key, value := range selector {
-		got, ok := labels[key]
-		if !ok || value != "" && got != value {
-			return false
-		}
-	}
-	return true
+	return map[string][]string{"label": adapter.Terms(selector)}
 }
 
 func listed(one summary) engine.Container {

@@ -33,6 +33,7 @@ import (
 	"github.com/containers/podman/v5/pkg/bindings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // MinimumVersion is the oldest Podman that this package speaks to: the one in
@@ -216,13 +217,7 @@ func (e *Engine) forget(broken *link) {
 }
 
 // safeEndpoint is the endpoint without the password it may carry.
-func (e *Engine) safeEndpoint() string {
-	parsed, err := url.Parse(e.options.URI)
-	if err != nil {
-		return "an endpoint that is not a URL"
-	}
-	return parsed.Redacted()
-}
+func (e *Engine) safeEndpoint() string { return adapter.Redacted(e.options.URI) }
 
 // explainConnection adds the remedy.
 func explainConnection(err error) error {

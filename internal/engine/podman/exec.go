@@ -30,6 +30,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // execPoll is how often a command whose output has ended is asked for its exit
@@ -86,7 +87,8 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, fail(err)
 	}
-	output, broken := communicate(ctx, stream, command.Stdin)
+	output, broken := adapter.Communicate(ctx, stream, command.Stdin, demultiplex)
+	broken = typed(broken)
 	if broken != nil && (ctx.Err() != nil || len(command.Stdin) == 0 || errors.Is(broken, engine.ErrTooLarge)) {
 		return output, fail(broken)
 	}
@@ -100,21 +102,15 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	return output, nil
 }
 
-// duplex is a connection whose writing side can be closed alone.
-type duplex interface {
-	io.ReadWriteCloser
-	CloseWrite() error
-}
-
 // attach starts the command and takes the connection over.
-func (e *Engine) attach(ctx context.Context, path string) (duplex, error) {
+func (e *Engine) attach(ctx context.Context, path string) (adapter.Duplex, error) {
 	start := post(path + "/start").sending(execStartBody{})
 	start.header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"tcp"}}
 	response, err := e.send(ctx, start)
 	if err != nil {
 		return nil, err
 	}
-	if stream, ok := response.Body.(duplex); ok && response.StatusCode == http.StatusSwitchingProtocols {
+	if stream, ok := response.Body.(adapter.Duplex); ok && response.StatusCode == http.StatusSwitchingProtocols {
 		return stream, nil
 	}
 	defer response.Body.Close()
@@ -122,38 +118,6 @@ func (e *Engine) attach(ctx context.Context, path string) (duplex, error) {
 		return nil, typed(err)
 	}
 	return nil, fmt.Errorf("attach to the command: unexpected status %s", response.Status)
-}
-
-// communicate writes the input and reads the output, both to their ends, and
-// returns when both are done or ctx has ended.
-func communicate(ctx context.Context, stream duplex, stdin []byte) (engine.Output, error) {
-	defer stream.Close()
-	// Closing the connection is what ends reads and writes under way.
-	stopWatching := context.AfterFunc(ctx, func() { stream.Close() })
-	defer stopWatching()
-
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		if stdin == nil {
-			return
-		}
-		// A command that does not read its input to the end is no error: its
-		// exit code says how it went.
-		_, _ = stream.Write(stdin)
-		_ = stream.CloseWrite()
-	}()
-
-	output, err := demultiplex(stream)
-	stream.Close()
-	<-written
-	if ctx.Err() != nil {
-		return output, ctx.Err()
-	}
-	if err != nil {
-		return output, fmt.Errorf("read output: %w", typed(err))
-	}
-	return output, nil
 }
 
 func demultiplex(stream io.Reader) (engine.Output, error) {
@@ -195,7 +159,7 @@ func (e *Engine) exitCode(ctx context.Context, path string, broken error) (int, 
 		if broken != nil && time.Since(began) > brokenPatience {
 			return 0, broken
 		}
-		if err := wait(ctx, execPoll); err != nil {
+		if err := adapter.Wait(ctx, execPoll); err != nil {
 			return 0, fmt.Errorf("wait for exit code: %w", err)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"net/url"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
@@ -79,10 +80,10 @@ func localNames(reference string) []string {
 
 // LoadImage implements engine.Images.
 func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
-	source := &sourceReader{reader: archive}
+	source := &adapter.Source{Reader: archive}
 	load := post("/images/load")
 	load.body = source
-	if err := source.or(e.call(ctx, load, nil)); err != nil {
+	if err := source.Or(e.call(ctx, load, nil)); err != nil {
 		return fmt.Errorf("load image: %w", err)
 	}
 	return nil

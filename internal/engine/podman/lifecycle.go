@@ -28,6 +28,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 type createdAnswer struct {
@@ -42,7 +43,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 		// Podman would make up a name.
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
 	}
-	if err := e.checkAttachment(ctx, spec.Attachment); err != nil {
+	if err := adapter.CheckAttachment(ctx, e, spec.Attachment); err != nil {
 		return fail(err)
 	}
 	body, err := containerOf(spec)
@@ -167,20 +168,8 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 		if _, err := e.inspect(ctx, name); errors.Is(err, engine.ErrNotFound) {
 			return nil
 		}
-		if err := wait(ctx, removalPoll); err != nil {
+		if err := adapter.Wait(ctx, removalPoll); err != nil {
 			return fail(err)
 		}
-	}
-}
-
-// wait sleeps unless ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	mathrand "math/rand/v2"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -32,21 +31,13 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-const (
-	// creatingLifetime is after how long a network that exists only until its
-	// subnet is known counts as left behind by
-	// one who was interrupted: far longer than creating takes.
-	creatingLifetime = 15 * time.Second
-	// cleanupTimeout bounds what is tidied up after ctx has ended.
-	cleanupTimeout = 10 * time.Second
-
-	// subnetTries bounds how often a subnet is chosen anew because another
-	// network took it between choosing and using.
-	subnetTries = 8
-	subnetPause = 100 * time.Millisecond
-)
+// creatingLifetime is after how long a network that exists only until its
+// subnet is known counts as left behind by
+// one who was interrupted: far longer than creating takes.
+const creatingLifetime = 15 * time.Second
 
 // CreateNetwork implements engine.Networks.
 //
@@ -64,13 +55,8 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (en
 }
 
 func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) error {
-	if spec.Name == "" {
-		return fmt.Errorf("no name: %w", engine.ErrInvalid)
-	}
-	for _, prefix := range spec.Subnets {
-		if !prefix.IsValid() || prefix != prefix.Masked() {
-			return fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid)
-		}
+	if err := adapter.CheckNetwork(spec); err != nil {
+		return err
 	}
 	if err := e.nameFree(ctx, spec.Name); err != nil {
 		return err
@@ -78,36 +64,11 @@ func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) err
 	if err := e.sweep(ctx, spec.Name); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(spec.Subnets, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
-		return e.createWith(ctx, spec, spec.Subnets)
-	}
-	return e.createChosen(ctx, spec)
-}
-
-// createChosen creates a network with a subnet that Podman chooses.
-func (e *Engine) createChosen(ctx context.Context, spec engine.NetworkSpec) error {
-	// Another IPv4 subnet does not help where a subnet of spec is in use.
-	inUse, err := e.inUse(ctx, spec.Subnets)
-	if err != nil {
-		return err
-	}
-	if inUse {
-		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(spec.Subnets)}
-	}
-	for try := 1; ; try++ {
-		chosen, err := e.chooseSubnet(ctx, spec.Name)
-		if err != nil {
-			return err
-		}
-		err = e.createWith(ctx, spec, append([]netip.Prefix{chosen}, spec.Subnets...))
-		if err == nil || try == subnetTries || !engine.IsTaken(err, engine.ResourceSubnet) {
-			return err
-		}
-		// Jittered, so that two who got the same subnet do not do so again.
-		if err := wait(ctx, mathrand.N(subnetPause)); err != nil {
-			return err
-		}
-	}
+	return adapter.CreateNetwork(ctx, e, spec, adapter.SubnetChoice{
+		Choose:     e.chooseSubnets,
+		Create:     func(ctx context.Context, prefixes []netip.Prefix) error { return e.createWith(ctx, spec, prefixes) },
+		MayBeTaken: func(err error) bool { return engine.IsTaken(err, engine.ResourceSubnet) },
+	})
 }
 
 func (e *Engine) nameFree(ctx context.Context, name string) error {
@@ -118,8 +79,8 @@ func (e *Engine) nameFree(ctx context.Context, name string) error {
 	return engine.IgnoreNotFound(err)
 }
 
-// chooseSubnet lets Podman choose, for a network that is removed at once.
-func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, error) {
+// chooseSubnets lets Podman choose, for a network that is removed at once.
+func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := networkBody{
 		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},
 	}
@@ -127,20 +88,12 @@ func (e *Engine) chooseSubnet(ctx context.Context, name string) (netip.Prefix, e
 	err := e.call(ctx, post("/networks/create").sending(temporary), &created)
 	// Removed also when the creation seems not to have succeeded: the answer may
 	// have been lost.
-	tidy, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	tidy, cancel := adapter.Cleanup(ctx)
 	defer cancel()
 	if removeErr := e.removeNetwork(tidy, temporary.Name); removeErr != nil {
 		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary.Name, removeErr))
 	}
-	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
-	}
-	for _, subnet := range created.subnets() {
-		if subnet.Prefix.Addr().Is4() {
-			return subnet.Prefix, nil
-		}
-	}
-	return netip.Prefix{}, errors.New("the engine chose no IPv4 subnet")
+	return created.subnets(), err
 }
 
 // createWith creates the network with these subnets, gateway and lease range
@@ -173,7 +126,7 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 // of the host's own, which only words tell.
 func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
 	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
-	inUse, err := e.inUse(ctx, prefixes)
+	inUse, err := adapter.InUse(ctx, e, prefixes)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -187,22 +140,6 @@ func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cau
 		return conflict
 	}
 	return cause
-}
-
-// inUse reports whether a network of the engine overlaps one of the prefixes.
-func (e *Engine) inUse(ctx context.Context, prefixes []netip.Prefix) (bool, error) {
-	if len(prefixes) == 0 {
-		return false, nil
-	}
-	var others []networkBody
-	if err := e.call(ctx, get("/networks/json"), &others); err != nil {
-		return false, fmt.Errorf("list the networks that may use %v: %w", prefixes, err)
-	}
-	return slices.ContainsFunc(others, func(other networkBody) bool {
-		return slices.ContainsFunc(other.subnets(), func(subnet engine.Subnet) bool {
-			return slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps)
-		})
-	}), nil
 }
 
 // sweep removes the temporary networks that interrupted creations of the name

@@ -17,7 +17,6 @@ limitations under the License.
 package podman
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // networkBody is a network as Podman's API takes and tells it.
@@ -70,14 +70,8 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	if err := e.call(ctx, get("/networks/json").filtered(labelFilter(selector)), &found); err != nil {
 		return nil, fmt.Errorf("list networks: %w", err)
 	}
-	out := make([]engine.Network, 0, len(found))
-	for _, one := range found {
-		if carries(one.Labels, selector) {
-			out = append(out, one.observed())
-		}
-	}
-	slices.SortFunc(out, func(a, b engine.Network) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	found = slices.DeleteFunc(found, func(n networkBody) bool { return !adapter.Carries(n.Labels, selector) })
+	return adapter.List(found, networkBody.observed, func(n engine.Network) string { return n.Name }), nil
 }
 
 // network finds a network by its exact name: Podman takes the beginning of an ID
@@ -111,7 +105,7 @@ func (n networkBody) subnets() []engine.Subnet {
 			continue
 		}
 		subnet := engine.Subnet{Prefix: prefix.Masked()}
-		if gateway := addresses(raw.Gateway); len(gateway) == 1 {
+		if gateway := adapter.Addresses(raw.Gateway); len(gateway) == 1 {
 			subnet.Gateway = gateway[0]
 		}
 		if raw.Lease != nil {
@@ -141,7 +135,7 @@ func leaseOf(dynamic netip.Prefix) *leaseRange {
 // somebody else chose, it may have more. Of one that is open at an end it is
 // none, which means the whole subnet.
 func (r leaseRange) prefix(subnet netip.Prefix) netip.Prefix {
-	start, end := addresses(r.Start), addresses(r.End)
+	start, end := adapter.Addresses(r.Start), adapter.Addresses(r.End)
 	if len(start) == 0 || len(end) == 0 {
 		return netip.Prefix{}
 	}
@@ -219,7 +213,7 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	if err != nil || isAttached(observed(raw), name) {
 		return err
 	}
-	if err := permits(found.subnets(), attachment.Addresses); err != nil {
+	if err := adapter.Permits(found.subnets(), attachment.Addresses); err != nil {
 		return fail(err)
 	}
 	if err := reserved(found.subnets(), attachment.Addresses); err != nil {

@@ -342,25 +342,6 @@ func TestStatusAndTimes(t *testing.T) {
 	}
 }
 
-func TestCarries(t *testing.T) {
-	t.Parallel()
-	labels := map[string]string{"a": "1", "b": "2"}
-	for name, c := range map[string]struct {
-		selector map[string]string
-		want     bool
-	}{
-		"all":      {map[string]string{"a": "1", "b": ""}, true},
-		"nothing":  {nil, true},
-		"pattern":  {map[string]string{"a": "*"}, false},
-		"absent":   {map[string]string{"c": ""}, false},
-		"mismatch": {map[string]string{"a": "2"}, false},
-	} {
-		if got := carries(labels, c.selector); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-	}
-}
-
 func TestNewRefusesOtherSchemes(t *testing.T) {
 	t.Parallel()
 	for _, uri := range []string{"", "/run/podman/podman.sock", "http://host", "ssh//host", "tcp://user:secret@ho st"} {

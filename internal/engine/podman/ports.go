@@ -19,13 +19,11 @@ package podman
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/containers/podman/v5/libpod/define"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // takenPort says which host port of a container that did not start is taken, or
@@ -43,30 +41,7 @@ func (e *Engine) takenPort(ctx context.Context, raw define.InspectContainerData,
 	if err != nil {
 		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
 	}
-	for _, port := range wanted {
-		for _, other := range others {
-			if other.ID != raw.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
-				return portConflict(port, fmt.Errorf("container %q has it: %w", other.Name, cause)), nil
-			}
-		}
-	}
-	for _, port := range wanted {
-		if saysPortTaken(cause, port.HostPort) {
-			return portConflict(port, cause), nil
-		}
-	}
-	return nil, nil
-}
-
-func portConflict(port engine.PortBinding, cause error) error {
-	return &engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port.HostPort)), Err: cause}
-}
-
-// collide reports whether two bindings cannot both be listened on. The zero
-// address means all.
-func collide(a, b engine.PortBinding) bool {
-	return a.HostPort == b.HostPort &&
-		(a.HostAddress == b.HostAddress || !a.HostAddress.IsValid() || !b.HostAddress.IsValid())
+	return adapter.PortClaim{ID: raw.ID, Ports: wanted, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
 }
 
 // saysPortTaken reads Podman's words. It answers 500 for every failure to
@@ -77,14 +52,5 @@ func collide(a, b engine.PortBinding) bool {
 // the type; the conformance suite would notice.
 func saysPortTaken(cause error, port uint16) bool {
 	text := cause.Error()
-	if !strings.Contains(text, "address already in use") {
-		return false
-	}
-	number := ":" + strconv.Itoa(int(port))
-	_, rest, found := strings.Cut(text, number)
-	for found && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
-		// The beginning of a longer number.
-		_, rest, found = strings.Cut(rest, number)
-	}
-	return found
+	return strings.Contains(text, "address already in use") && adapter.NamesPort(text, port)
 }

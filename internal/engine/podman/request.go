@@ -49,6 +49,7 @@ type request struct {
 func get(path string) request    { return request{method: http.MethodGet, path: path} }
 func remove(path string) request { return request{method: http.MethodDelete, path: path} }
 func post(path string) request   { return request{method: http.MethodPost, path: path} }
+func put(path string) request    { return request{method: http.MethodPut, path: path} }
 
 func (r request) with(key, value string) request {
 	query := url.Values{}

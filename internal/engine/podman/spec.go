@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // containerBody is what Podman's API creates a container from: the part of its
@@ -177,7 +178,7 @@ func attach(body *containerBody, attachment engine.Attachment) {
 		attachment.Network: {StaticIPs: attachment.Addresses},
 	}
 	if len(attachment.Addresses) > 0 {
-		body.Annotations = map[string]string{addressAnnotation: joined(attachment.Addresses)}
+		body.Annotations = map[string]string{addressAnnotation: adapter.Join(attachment.Addresses, ",")}
 	}
 }
 

@@ -17,7 +17,6 @@ limitations under the License.
 package podman
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +27,7 @@ import (
 	"github.com/containers/podman/v5/libpod/define"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 type volumeAnswer struct {
@@ -101,14 +101,8 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 	if err := e.call(ctx, get("/volumes/json").filtered(labelFilter(selector)), &found); err != nil {
 		return nil, fmt.Errorf("list volumes: %w", err)
 	}
-	out := make([]engine.Volume, 0, len(found))
-	for _, one := range found {
-		if carries(one.Labels, selector) {
-			out = append(out, one.observed())
-		}
-	}
-	slices.SortFunc(out, func(a, b engine.Volume) int { return cmp.Compare(a.Name, b.Name) })
-	return out, nil
+	found = slices.DeleteFunc(found, func(v volumeAnswer) bool { return !adapter.Carries(v.Labels, selector) })
+	return adapter.List(found, volumeAnswer.observed, func(v engine.Volume) string { return v.Name }), nil
 }
 
 // CreateVolume implements engine.Volumes.

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // container is what the engine knows of a container.
@@ -95,7 +96,7 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 // ListContainers implements engine.ContainerReader. It fills only what is
 // documented as listed, so that callers do not come to rely on more.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	found, err := list(ctx, e, "ListContainers", e.containers, func(c engine.Container) bool { return matches(c.Labels, selector) })
+	found, err := list(ctx, e, "ListContainers", e.containers, func(c engine.Container) bool { return adapter.Carries(c.Labels, selector) })
 	for i, full := range found {
 		found[i] = engine.Container{
 			ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
@@ -108,16 +109,6 @@ func (e *Engine) ListContainers(ctx context.Context, selector map[string]string)
 		}
 	}
 	return found, err
-}
-
-func matches(labels, selector map[string]string) bool {
-	for key, want := range selector {
-		got, ok := labels[key]
-		if !ok || (want != "" && got != want) {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *container) observed() engine.Container {
@@ -175,7 +166,7 @@ func (e *Engine) create(spec engine.Spec) (id string, err error) {
 		if !ok {
 			return "", absent("network", name)
 		}
-		if err := n.permits(spec.Attachment.Addresses); err != nil {
+		if err := adapter.Permits(n.subnets, spec.Attachment.Addresses); err != nil {
 			return "", err
 		}
 		c.endpoints[name] = &endpoint{attachment: c.spec.Attachment}

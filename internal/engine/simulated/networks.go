@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 type network struct {
@@ -95,16 +96,6 @@ func (e *Engine) overlaps(prefix netip.Prefix) bool {
 	return false
 }
 
-// permits reports whether the addresses may ever be given on the network.
-func (n *network) permits(addresses []netip.Addr) error {
-	for _, address := range addresses {
-		if !slices.ContainsFunc(n.subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
-			return invalid("address %s is in no subnet of network %q", address, n.name)
-		}
-	}
-	return nil
-}
-
 // free reports whether no running container and no gateway has the addresses.
 func (e *Engine) free(n *network, addresses []netip.Addr) error {
 	for _, address := range addresses {
@@ -168,7 +159,7 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 
 // ListNetworks implements engine.Inventory.
 func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	return list(ctx, e, "ListNetworks", e.networks, func(n engine.Network) bool { return matches(n.Labels, selector) })
+	return list(ctx, e, "ListNetworks", e.networks, func(n engine.Network) bool { return adapter.Carries(n.Labels, selector) })
 }
 
 func (n *network) observed() engine.Network {
@@ -204,7 +195,7 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 		if _, ok := c.endpoints[name]; ok {
 			return nil
 		}
-		if err := n.permits(attachment.Addresses); err != nil {
+		if err := adapter.Permits(n.subnets, attachment.Addresses); err != nil {
 			return err
 		}
 		at := &endpoint{attachment: attachment}

@@ -23,6 +23,7 @@ import (
 	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 type volume struct {
@@ -92,7 +93,7 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 
 // ListVolumes implements engine.Inventory.
 func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	return list(ctx, e, "ListVolumes", e.volumes, func(v engine.Volume) bool { return matches(v.Labels, selector) })
+	return list(ctx, e, "ListVolumes", e.volumes, func(v engine.Volume) bool { return adapter.Carries(v.Labels, selector) })
 }
 
 // CreateVolume implements engine.Volumes.

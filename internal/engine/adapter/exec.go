@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// Duplex is a connection whose writing side can be closed alone.
+type Duplex interface {
+	io.ReadWriteCloser
+	CloseWrite() error
+}
+
+// Communicate writes a command's input and reads its output, both to their ends, and
+// returns when both are done or ctx has ended. It closes the connection.
+func Communicate(
+	ctx context.Context, stream Duplex, stdin []byte, read func(io.Reader) (engine.Output, error),
+) (engine.Output, error) {
+	defer stream.Close()
+	// Closing the connection is what ends reads and writes under way.
+	stopWatching := context.AfterFunc(ctx, func() { stream.Close() })
+	defer stopWatching()
+
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if stdin == nil {
+			return
+		}
+		// A command that does not read its input to the end is no error: its
+		// exit code says how it went.
+		_, _ = stream.Write(stdin)
+		_ = stream.CloseWrite()
+	}()
+
+	output, err := read(stream)
+	stream.Close()
+	<-written
+	if ctx.Err() != nil {
+		return output, ctx.Err()
+	}
+	if err != nil {
+		return output, fmt.Errorf("read output: %w", err)
+	}
+	return output, nil
+}

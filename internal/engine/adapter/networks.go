@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+const (
+	// subnetTries bounds how often a subnet is chosen anew because another
+	// network took it between choosing and using.
+	subnetTries = 8
+	subnetPause = 100 * time.Millisecond
+)
+
+// CheckNetwork refuses what no network can be.
+func CheckNetwork(spec engine.NetworkSpec) error {
+	if spec.Name == "" {
+		return fmt.Errorf("no name: %w", engine.ErrInvalid)
+	}
+	for _, prefix := range spec.Subnets {
+		if !prefix.IsValid() || prefix != prefix.Masked() {
+			return fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// SubnetChoice is how an engine creates a network with a subnet that it chooses itself.
+type SubnetChoice struct {
+	// Choose returns subnets that are free.
+	Choose func(ctx context.Context, name string) ([]engine.Subnet, error)
+	// Create creates the network with these subnets.
+	Create func(ctx context.Context, prefixes []netip.Prefix) error
+	// MayBeTaken reports whether an error of Create may say that a subnet is in use.
+	MayBeTaken func(error) bool
+}
+
+// CreateNetwork creates a network with the subnets of its spec. It lets the engine choose
+// one of IPv4 where the spec has none.
+func CreateNetwork(ctx context.Context, networks engine.Inventory, spec engine.NetworkSpec, choice SubnetChoice) error {
+	if slices.ContainsFunc(spec.Subnets, func(p netip.Prefix) bool { return p.Addr().Is4() }) {
+		return choice.Create(ctx, spec.Subnets)
+	}
+	// Another IPv4 subnet does not help where a subnet of spec is in use.
+	inUse, err := InUse(ctx, networks, spec.Subnets)
+	if err != nil {
+		return err
+	}
+	if inUse {
+		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(spec.Subnets)}
+	}
+	for try := 1; ; try++ {
+		chosen, err := choice.subnet(ctx, spec.Name)
+		if err != nil {
+			return err
+		}
+		err = choice.Create(ctx, append([]netip.Prefix{chosen}, spec.Subnets...))
+		if err == nil || try == subnetTries || !choice.MayBeTaken(err) {
+			return err
+		}
+		// Jittered, so that two who got the same subnet do not do so again.
+		if err := Wait(ctx, rand.N(subnetPause)); err != nil {
+			return err
+		}
+	}
+}
+
+func (c SubnetChoice) subnet(ctx context.Context, name string) (netip.Prefix, error) {
+	chosen, err := c.Choose(ctx, name)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
+	}
+	for _, subnet := range chosen {
+		if subnet.Prefix.Addr().Is4() {
+			return subnet.Prefix, nil
+		}
+	}
+	return netip.Prefix{}, errors.New("the engine chose no IPv4 subnet")
+}
+
+// InUse reports whether a network of the engine overlaps one of the prefixes.
+func InUse(ctx context.Context, networks engine.Inventory, prefixes []netip.Prefix) (bool, error) {
+	if len(prefixes) == 0 {
+		return false, nil
+	}
+	others, err := networks.ListNetworks(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("list the networks that may use %v: %w", prefixes, err)
+	}
+	return slices.ContainsFunc(others, func(other engine.Network) bool {
+		return slices.ContainsFunc(other.Subnets, func(subnet engine.Subnet) bool {
+			return slices.ContainsFunc(prefixes, subnet.Prefix.Overlaps)
+		})
+	}), nil
+}
