@@ -44,6 +44,8 @@ type fake struct {
 type answer struct {
 	// refuses is why no stream can be opened; nil = it can.
 	refuses error
+	// tells is what happens as soon as it is open.
+	tells []engine.Event
 	// hangs says that there is none at all.
 	hangs bool
 	// closed says that nobody is to connect any more.
@@ -62,7 +64,7 @@ func (f *fake) now() answer {
 	return f.answer
 }
 
-func (f *fake) stream(ctx context.Context, opened func(), _ func(engine.Event)) error {
+func (f *fake) stream(ctx context.Context, opened func(), handle func(engine.Event)) error {
 	now := f.now()
 	if now.hangs {
 		<-ctx.Done()
@@ -72,6 +74,9 @@ func (f *fake) stream(ctx context.Context, opened func(), _ func(engine.Event)) 
 		return now.refuses
 	}
 	opened()
+	for _, event := range now.tells {
+		handle(event)
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -107,6 +112,12 @@ func TestFollow(t *testing.T) {
 			reason:  "A stream that stays needs no word.",
 			happens: func(*fake) { pass(long) },
 			want:    []engine.EventKind{relist},
+		},
+		"Events": {
+			reason:  "What happens is handed on after the relist.",
+			begins:  answer{tells: []engine.Event{{Kind: engine.EventStart}}},
+			happens: func(*fake) { pass(long) },
+			want:    []engine.EventKind{relist, engine.EventStart},
 		},
 		"Broken": {
 			reason: "One that is open again soon has everything observed once.",

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/forward"
 )
 
 // How long an engine may take for one call. One that hangs on a container holds
@@ -54,15 +55,27 @@ func (e *LateError) Error() string {
 // Unwrap makes it an engine.ErrUnavailable.
 func (e *LateError) Unwrap() error { return engine.ErrUnavailable }
 
+// most time that a call may take; 0 = any.
+func (e *Engine) most(c forward.Call) time.Duration {
+	switch {
+	case c.Long:
+		return 0
+	case c.Changes != "", c.Method == methodLog: // of a log there may be much to transfer
+		return e.changeLimit
+	default:
+		return e.readLimit
+	}
+}
+
 // within makes a call that has to end before its limit. One that does not is of
 // an engine that is not available, to the caller.
-func within[T any](ctx context.Context, c call, f func(context.Context) (T, error)) (T, error) {
-	if c.limit == 0 {
-		return f(ctx)
+func (e *Engine) within(ctx context.Context, c forward.Call, do func(context.Context, engine.Engine) error) error {
+	most := e.most(c)
+	if most == 0 {
+		return do(ctx, e.inner)
 	}
-	ctx, limited := limit(ctx, c)
-	out, err := f(ctx)
-	return out, limited.end(err)
+	ctx, limited := limit(ctx, c.Method, most)
+	return limited.end(do(ctx, e.inner))
 }
 
 // limited is a call that has a limit.
@@ -72,9 +85,9 @@ type limited struct {
 	late   error
 }
 
-func limit(ctx context.Context, c call) (context.Context, limited) {
-	late := &LateError{Call: c.method, Limit: c.limit}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
+func limit(ctx context.Context, method string, most time.Duration) (context.Context, limited) {
+	late := &LateError{Call: method, Limit: most}
+	ctx, cancel := context.WithTimeoutCause(ctx, most, late)
 	return ctx, limited{ctx: ctx, cancel: cancel, late: late}
 }
 
@@ -90,6 +103,17 @@ func (l limited) explain(err error) error {
 		return l.late
 	}
 	return err
+}
+
+// Download implements engine.Archiver. The time that is told is until the stream
+// begins; the limit is that of the whole.
+func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
+	ctx, limited := limit(ctx, "Download", e.readLimit)
+	out, err := e.forwarded.Download(ctx, name, path)
+	if err != nil {
+		return nil, limited.end(err)
+	}
+	return stream{ReadCloser: out, limited: limited}, nil
 }
 
 // stream is what a call with a limit returned for reading.

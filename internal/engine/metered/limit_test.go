@@ -45,6 +45,10 @@ func (hung) InspectContainer(ctx context.Context, _ string) (engine.Container, e
 
 func (hung) RemoveContainer(ctx context.Context, _ string) error { return wait(ctx) }
 
+func (hung) ContainerLog(ctx context.Context, _ string, _ engine.LogRequest, _ io.Writer) error {
+	return wait(ctx)
+}
+
 func (hung) PullImage(ctx context.Context, _ string, _ *engine.Credentials, _ func(engine.PullProgress)) error {
 	return wait(ctx)
 }
@@ -96,6 +100,20 @@ func TestLimit(t *testing.T) {
 		},
 		"Download":       {"A stream that never begins.", download("/never"), 30 * time.Second, engine.ErrUnavailable},
 		"DownloadStalls": {"One that begins and then stalls.", download("/stalls"), 30 * time.Second, engine.ErrUnavailable},
+		"Log": {
+			"There may be much to transfer.",
+			func(ctx context.Context, e engine.Engine) error {
+				return e.ContainerLog(ctx, "node", engine.LogRequest{}, io.Discard)
+			},
+			5 * time.Minute, engine.ErrUnavailable,
+		},
+		"LogFollowed": {
+			"It lasts as long as the container.",
+			func(ctx context.Context, e engine.Engine) error {
+				return e.ContainerLog(ctx, "node", engine.LogRequest{Follow: true}, io.Discard)
+			},
+			time.Hour, context.DeadlineExceeded,
+		},
 		"Pull": {
 			"A registry may be slow, and who pulls shows how it goes on.",
 			func(ctx context.Context, e engine.Engine) error { return e.PullImage(ctx, "image", nil, nil) },

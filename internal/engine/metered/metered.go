@@ -32,7 +32,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -40,10 +39,16 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/forward"
 )
+
+// forwarded keeps the embedded engine to this package.
+type forwarded = forward.Engine
 
 // Engine is a metered engine.
 type Engine struct {
+	forwarded
+
 	inner                  engine.Engine
 	limiter                *rate.Limiter // nil = no limit
 	fallback               logr.Logger
@@ -84,6 +89,7 @@ func New(inner engine.Engine, registerer prometheus.Registerer, options Options)
 			Name: "container_engine_delay_seconds_total", Help: "Time that calls of the container engine waited for their rate to be kept.",
 		}),
 	}
+	e.forwarded = forward.New(e.call)
 	for _, collector := range []prometheus.Collector{e.duration, e.errors, e.events, e.connected, e.delay} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register engine metrics: %w", err)
@@ -130,179 +136,23 @@ func (e *Engine) observe(method string, began time.Time, err error) {
 
 const (
 	methodExec    = "Exec"
+	methodLog     = "ContainerLog"
 	methodConnect = "ConnectNetwork"
 )
 
-// call is what is known of a call before it is made.
-type call struct {
-	method string
-	// limit is the most time it may take; 0 = any.
-	limit time.Duration
-	// changes is what kind of object the call may change; empty = none.
-	changes string
-	// object is the name of that object; details are further pairs of key
-	// and value for the log, none of them secret.
-	object  string
-	details []any
-}
-
-func (e *Engine) reading(method string) call { return call{method: method, limit: e.readLimit} }
-
-func (e *Engine) changing(kind, object, method string, details ...any) call {
-	return call{method: method, limit: e.changeLimit, changes: kind, object: object, details: details}
-}
-
-// long is of a call that takes as long as there is something to transfer.
-func (c call) long() call {
-	c.limit = 0
-	return c
-}
-
-func (e *Engine) do(ctx context.Context, c call, f func(context.Context) error) error {
-	_, err := get(ctx, e, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
-	return err
-}
-
-// get makes the call when its turn has come. The time that is told is the
+// call makes a call when its turn has come. The time that is told is the
 // engine's alone.
-func get[T any](ctx context.Context, e *Engine, c call, f func(context.Context) (T, error)) (T, error) {
-	if err := e.wait(ctx, c.method); err != nil {
-		var none T
-		return none, err
+func (e *Engine) call(ctx context.Context, c forward.Call, do func(context.Context, engine.Engine) error) error {
+	if err := e.wait(ctx, c.Method); err != nil {
+		return err
 	}
 	began := time.Now()
-	out, err := within(ctx, c, f)
-	e.observe(c.method, began, err)
-	if c.changes != "" {
+	err := e.within(ctx, c, do)
+	e.observe(c.Method, began, err)
+	if c.Changes != "" {
 		e.log(ctx, c, time.Since(began), err)
 	}
-	return out, err
-}
-
-// InspectContainer implements engine.ContainerReader.
-func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
-	return get(ctx, e, e.reading("InspectContainer"), func(ctx context.Context) (engine.Container, error) { return e.inner.InspectContainer(ctx, name) })
-}
-
-// ListContainers implements engine.ContainerReader.
-func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	return get(ctx, e, e.reading("ListContainers"), func(ctx context.Context) ([]engine.Container, error) { return e.inner.ListContainers(ctx, selector) })
-}
-
-// CreateContainer implements engine.ContainerWriter.
-func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
-	return get(ctx, e, e.changing("container", spec.Name, "CreateContainer", "image", spec.Image), func(ctx context.Context) (string, error) { return e.inner.CreateContainer(ctx, spec) })
-}
-
-// StartContainer implements engine.ContainerWriter.
-func (e *Engine) StartContainer(ctx context.Context, name string) error {
-	return e.do(ctx, e.changing("container", name, "StartContainer"), func(ctx context.Context) error { return e.inner.StartContainer(ctx, name) })
-}
-
-// StopContainer implements engine.ContainerWriter.
-func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Duration) error {
-	return e.do(ctx, e.changing("container", name, "StopContainer"), func(ctx context.Context) error { return e.inner.StopContainer(ctx, name, grace) })
-}
-
-// RemoveContainer implements engine.ContainerWriter.
-func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
-	return e.do(ctx, e.changing("container", name, "RemoveContainer"), func(ctx context.Context) error { return e.inner.RemoveContainer(ctx, name) })
-}
-
-// Upload implements engine.Archiver.
-func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	return e.do(ctx, e.changing("container", name, "Upload"), func(ctx context.Context) error { return e.inner.Upload(ctx, name, archive) })
-}
-
-// Download implements engine.Archiver. The time is until the stream begins; its
-// limit is that of the whole.
-func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
-	c := e.reading("Download")
-	ctx, limited := limit(ctx, c)
-	out, err := get(ctx, e, c.long(), func(ctx context.Context) (io.ReadCloser, error) { return e.inner.Download(ctx, name, path) })
-	if err != nil {
-		return nil, limited.end(err)
-	}
-	return stream{ReadCloser: out, limited: limited}, nil
-}
-
-// Exec implements engine.Executor.
-func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
-	return get(ctx, e, e.changing("container", name, methodExec, "program", program(command)), func(ctx context.Context) (engine.Output, error) { return e.inner.Exec(ctx, name, command) })
-}
-
-// ContainerLog implements engine.Logs.
-func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
-	c := e.reading("ContainerLog").long()
-	if !request.Follow {
-		c.limit = e.changeLimit // there may be much to transfer
-	}
-	return e.do(ctx, c, func(ctx context.Context) error { return e.inner.ContainerLog(ctx, name, request, out) })
-}
-
-// InspectImage implements engine.Images.
-func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
-	return get(ctx, e, e.reading("InspectImage"), func(ctx context.Context) (engine.Image, error) { return e.inner.InspectImage(ctx, reference) })
-}
-
-// PullImage implements engine.Images.
-func (e *Engine) PullImage(ctx context.Context, reference string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
-	return e.do(ctx, e.changing("image", reference, "PullImage").long(), func(ctx context.Context) error { return e.inner.PullImage(ctx, reference, credentials, progress) })
-}
-
-// LoadImage implements engine.Images.
-func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
-	return e.do(ctx, e.changing("image", "", "LoadImage").long(), func(ctx context.Context) error { return e.inner.LoadImage(ctx, archive) })
-}
-
-// CreateNetwork implements engine.Networks.
-func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
-	return get(ctx, e, e.changing("network", spec.Name, "CreateNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.CreateNetwork(ctx, spec) })
-}
-
-// InspectNetwork implements engine.Networks.
-func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
-	return get(ctx, e, e.reading("InspectNetwork"), func(ctx context.Context) (engine.Network, error) { return e.inner.InspectNetwork(ctx, name) })
-}
-
-// RemoveNetwork implements engine.Networks.
-func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
-	return e.do(ctx, e.changing("network", name, "RemoveNetwork"), func(ctx context.Context) error { return e.inner.RemoveNetwork(ctx, name) })
-}
-
-// ConnectNetwork implements engine.Networks.
-func (e *Engine) ConnectNetwork(ctx context.Context, network, container string, attachment engine.Attachment) error {
-	return e.do(ctx, e.changing("network", network, methodConnect, "container", container), func(ctx context.Context) error { return e.inner.ConnectNetwork(ctx, network, container, attachment) })
-}
-
-// DisconnectNetwork implements engine.Networks.
-func (e *Engine) DisconnectNetwork(ctx context.Context, network, container string) error {
-	return e.do(ctx, e.changing("network", network, "DisconnectNetwork", "container", container), func(ctx context.Context) error { return e.inner.DisconnectNetwork(ctx, network, container) })
-}
-
-// InspectVolume implements engine.Volumes.
-func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
-	return get(ctx, e, e.reading("InspectVolume"), func(ctx context.Context) (engine.Volume, error) { return e.inner.InspectVolume(ctx, name) })
-}
-
-// CreateVolume implements engine.Volumes.
-func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[string]string) error {
-	return e.do(ctx, e.changing("volume", name, "CreateVolume"), func(ctx context.Context) error { return e.inner.CreateVolume(ctx, name, labels) })
-}
-
-// RemoveVolume implements engine.Volumes.
-func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
-	return e.do(ctx, e.changing("volume", name, "RemoveVolume"), func(ctx context.Context) error { return e.inner.RemoveVolume(ctx, name) })
-}
-
-// ListNetworks implements engine.Inventory.
-func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	return get(ctx, e, e.reading("ListNetworks"), func(ctx context.Context) ([]engine.Network, error) { return e.inner.ListNetworks(ctx, selector) })
-}
-
-// ListVolumes implements engine.Inventory.
-func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	return get(ctx, e, e.reading("ListVolumes"), func(ctx context.Context) ([]engine.Volume, error) { return e.inner.ListVolumes(ctx, selector) })
+	return err
 }
 
 // Events implements engine.EventSource.
@@ -323,11 +173,6 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 		e.events.WithLabelValues(string(event.Kind)).Inc()
 		handle(event)
 	})
-}
-
-// Info implements engine.Host.
-func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
-	return get(ctx, e, e.reading("Info"), func(ctx context.Context) (engine.Info, error) { return e.inner.Info(ctx) })
 }
 
 // Close implements engine.Host.

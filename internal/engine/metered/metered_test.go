@@ -101,6 +101,12 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 	if _, err := metered.New(inner, registry, metered.Options{}); err == nil {
 		t.Error("metrics registered twice without an error")
 	}
+	if err := eng.Close(); err != nil {
+		t.Errorf("Close(): %v", err)
+	}
+	if _, err := inner.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("Info(...) of the engine behind after Close: want ErrUnavailable, got %v", err)
+	}
 }
 
 // TestConnectedStreams is about two watchers, as of two controllers.

@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/time/rate"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/forward"
 )
 
 // Options of a metered engine. By default nothing limits the rate of calls.
@@ -90,27 +90,19 @@ const routineVerbosity = 4
 
 // log a call that may change something. The logger of the context has the controller and
 // the object it is made for, from controller-runtime.
-func (e *Engine) log(ctx context.Context, c call, took time.Duration, err error) {
+func (e *Engine) log(ctx context.Context, c forward.Call, took time.Duration, err error) {
 	log, missing := logr.FromContext(ctx)
 	if missing != nil {
 		log = e.fallback
 	}
-	if c.method == methodExec || c.method == methodConnect {
+	if c.Method == methodExec || c.Method == methodConnect {
 		log = log.V(routineVerbosity)
 	}
-	pairs := []any{"method", c.method, c.changes, c.object}
-	pairs = append(pairs, c.details...)
+	pairs := []any{"method", c.Method, c.Changes, c.Object}
+	pairs = append(pairs, c.Details...)
 	pairs = append(pairs, "duration", took.String())
 	if err != nil {
 		pairs = append(pairs, "error", err.Error())
 	}
 	log.WithName("engine").Info("Called the container engine", pairs...)
-}
-
-// program of a command, without its arguments, which may be anything.
-func program(command engine.Command) string {
-	if len(command.Args) == 0 {
-		return ""
-	}
-	return command.Args[0]
 }

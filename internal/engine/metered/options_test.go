@@ -29,6 +29,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
@@ -67,6 +68,19 @@ func TestRate(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	var options metered.Options
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	options.AddFlags(flags)
+	if err := flags.Parse([]string{"--engine-qps=2.5", "--engine-burst=7"}); err != nil {
+		t.Fatal(err)
+	}
+	if options.CallsPerSecond != 2.5 || options.Burst != 7 {
+		t.Errorf("options %+v, want what the flags say", options)
 	}
 }
 
