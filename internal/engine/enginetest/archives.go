@@ -19,6 +19,7 @@ package enginetest
 import (
 	"bytes"
 	"errors"
+	"path"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,9 +41,7 @@ func archiveChecks() map[string]check {
 				c.upload(t, c.named("a"), tarFile{name: "data/seed", mode: 0o640, content: []byte("replaced")},
 					tarFile{name: "data/more", mode: 0o600, content: []byte("added")})
 				for path, want := range map[string]string{"/data/seed": "replaced", "/data/more": "added"} {
-					if got := c.tool(t, c.named("a"), "read", path); got != want {
-						t.Errorf("%s is %q, want %q", path, got, want)
-					}
+					c.wantTool(t, "read "+path, c.named("a"), want, "read", path)
 				}
 			},
 		},
@@ -52,9 +51,7 @@ func archiveChecks() map[string]check {
 				c.create(t, c.spec("a"))
 				c.upload(t, c.named("a"), tarFile{name: "link/linked", mode: 0o644, content: []byte("content")})
 				c.start(t, c.named("a"))
-				if got := c.tool(t, c.named("a"), "read", "/data/linked"); got != "content" {
-					t.Errorf("read %q, want what was uploaded", got)
-				}
+				c.wantTool(t, "a file below the link", c.named("a"), "content", "read", "/data/linked")
 			},
 		},
 		"large": {
@@ -120,16 +117,10 @@ func uploadsBeforeStart(t *testing.T, c *fixture) {
 		"/made/on/the":            "directory 0:0 0755",
 		"/made/on/the/way/script": "file 0:0 0755",
 	} {
-		if got := c.tool(t, c.named("a"), "stat", path); got != want {
-			t.Errorf("%s is a %s, want a %s", path, got, want)
-		}
+		c.wantTool(t, "stat "+path, c.named("a"), want, "stat", path)
 	}
-	if got := c.tool(t, c.named("a"), "read", "/opt/config/current"); got != "secret" {
-		t.Errorf("read through the link: %q, want %q", got, "secret")
-	}
-	if got := c.tool(t, c.named("a"), "read", seedFile); got != seedContent {
-		t.Errorf("a file of the image is %q after the upload, want %q", got, seedContent)
-	}
+	c.wantTool(t, "read through the link", c.named("a"), "secret", "read", "/opt/config/current")
+	c.wantTool(t, "a file of the image after the upload", c.named("a"), seedContent, "read", seedFile)
 }
 
 func reportsUploadErrors(t *testing.T, c *fixture) {
@@ -179,18 +170,17 @@ func downloads(t *testing.T, c *fixture) {
 func downloadsFromVolume(t *testing.T, c *fixture) {
 	spec := c.spec("a")
 	spec.Mounts = []engine.Mount{{Type: engine.MountVolume, Target: "/data"}}
+	wantContent := func(what, file, want string) {
+		if got := string(c.download(t, spec.Name, file)[path.Base(file)].content); got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
 	c.run(t, spec)
-	if got := string(c.download(t, spec.Name, seedFile)["seed"].content); got != seedContent {
-		t.Errorf("a new volume: %q, want the image's content", got)
-	}
+	wantContent("a new volume", seedFile, seedContent)
 	c.tool(t, spec.Name, "write", "/data/record", "done")
-	if got := string(c.download(t, spec.Name, "/data/record")["record"].content); got != "done" {
-		t.Errorf("running: %q, want what the process wrote", got)
-	}
+	wantContent("running", "/data/record", "done")
 	c.stop(t, spec.Name)
-	if got := string(c.download(t, spec.Name, "/data/record")["record"].content); got != "done" {
-		t.Errorf("stopped: %q, want what the process wrote", got)
-	}
+	wantContent("stopped", "/data/record", "done")
 	_, err := c.Download(t.Context(), spec.Name, "/data/absent")
 	wantKind(t, "absent below the volume", err, engine.ErrNotFound)
 }

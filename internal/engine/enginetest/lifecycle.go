@@ -104,9 +104,7 @@ func lifecycleChecks() map[string]check {
 				c.tool(t, c.named("a"), "write", "/kept", "content")
 				c.stop(t, c.named("a"))
 				c.start(t, c.named("a"))
-				if got := c.tool(t, c.named("a"), "read", "/kept"); got != "content" {
-					t.Errorf("after stop and start: %q, want what was written", got)
-				}
+				c.wantTool(t, "what was written, after stop and start", c.named("a"), "content", "read", "/kept")
 			},
 		},
 	}

@@ -39,9 +39,7 @@ func processChecks() map[string]check {
 				for args, want := range map[[2]string]string{
 					{"hostname"}: "node-1", {"env", "KEY"}: "a value", {"env", "OTHER"}: "x=y", {"id"}: "0:0",
 				} {
-					if got := c.tool(t, spec.Name, args[0], args[1]); got != want {
-						t.Errorf("%v: %q, want %q", args, got, want)
-					}
+					c.wantTool(t, "what a process sees of the spec", spec.Name, want, args[0], args[1])
 				}
 			},
 		},
@@ -79,9 +77,7 @@ func processChecks() map[string]check {
 			contract: "the entrypoint is process 1, no init of the engine before it",
 			run: func(t *testing.T, c *fixture) {
 				c.run(t, c.spec("a"))
-				if got := c.tool(t, c.named("a"), "pid1", "Name"); got != "tool" {
-					t.Errorf("process 1 is %q, want the image's entrypoint", got)
-				}
+				c.wantTool(t, "process 1 is the image's entrypoint", c.named("a"), "tool", "pid1", "Name")
 			},
 		},
 		"capabilities": {
@@ -93,12 +89,8 @@ func processChecks() map[string]check {
 				}
 				c.run(t, spec)
 				// Bit 10 of the kernel's set.
-				if got := c.tool(t, spec.Name, "pid1", "CapBnd"); got != "0000000000000400" {
-					t.Errorf("bounding capabilities %s, want only NET_BIND_SERVICE", got)
-				}
-				if got := c.tool(t, spec.Name, "pid1", "NoNewPrivs"); got != "1" {
-					t.Errorf("no new privileges %s, want 1", got)
-				}
+				c.wantTool(t, "bounding capabilities, only NET_BIND_SERVICE", spec.Name, "0000000000000400", "pid1", "CapBnd")
+				c.wantTool(t, "no new privileges", spec.Name, "1", "pid1", "NoNewPrivs")
 			},
 		},
 		"unconfined": {
@@ -107,9 +99,7 @@ func processChecks() map[string]check {
 				spec := c.spec("a")
 				spec.Security = engine.Security{Unconfined: true, PrivateCgroupNamespace: true}
 				c.run(t, spec)
-				if got := c.tool(t, spec.Name, "pid1", "Seccomp"); got != "0" {
-					t.Errorf("seccomp mode %s, want 0", got)
-				}
+				c.wantTool(t, "seccomp mode", spec.Name, "0", "pid1", "Seccomp")
 			},
 		},
 		"privileged": {
@@ -129,9 +119,7 @@ func processChecks() map[string]check {
 				spec.Security = engine.Security{EngineSocket: true, DropAllCapabilities: true, NoNewPrivileges: true}
 				c.run(t, spec)
 				c.wantStatus(t, "with EngineSocket", spec.Name, engine.StatusRunning)
-				if got := c.tool(t, spec.Name, "pid1", "CapBnd"); got != "0000000000000000" {
-					t.Errorf("bounding capabilities %s, want none", got)
-				}
+				c.wantTool(t, "bounding capabilities, none", spec.Name, "0000000000000000", "pid1", "CapBnd")
 			},
 		},
 		"bounds": {
@@ -140,9 +128,7 @@ func processChecks() map[string]check {
 				spec := c.spec("a")
 				spec.Resources = engine.Resources{OpenFiles: 4321, Pids: 100, MemoryBytes: 64 << 20}
 				c.run(t, spec)
-				if got := c.tool(t, spec.Name, "limit"); got != "4321 4321" {
-					t.Errorf("limits of open files %q, want 4321 twice", got)
-				}
+				c.wantTool(t, "limits of open files", spec.Name, "4321 4321", "limit")
 			},
 		},
 		"memory": {
@@ -162,9 +148,7 @@ func processChecks() map[string]check {
 				}
 				spec = c.spec("b")
 				c.run(t, spec)
-				if got := c.tool(t, spec.Name, "spawn", "60"); got != "60" {
-					t.Errorf("%s processes without a bound, want 60", got)
-				}
+				c.wantTool(t, "processes without a bound", spec.Name, "60", "spawn", "60")
 			},
 		},
 		"tmpfs may execute": {
@@ -173,9 +157,7 @@ func processChecks() map[string]check {
 				spec := c.spec("a")
 				spec.Mounts = []engine.Mount{{Type: engine.MountTmpfs, Target: "/memory"}}
 				c.run(t, spec)
-				if got := c.tool(t, spec.Name, "execfrom", "/memory"); got != "ran" {
-					t.Errorf("program on a tmpfs printed %q, want that it ran", got)
-				}
+				c.wantTool(t, "program on a tmpfs", spec.Name, "ran", "execfrom", "/memory")
 			},
 		},
 		"read-only bind": {

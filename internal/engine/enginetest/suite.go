@@ -240,6 +240,14 @@ func (c *fixture) tool(t *testing.T, container string, args ...string) string {
 	return string(output.Stdout)
 }
 
+// wantTool fails unless the command prints what is wanted.
+func (c *fixture) wantTool(t *testing.T, what, container, want string, args ...string) {
+	t.Helper()
+	if got := c.tool(t, container, args...); got != want {
+		t.Errorf("%s: %v prints %q, want %q", what, args, got, want)
+	}
+}
+
 func (c *fixture) upload(t *testing.T, container string, files ...tarFile) {
 	t.Helper()
 	must(t, "upload", c.Upload(t.Context(), container, bytes.NewReader(makeTar(t, files...))))

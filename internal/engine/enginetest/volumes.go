@@ -76,9 +76,7 @@ func volumeChecks() map[string]check {
 					Type: engine.MountBind, Source: c.HostDirectory(t, "file", "of the host"), Target: "/host", ReadOnly: true,
 				}}
 				c.run(t, spec)
-				if got := c.tool(t, spec.Name, "read", "/host/file"); got != "of the host" {
-					t.Errorf("read %q, want what the host has", got)
-				}
+				c.wantTool(t, "what the host has", spec.Name, "of the host", "read", "/host/file")
 			},
 		},
 	}
@@ -160,15 +158,11 @@ func copiesImageContent(t *testing.T, c *fixture) {
 	spec := c.spec("first")
 	spec.Mounts = []engine.Mount{{Type: engine.MountVolume, Source: c.named("vol"), Target: "/data"}}
 	c.run(t, spec)
-	if got := c.tool(t, spec.Name, "read", seedFile); got != seedContent {
-		t.Errorf("new volume: %q, want the image's content", got)
-	}
+	c.wantTool(t, "a new volume has the image's content", spec.Name, seedContent, "read", seedFile)
 	c.tool(t, spec.Name, "write", seedFile, "changed")
 	wantNoError(t, "remove", c.RemoveContainer(t.Context(), spec.Name))
 
 	spec.Name = c.named("second")
 	c.run(t, spec)
-	if got := c.tool(t, spec.Name, "read", seedFile); got != "changed" {
-		t.Errorf("volume with content: %q, want what the first container wrote", got)
-	}
+	c.wantTool(t, "a volume with content keeps it", spec.Name, "changed", "read", seedFile)
 }
