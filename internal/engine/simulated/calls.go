@@ -52,6 +52,13 @@ type hooks struct {
 	exec    func(container string, command engine.Command) (engine.Output, error)
 }
 
+// script changes what a test scripts, or reads it.
+func (e *Engine) script(how func(*hooks)) {
+	e.hooks.mu.Lock()
+	defer e.hooks.mu.Unlock()
+	how(&e.hooks)
+}
+
 // Journal returns the calls made so far, in order, those that failed included.
 func (e *Engine) Journal() []Call {
 	e.hooks.mu.Lock()
@@ -66,63 +73,46 @@ func (e *Engine) MutatingCalls() []Call {
 
 // ResetJournal forgets the calls made so far and counts from 1 again.
 func (e *Engine) ResetJournal() {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	e.hooks.journal = nil
+	e.script(func(h *hooks) { h.journal = nil })
 }
 
 // FailNext lets the next call of the method return err, without any effect.
 // Said several times, that many calls fail, in that order.
 func (e *Engine) FailNext(method string, err error) {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	if e.hooks.fail == nil {
-		e.hooks.fail = map[string][]error{}
-	}
-	e.hooks.fail[method] = append(e.hooks.fail[method], err)
+	e.script(func(h *hooks) { h.fail[method] = append(h.fail[method], err) })
 }
 
 // OnCall adds a hook that runs before the effect of each call. Its error is
 // returned instead of making the call. It may panic, which no lock survives,
 // and it may call the engine.
 func (e *Engine) OnCall(hook func(Call) error) {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	e.hooks.before = append(e.hooks.before, hook)
+	e.script(func(h *hooks) { h.before = append(h.before, hook) })
 }
 
 // AfterCall adds a hook that runs after the effect of each successful call.
 // Its error is returned though the effect has happened, as when an engine's
 // answer is lost.
 func (e *Engine) AfterCall(hook func(Call) error) {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	e.hooks.after = append(e.hooks.after, hook)
+	e.script(func(h *hooks) { h.after = append(h.after, hook) })
 }
 
 // ResetHooks removes the hooks of OnCall and AfterCall and the failures of
 // FailNext that did not happen yet.
 func (e *Engine) ResetHooks() {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	e.hooks.before, e.hooks.after, e.hooks.fail = nil, nil, nil
+	e.script(func(h *hooks) { h.before, h.after, h.fail = nil, nil, map[string][]error{} })
 }
 
 // OnStart adds a hook that runs each time a container has started, before
 // StartContainer returns and whoever starts it. It stands for what the
 // container's process does.
 func (e *Engine) OnStart(hook func(name string)) {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	e.hooks.start = append(e.hooks.start, hook)
+	e.script(func(h *hooks) { h.start = append(h.start, hook) })
 }
 
 // HandleExec sets what commands do. Without it every command prints nothing
 // and ends with 0.
 func (e *Engine) HandleExec(handler func(container string, command engine.Command) (engine.Output, error)) {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	e.hooks.exec = handler
+	e.script(func(h *hooks) { h.exec = handler })
 }
 
 // do makes one call: journal, faults, effect under the lock, faults again.

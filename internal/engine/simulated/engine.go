@@ -94,6 +94,7 @@ func New(options ...Option) *Engine {
 			StorageDriver: "overlay2", Architecture: "amd64", Kernel: "6.1.0",
 			OperatingSystem: "Simulated", CPUs: 8, MemoryBytes: 16 << 30,
 		},
+		hooks:      hooks{fail: map[string][]error{}, logs: map[string]string{}},
 		containers: map[string]*container{},
 		networks:   map[string]*network{},
 		volumes:    map[string]*volume{},

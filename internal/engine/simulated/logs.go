@@ -27,12 +27,7 @@ import (
 
 // SetLog sets what the process of a container of that name has printed.
 func (e *Engine) SetLog(name, text string) {
-	e.hooks.mu.Lock()
-	defer e.hooks.mu.Unlock()
-	if e.hooks.logs == nil {
-		e.hooks.logs = map[string]string{}
-	}
-	e.hooks.logs[name] = text
+	e.script(func(h *hooks) { h.logs[name] = text })
 }
 
 // ContainerLog implements engine.Logs. Nothing more is printed while it is
