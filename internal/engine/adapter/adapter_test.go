@@ -24,6 +24,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,6 +64,25 @@ func TestWait(t *testing.T) {
 	defer release()
 	if _, bounded := tidy.Deadline(); tidy.Err() != nil || !bounded {
 		t.Errorf("what is tidied up: error %v, bounded %v, want none and a bound", tidy.Err(), bounded)
+	}
+}
+
+func TestEach(t *testing.T) {
+	t.Parallel()
+	for _, things := range []int{0, 1, 20} {
+		var calls, now atomic.Int32
+		done := make([]bool, things)
+		adapter.Each(things, 3, func(i int) {
+			if now.Add(1) > 3 {
+				t.Error("more than three at once")
+			}
+			calls.Add(1)
+			done[i] = true
+			now.Add(-1)
+		})
+		if int(calls.Load()) != things || slices.Contains(done, false) {
+			t.Errorf("%d calls, %v, want one for each of %d", calls.Load(), done, things)
+		}
 	}
 }
 
@@ -185,6 +205,13 @@ func TestPortClaim(t *testing.T) {
 		case c.want != "" && (!engine.IsTaken(err, engine.ResourceHostPort) || !errors.Is(err, cause) || err.Error() != c.want):
 			t.Errorf("%s: %v, want %s; %s", name, err, c.want, c.reason)
 		}
+	}
+}
+
+func TestSays(t *testing.T) {
+	t.Parallel()
+	if text := "bind: address already in use"; !adapter.Says(text, "allocated", "in use") || adapter.Says(text, "denied") || adapter.Says(text) {
+		t.Errorf("%q has one of the phrases, and none of others", text)
 	}
 }
 

@@ -85,6 +85,11 @@ func collide(a, b engine.PortBinding) bool {
 		(a.HostAddress == b.HostAddress || !a.HostAddress.IsValid() || !b.HostAddress.IsValid())
 }
 
+// Says reports whether one of the phrases is in an engine's words.
+func Says(text string, phrases ...string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
 // NamesPort reports whether a text names a port, as ":6443" does.
 func NamesPort(text string, port uint16) bool {
 	number := ":" + strconv.Itoa(int(port))

@@ -18,6 +18,7 @@ package adapter
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -31,6 +32,25 @@ func Wait(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
+}
+
+// Each calls do with the index of each of a number of things, several at once, and
+// returns when all calls have.
+func Each(things, atOnce int, do func(i int)) {
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(atOnce, things) {
+		group.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range things {
+		next <- i
+	}
+	close(next)
+	group.Wait()
 }
 
 // cleanupTimeout bounds what is tidied up after ctx has ended.

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -135,6 +134,5 @@ func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {
 // the conformance suite would notice.
 func saysPortTaken(cause error, port uint16) bool {
 	text := cause.Error()
-	isTaken := strings.Contains(text, "port is already allocated") || strings.Contains(text, "address already in use")
-	return isTaken && adapter.NamesPort(text, port)
+	return adapter.Says(text, "port is already allocated", "address already in use") && adapter.NamesPort(text, port)
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -91,23 +92,20 @@ func observed(raw container.InspectResponse) engine.Container {
 	return out
 }
 
-// status maps what Docker and Podman's Docker API say. Docker's "dead" is a
-// removal that did not come to its end.
+// states are what Docker and Podman's Docker API say. Docker's "dead" is a removal that
+// did not come to its end.
+var states = map[container.ContainerState]engine.Status{
+	container.StateCreated:    engine.StatusCreated,
+	container.StateRunning:    engine.StatusRunning,
+	"stopping":                engine.StatusRunning,
+	container.StatePaused:     engine.StatusPaused,
+	container.StateRestarting: engine.StatusRestarting,
+	container.StateRemoving:   engine.StatusRemoving,
+	container.StateDead:       engine.StatusRemoving,
+}
+
 func status(state container.ContainerState) engine.Status {
-	switch state {
-	case container.StateCreated:
-		return engine.StatusCreated
-	case container.StateRunning, "stopping":
-		return engine.StatusRunning
-	case container.StatePaused:
-		return engine.StatusPaused
-	case container.StateRestarting:
-		return engine.StatusRestarting
-	case container.StateRemoving, container.StateDead:
-		return engine.StatusRemoving
-	default:
-		return engine.StatusExited
-	}
+	return cmp.Or(states[state], engine.StatusExited)
 }
 
 // parseTime returns the zero time for Docker's "0001-01-01T00:00:00Z" and for

@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
@@ -30,6 +28,7 @@ import (
 	"github.com/docker/docker/pkg/jsonmessage"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
@@ -109,12 +108,7 @@ func (e *Engine) explainPull(ctx context.Context, name imageref.Reference, crede
 // it misses, the same from 20.10 to 28. Should the words change, the pull still
 // fails with its cause, as if the registry could not be reached.
 func saysRefused(err error) bool {
-	if err == nil {
-		return false
-	}
-	return slices.ContainsFunc([]string{
-		"failed with status: 401", "failed with status: 403", "no basic auth credentials",
-	}, func(phrase string) bool { return strings.Contains(err.Error(), phrase) })
+	return err != nil && adapter.Says(err.Error(), "failed with status: 401", "failed with status: 403", "no basic auth credentials")
 }
 
 // inStream gives an error that came after the pull had begun its kind where it

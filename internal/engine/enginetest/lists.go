@@ -24,13 +24,13 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 func listsByLabels(t *testing.T, c *fixture) {
@@ -215,20 +215,7 @@ func (c *fixture) listedNames(t *testing.T, labels map[string]string) []string {
 }
 
 func inParallel(names []string, do func(name string)) {
-	queue := make(chan string)
-	var group sync.WaitGroup
-	for range hands {
-		group.Go(func() {
-			for name := range queue {
-				do(name)
-			}
-		})
-	}
-	for _, name := range names {
-		queue <- name
-	}
-	close(queue)
-	group.Wait()
+	adapter.Each(len(names), hands, func(i int) { do(names[i]) })
 }
 
 // listsByAwkwardLabels has values that an engine's filter could take for more

@@ -17,6 +17,7 @@ limitations under the License.
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -138,24 +138,20 @@ func imageID(id string) string {
 	return "sha256:" + id
 }
 
-// status maps Podman's names. An initialized container has its namespaces and
-// its address, and no process yet.
-func status(state string) engine.Status {
-	switch state {
-	case "created", "configured", "initialized":
-		return engine.StatusCreated
-	case "running", "stopping":
-		return engine.StatusRunning
-	case "paused":
-		return engine.StatusPaused
-	case "restarting":
-		return engine.StatusRestarting
-	case "removing":
-		return engine.StatusRemoving
-	default:
-		return engine.StatusExited
-	}
+// states are Podman's names. An initialized container has its namespaces and its
+// address, and no process yet.
+var states = map[string]engine.Status{
+	"created":     engine.StatusCreated,
+	"configured":  engine.StatusCreated,
+	"initialized": engine.StatusCreated,
+	"running":     engine.StatusRunning,
+	"stopping":    engine.StatusRunning,
+	"paused":      engine.StatusPaused,
+	"restarting":  engine.StatusRestarting,
+	"removing":    engine.StatusRemoving,
 }
+
+func status(state string) engine.Status { return cmp.Or(states[state], engine.StatusExited) }
 
 // when returns the zero time for the times before 1970 that stand for none.
 func when(at time.Time) time.Time {
@@ -279,21 +275,10 @@ const inspectors = 8
 // inspectAll returns those of the containers that are still there.
 func (e *Engine) inspectAll(ctx context.Context, ids []string) ([]define.InspectContainerData, error) {
 	found, errs := make([]define.InspectContainerData, len(ids)), make([]error, len(ids))
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range min(inspectors, len(ids)) {
-		group.Go(func() {
-			for i := range next {
-				found[i], errs[i] = e.inspect(ctx, ids[i])
-				errs[i] = engine.IgnoreNotFound(errs[i])
-			}
-		})
-	}
-	for i := range ids {
-		next <- i
-	}
-	close(next)
-	group.Wait()
+	adapter.Each(len(ids), inspectors, func(i int) {
+		found[i], errs[i] = e.inspect(ctx, ids[i])
+		errs[i] = engine.IgnoreNotFound(errs[i])
+	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

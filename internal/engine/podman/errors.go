@@ -23,6 +23,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/containers/podman/v5/libpod/define"
 	"github.com/containers/podman/v5/pkg/errorhandling"
@@ -98,13 +99,6 @@ func kindOf(err error) error {
 // isCause reports whether Podman names one of the root causes.
 func isCause(err error, wanted ...error) bool {
 	var answer *errorhandling.ErrorModel
-	if !errors.As(err, &answer) {
-		return false
-	}
-	for _, cause := range wanted {
-		if answer.Because == cause.Error() {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &answer) &&
+		slices.ContainsFunc(wanted, func(cause error) bool { return answer.Because == cause.Error() })
 }

@@ -25,10 +25,10 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
@@ -135,15 +135,12 @@ var (
 )
 
 func explainPull(text string) error {
-	says := func(phrases []string) bool {
-		return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
-	}
 	switch err := errors.New(text); {
-	case says(refusals):
+	case adapter.Says(text, refusals...):
 		return engine.WithKind(err, engine.ErrUnauthorized)
-	case says(absences):
+	case adapter.Says(text, absences...):
 		return engine.WithKind(err, engine.ErrNotFound)
-	case says(obstacles):
+	case adapter.Says(text, obstacles...):
 		return engine.WithKind(err, engine.ErrUnavailable)
 	default:
 		return err

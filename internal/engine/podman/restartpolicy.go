@@ -16,7 +16,11 @@ limitations under the License.
 
 package podman
 
-import "github.com/capi-samples/cluster-api-provider-container/internal/engine"
+import (
+	"cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
 
 // always is the policy that survives a boot of the host everywhere:
 // podman-restart.service of Podman 4.3 starts no container of another. While
@@ -25,23 +29,15 @@ import "github.com/capi-samples/cluster-api-provider-container/internal/engine"
 const always = "always"
 
 func restartPolicy(policy engine.RestartPolicy) string {
-	switch policy {
-	case engine.RestartUnlessStopped, engine.RestartAlways:
+	if policy == engine.RestartUnlessStopped || policy == engine.RestartAlways {
 		return always
-	case "":
-		return string(engine.RestartNever)
-	default:
-		return string(policy)
 	}
+	return string(cmp.Or(policy, engine.RestartNever))
 }
 
 func observedRestartPolicy(policy string) engine.RestartPolicy {
-	switch policy {
-	case always:
+	if policy == always {
 		return engine.RestartUnlessStopped
-	case "":
-		return engine.RestartNever
-	default:
-		return engine.RestartPolicy(policy)
 	}
+	return cmp.Or(engine.RestartPolicy(policy), engine.RestartNever)
 }
