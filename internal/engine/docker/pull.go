@@ -115,18 +115,20 @@ func saysRefused(err error) bool {
 // has a code; most have none and are worth another try.
 func inStream(err error) error {
 	var reported *jsonmessage.JSONError
-	if !errors.As(err, &reported) {
-		return err
-	}
-	switch reported.Code {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return engine.WithKind(err, engine.ErrUnauthorized)
-	case http.StatusNotFound:
-		return engine.WithKind(err, engine.ErrNotFound)
-	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
-		return engine.WithKind(err, engine.ErrUnavailable)
+	if errors.As(err, &reported) {
+		return engine.WithKind(err, streamCodes[reported.Code])
 	}
 	return err
+}
+
+// streamCodes are the kinds of the codes that the errors of a stream have.
+var streamCodes = map[int]error{
+	http.StatusUnauthorized:       engine.ErrUnauthorized,
+	http.StatusForbidden:          engine.ErrUnauthorized,
+	http.StatusNotFound:           engine.ErrNotFound,
+	http.StatusServiceUnavailable: engine.ErrUnavailable,
+	http.StatusBadGateway:         engine.ErrUnavailable,
+	http.StatusGatewayTimeout:     engine.ErrUnavailable,
 }
 
 // layers adds up what the messages of a pull say of each layer.

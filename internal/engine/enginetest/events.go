@@ -40,7 +40,7 @@ func eventChecks() map[string]check {
 			run: func(t *testing.T, c *fixture) {
 				c.network(t, "net")
 				id := c.run(t, c.spec("a"))
-				seen := c.watch(t)
+				seen := c.watch(t, nil)
 				seen.awaitRelist(t, 1)
 				wantNoError(t, "connect", c.ConnectNetwork(t.Context(), c.named("net"), c.named("a"), engine.Attachment{}))
 				seen.await(t, id, engine.EventConnect)
@@ -93,29 +93,24 @@ func eventChecks() map[string]check {
 // seen collects what a watcher is told.
 type seen struct {
 	inside atomic.Bool
-	// linger, if set, is called with each event while it is handled.
 	linger func(engine.Event)
 
 	mu     sync.Mutex
 	events []engine.Event
 }
 
-func (c *fixture) watch(t *testing.T) *seen {
+// watch until the test ends. It calls linger, if set, with each event while it is handled.
+func (c *fixture) watch(t *testing.T, linger func(engine.Event)) *seen {
 	t.Helper()
-	out := &seen{}
-	out.watch(t, c.Engine)
-	return out
-}
-
-func (s *seen) watch(t *testing.T, source engine.EventSource) {
-	t.Helper()
+	out := &seen{linger: linger}
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer close(done)
-		source.Events(ctx, func(event engine.Event) { s.note(t, event) })
+		c.Events(ctx, func(event engine.Event) { out.note(t, event) })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
+	return out
 }
 
 func (s *seen) note(t *testing.T, event engine.Event) {
@@ -194,7 +189,7 @@ func kinds(events []engine.Event) []engine.EventKind {
 
 func reportsClosedList(t *testing.T, c *fixture) {
 	ctx := t.Context()
-	seen := c.watch(t)
+	seen := c.watch(t, nil)
 	seen.awaitRelist(t, 1)
 	id := c.create(t, c.spec("a"))
 	name := c.named("a")
@@ -229,13 +224,12 @@ func reportsClosedList(t *testing.T, c *fixture) {
 // a container until another was told of its removal.
 func watchedBySeveral(t *testing.T, c *fixture) {
 	removed := make(chan struct{})
-	first, second := &seen{}, c.watch(t)
-	first.linger = func(event engine.Event) {
+	second := c.watch(t, nil)
+	first := c.watch(t, func(event engine.Event) {
 		if event.Kind == engine.EventStart && event.Container == c.named("a") {
 			<-removed
 		}
-	}
-	first.watch(t, c.Engine)
+	})
 	goOn := sync.OnceFunc(func() { close(removed) })
 	t.Cleanup(goOn)
 	first.awaitRelist(t, 1)
@@ -253,12 +247,12 @@ func tellsOutage(t *testing.T, c *fixture) {
 	if c.Outage == nil {
 		t.Skip("this harness cannot cut the engine off")
 	}
-	before := c.watch(t)
+	before := c.watch(t, nil)
 	before.awaitRelist(t, 1)
 	end := sync.OnceFunc(c.Outage(t))
 	t.Cleanup(end)
 	before.awaitCount(t, engine.EventLost, 1)
-	during := c.watch(t)
+	during := c.watch(t, nil)
 	during.awaitCount(t, engine.EventLost, 1)
 	end()
 	before.awaitCount(t, engine.EventRelist, 2)
@@ -274,7 +268,7 @@ func reconnects(t *testing.T, c *fixture) {
 	if c.Interrupt == nil {
 		t.Skip("this harness cannot break connections")
 	}
-	seen := c.watch(t)
+	seen := c.watch(t, nil)
 	seen.awaitRelist(t, 1)
 	for _, suffix := range []string{"a", "b", "c"} {
 		before := seen.count(engine.EventRelist)

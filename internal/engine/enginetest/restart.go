@@ -48,7 +48,7 @@ func restartChecks() map[string]check {
 		"events": {
 			contract: "after a restart of the engine the watcher is told to relist, and goes on",
 			run: func(t *testing.T, c *fixture) {
-				seen := c.watch(t)
+				seen := c.watch(t, nil)
 				seen.awaitRelist(t, 1)
 				before := seen.count(engine.EventRelist)
 				c.RestartEngine(t)

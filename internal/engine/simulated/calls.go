@@ -157,6 +157,20 @@ func list[T interface{ observed() O }, O any](
 	return out, nil
 }
 
+// inspect makes a call that returns one of all, by its name.
+func inspect[T interface{ observed() O }, O any](ctx context.Context, e *Engine, call Call, kind string, all map[string]T) (O, error) {
+	var out O
+	err := e.do(ctx, call, func() error {
+		one, ok := all[call.Name]
+		if !ok {
+			return absent(kind, call.Name)
+		}
+		out = one.observed()
+		return nil
+	})
+	return out, err
+}
+
 // with gives a container to what a test does to it, with mu held.
 func (e *Engine) with(name string, control func(*container) error) error {
 	e.mu.Lock()

@@ -145,16 +145,7 @@ func (n *network) allocate(e *Engine, static []netip.Addr) []netip.Addr {
 
 // InspectNetwork implements engine.Networks.
 func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
-	var out engine.Network
-	err := e.do(ctx, Call{Method: "InspectNetwork", Name: name}, func() error {
-		n, ok := e.networks[name]
-		if !ok {
-			return absent("network", name)
-		}
-		out = n.observed()
-		return nil
-	})
-	return out, err
+	return inspect(ctx, e, Call{Method: "InspectNetwork", Name: name}, "network", e.networks)
 }
 
 // ListNetworks implements engine.Inventory.

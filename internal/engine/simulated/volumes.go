@@ -79,16 +79,7 @@ func (e *Engine) mount(mount engine.Mount, c *container) *mounted {
 
 // InspectVolume implements engine.Volumes.
 func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
-	var out engine.Volume
-	err := e.do(ctx, Call{Method: "InspectVolume", Name: name}, func() error {
-		v, ok := e.volumes[name]
-		if !ok {
-			return absent("volume", name)
-		}
-		out = v.observed()
-		return nil
-	})
-	return out, err
+	return inspect(ctx, e, Call{Method: "InspectVolume", Name: name}, "volume", e.volumes)
 }
 
 // ListVolumes implements engine.Inventory.
