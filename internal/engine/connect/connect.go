@@ -31,10 +31,12 @@ limitations under the License.
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -197,9 +199,7 @@ func (o Options) withDefaults() Options {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
 	if o.Connections == nil {
 		o.Connections = systemConnections
 	}
@@ -232,6 +232,22 @@ func (o Options) wanted() ([]kind, error) {
 	default:
 		return o.kinds, nil
 	}
+}
+
+// hosts are the sockets, or else the engine's own host and the socket that the user's
+// rootless engine has.
+func (o Options) hosts(sockets []string, own, rootless string) []string {
+	var hosts []string
+	for _, socket := range sockets {
+		hosts = append(hosts, "unix://"+socket)
+	}
+	if sockets == nil {
+		hosts = append(hosts, own)
+		if runtime := o.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
+			hosts = append(hosts, "unix://"+filepath.Join(runtime, rootless))
+		}
+	}
+	return hosts
 }
 
 // because says for people why an engine was chosen.

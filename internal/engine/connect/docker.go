@@ -138,18 +138,8 @@ func home(system string, getenv func(string) string) string {
 }
 
 func defaults(options Options) []candidate {
-	hosts := make([]string, 0, len(options.Sockets))
-	for _, socket := range options.Sockets {
-		hosts = append(hosts, "unix://"+socket)
-	}
-	if options.Sockets == nil {
-		hosts = []string{docker.DefaultHost}
-		if runtime := options.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
-			hosts = append(hosts, "unix://"+filepath.Join(runtime, "docker.sock"))
-		}
-	}
-	out := make([]candidate, 0, len(hosts))
-	for _, host := range hosts {
+	var out []candidate
+	for _, host := range options.hosts(options.Sockets, docker.DefaultHost, "docker.sock") {
 		out = append(out, &dockerEndpoint{at: host, namedBy: "default socket of Docker"})
 	}
 	return out

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -112,16 +111,9 @@ func podmanCandidates(options Options) ([]candidate, error) {
 			namedBy: fmt.Sprintf("default connection %q of Podman", known[at].Name),
 		}}, nil
 	}
-	sockets := options.PodmanSockets
-	if sockets == nil {
-		sockets = []string{podman.DefaultSocket}
-		if runtime := options.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
-			sockets = append(sockets, filepath.Join(runtime, "podman", "podman.sock"))
-		}
-	}
-	out := make([]candidate, 0, len(sockets))
-	for _, socket := range sockets {
-		out = append(out, &podmanEndpoint{Options: podman.Options{URI: "unix://" + socket}, namedBy: "default socket of Podman"})
+	var out []candidate
+	for _, host := range options.hosts(options.PodmanSockets, "unix://"+podman.DefaultSocket, "podman/podman.sock") {
+		out = append(out, &podmanEndpoint{Options: podman.Options{URI: host}, namedBy: "default socket of Podman"})
 	}
 	return out, nil
 }
