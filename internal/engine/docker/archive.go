@@ -32,9 +32,6 @@ import (
 // gives every file to the container's user; without it, to the owner that the
 // archive says.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	if err := e.open(ctx); err != nil {
-		return err
-	}
 	// Found first, because an answer that comes before the archive is read
 	// may be lost in the broken connection.
 	found, err := e.inspect(ctx, name)

@@ -34,9 +34,6 @@ import (
 
 // InspectContainer implements engine.ContainerReader.
 func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
-	if err := e.open(ctx); err != nil {
-		return engine.Container{}, err
-	}
 	raw, err := e.inspect(ctx, name)
 	if err != nil {
 		return engine.Container{}, err
@@ -46,6 +43,9 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 
 // inspect finds a container by its exact name or ID.
 func (e *Engine) inspect(ctx context.Context, name string) (container.InspectResponse, error) {
+	if err := e.open(ctx); err != nil {
+		return container.InspectResponse{}, err
+	}
 	if name == "" {
 		return container.InspectResponse{}, fmt.Errorf("inspect container without a name: %w", engine.ErrInvalid)
 	}

@@ -19,7 +19,9 @@ package docker
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -351,5 +353,26 @@ func TestTypedErrorKeepsTextAndCause(t *testing.T) {
 	err := fmt.Errorf("do: %w", engine.WithKind(cause, engine.ErrNotFound))
 	if !errors.Is(err, engine.ErrNotFound) || !errors.Is(err, cause) || err.Error() != "do: its own words" {
 		t.Errorf("error %q, want the cause's text and both kinds", err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	eng, err := New("unix:///nowhere.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := eng.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, inspected := eng.InspectContainer(t.Context(), "node")
+	for call, err := range map[string]error{
+		"InspectContainer": inspected,
+		"ContainerLog":     eng.ContainerLog(t.Context(), "node", engine.LogRequest{}, io.Discard),
+		"StartContainer":   eng.StartContainer(t.Context(), "node"),
+	} {
+		if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "is closed") {
+			t.Errorf("%s after Close returns %v, want that the connection is closed", call, err)
+		}
 	}
 }

@@ -53,9 +53,6 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 
 // StartContainer implements engine.ContainerWriter.
 func (e *Engine) StartContainer(ctx context.Context, name string) error {
-	if err := e.open(ctx); err != nil {
-		return err
-	}
 	raw, err := e.inspect(ctx, name)
 	if err != nil {
 		return err
