@@ -85,10 +85,7 @@ func checkWithoutClass(present management.Present, wanted objects.Values) error 
 			})
 		}
 	}
-	if len(problems) > 0 {
-		return &input.Error{Problems: problems}
-	}
-	return nil
+	return input.Refuse(problems...)
 }
 
 // decide what the cluster shall be: what it is, changed by what was asked
@@ -131,10 +128,7 @@ func checkChange(present management.Present, request input.Request) error {
 			})
 		}
 	}
-	if len(problems) > 0 {
-		return &input.Error{Problems: problems}
-	}
-	return nil
+	return input.Refuse(problems...)
 }
 
 // merge lays what was asked for over what there is.
@@ -269,11 +263,8 @@ func (s *session) decideRanges(
 	}
 	check("--service-cidr", values.ServiceCIDR)
 	check("--pod-cidr", request.PodCIDR)
-	if len(problems) > 0 {
-		return &input.Error{Problems: problems}
-	}
-	if values.PodCIDR != "" {
-		return nil
+	if err := input.Refuse(problems...); err != nil || values.PodCIDR != "" {
+		return err
 	}
 	services, err := netip.ParsePrefix(values.ServiceCIDR)
 	if err != nil {

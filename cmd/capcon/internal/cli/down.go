@@ -80,15 +80,7 @@ func (o downOptions) validate() error {
 	case !o.all:
 		problems = input.CheckName(o.names[0])
 	}
-	if o.timeout < 0 {
-		problems = append(problems, input.Problem{
-			Field: "--timeout", Value: o.timeout.String(), Reason: "it is negative", Remedy: "use a duration such as 10m, or 0 to wait for ever",
-		})
-	}
-	if len(problems) > 0 {
-		return &input.Error{Problems: problems}
-	}
-	return nil
+	return input.Refuse(append(problems, input.CheckTimeout(o.timeout)...)...)
 }
 
 // down deletes clusters and waits until they are gone.

@@ -44,6 +44,14 @@ type Error struct {
 	Problems []Problem
 }
 
+// Refuse returns an *Error with the problems, or nil where there is none.
+func Refuse(problems ...Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &Error{Problems: problems}
+}
+
 // Error implements error.
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems)+1)

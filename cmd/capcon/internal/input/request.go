@@ -18,6 +18,7 @@ package input
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func (r Request) Normalize() Request {
 
 // Validate returns an *Error with everything that is wrong, or nil.
 func (r Request) Validate() error {
-	checks := [][]Problem{
+	return Refuse(slices.Concat(
 		CheckName(r.Name),
 		checkControlPlanes(r.ControlPlanes),
 		checkWorkers(r.Workers),
@@ -92,16 +93,8 @@ func (r Request) Validate() error {
 		checkCNI(r.CNI),
 		checkNetwork(r.Network),
 		checkCIDRs(r.PodCIDR, r.ServiceCIDR),
-		checkTimeout(r.Timeout),
-	}
-	var problems []Problem
-	for _, found := range checks {
-		problems = append(problems, found...)
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	return &Error{Problems: problems}
+		CheckTimeout(r.Timeout),
+	)...)
 }
 
 // CheckName checks the name of a cluster.
@@ -157,7 +150,8 @@ func checkImage(flag, image string) []Problem {
 	return nil
 }
 
-func checkTimeout(timeout time.Duration) []Problem {
+// CheckTimeout checks how long to wait; 0 = for ever.
+func CheckTimeout(timeout time.Duration) []Problem {
 	if timeout < 0 {
 		return []Problem{{"--timeout", timeout.String(), "it is negative", "use a duration such as 10m, or 0 to wait for ever"}}
 	}
