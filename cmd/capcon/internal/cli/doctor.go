@@ -21,7 +21,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,24 +48,17 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: "Check whether the engine and the host can run clusters: each problem with its remedy, and which images are there.\n" +
 			"No management plane is needed. A container looks at the host for a second and is removed.\n" +
 			"The exit code is 1 where something keeps clusters from working, and 0 with warnings.",
-		Example: "  capcon doctor\n  capcon doctor --nodes 6\n  capcon doctor -o json",
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			problems := checkOutput(options.output)
-			if options.nodes < 0 {
-				problems = append(problems, input.Problem{
-					Field: "--nodes", Value: strconv.Itoa(options.nodes), Reason: "it is negative", Remedy: "give how many machines all clusters shall have",
-				})
-			}
-			if len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			return a.doctor(command.Context(), options)
-		},
+		Example:           "  capcon doctor\n  capcon doctor --nodes 6\n  capcon doctor -o json",
+		Args:              cobra.NoArgs,
+		RunE:              func(command *cobra.Command, _ []string) error { return a.doctor(command.Context(), options) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	command.Flags().IntVar(&options.nodes, "nodes", 0, "machines that all clusters shall have together; 0 = those there are")
 	addOutput(command, &options.output)
+	command.PreRunE = func(*cobra.Command, []string) error {
+		nodes := input.CheckNotNegative("--nodes", options.nodes, "give how many machines all clusters shall have")
+		return input.Refuse(append(checkOutput(options.output), nodes...)...)
+	}
 	return command
 }
 
@@ -111,11 +103,7 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	if options.output == outputJSON {
-		err = a.printJSON(found)
-	} else {
-		err = a.printDiagnosis(found)
-	}
+	err = a.tell(options.output, found, func() error { return a.printDiagnosis(found) })
 	if err == nil && !found.OK {
 		return errReported
 	}

@@ -50,13 +50,13 @@ func (a *app) downCommand() *cobra.Command {
 			"plane goes too, with its data and the network; images stay. Running it again finishes what\n" +
 			"was interrupted.",
 		Example: "  capcon down demo\n  capcon down --all",
-		RunE: func(command *cobra.Command, args []string) error {
+		PreRunE: func(_ *cobra.Command, args []string) error {
 			options.names = args
-			if err := options.validate(); err != nil {
-				return err
-			}
-			return a.down(command.Context(), options)
+			return options.validate()
 		},
+		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
+			return s.down(ctx, options)
+		}),
 		ValidArgsFunction: a.completeNames,
 	}
 	flags := command.Flags()
@@ -84,12 +84,7 @@ func (o downOptions) validate() error {
 }
 
 // down deletes clusters and waits until they are gone.
-func (a *app) down(ctx context.Context, options downOptions) error {
-	s, err := a.connectLocal(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) down(ctx context.Context, options downOptions) error {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if options.timeout > 0 {
 		limited, cancel = context.WithTimeout(ctx, options.timeout)
@@ -99,17 +94,17 @@ func (a *app) down(ctx context.Context, options downOptions) error {
 	if !options.all {
 		title = "Deleting cluster " + options.names[0]
 	}
-	b := a.newBoard(title)
-	err = s.downWithin(limited, b, options)
+	b := s.newBoard(title)
+	err := s.downWithin(limited, b, options)
 	b.close()
 	if ctx.Err() != nil {
-		a.complain("Interrupted. What was begun goes on by itself; the same command follows it again.")
+		s.complain("Interrupted. What was begun goes on by itself; the same command follows it again.")
 		return errReported
 	}
 	if err != nil {
 		return err
 	}
-	a.say("Images stay in the engine; \"%s images list\" names them.", a.Program)
+	s.say("Images stay in the engine; \"%s images list\" names them.", s.Program)
 	return nil
 }
 

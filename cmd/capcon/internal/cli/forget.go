@@ -33,23 +33,15 @@ func (a *app) forgetCommand() *cobra.Command {
 		Long: "Forget that capcon made a cluster, after \"clusterctl move\" gave it to another management cluster.\n" +
 			"The cluster stays as it is. Until then \"down\" and \"gc\" remove what capcon remembers to have made.",
 		Example: "  capcon forget demo",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			if problems := input.CheckName(args[0]); len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			return a.forget(command.Context(), args[0])
-		},
+		Args:    oneCluster,
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+			return s.forget(ctx, args[0])
+		}),
 		ValidArgsFunction: a.completeNames,
 	}
 }
 
-func (a *app) forget(ctx context.Context, name string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) forget(ctx context.Context, name string) error {
 	_, known, err := s.state.Recall(name)
 	if err != nil {
 		return err
@@ -59,7 +51,7 @@ func (a *app) forget(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		a.say("Nothing to forget: capcon has no record of a cluster %s on %s; it has records of %s.", name, s.connected, orNone(names))
+		s.say("Nothing to forget: capcon has no record of a cluster %s on %s; it has records of %s.", name, s.connected, orNone(names))
 		return nil
 	}
 	plane, err := s.plane.State(ctx)
@@ -77,13 +69,13 @@ func (a *app) forget(ctx context.Context, name string) error {
 		if present.Exists {
 			return &input.Error{Problems: []input.Problem{{
 				Field: "NAME", Value: name, Reason: "the management plane of capcon has this cluster",
-				Remedy: fmt.Sprintf("move it with clusterctl first, or delete it: %s down %s", a.Program, name),
+				Remedy: fmt.Sprintf("move it with clusterctl first, or delete it: %s down %s", s.Program, name),
 			}}}
 		}
 	}
 	if err := s.state.Forget(name); err != nil {
 		return err
 	}
-	a.say("Forgot cluster %s. What there is of it stays.", name)
+	s.say("Forgot cluster %s. What there is of it stays.", name)
 	return nil
 }

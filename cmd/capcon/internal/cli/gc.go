@@ -24,7 +24,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -50,12 +49,9 @@ func (a *app) gcCommand() *cobra.Command {
 			"provider's labels.",
 		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if problems := checkOutput(options.output); len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			return a.gc(command.Context(), options)
-		},
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
+			return s.gc(ctx, options)
+		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := command.Flags()
@@ -85,23 +81,14 @@ const (
 	actionRemove = "remove"
 )
 
-func (a *app) gc(ctx context.Context, options gcOptions) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) gc(ctx context.Context, options gcOptions) error {
 	world, err := s.survey(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
 	world.All, world.Named = options.all, options.owners
 	decisions := inventory.Plan(world)
-	if options.output == outputJSON {
-		err = a.printJSON(decisionReports(decisions))
-	} else {
-		err = a.printDecisions(decisions, options)
-	}
+	err = s.tell(options.output, decisionReports(decisions), func() error { return s.printDecisions(decisions, options) })
 	if err != nil || !options.yes {
 		return err
 	}

@@ -52,12 +52,9 @@ func (a *app) imagesCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the images that new clusters are made of, and which of them are there",
 		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if problems := checkOutput(output); len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			return a.listImages(command.Context(), output)
-		},
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
+			return s.listImages(ctx, output)
+		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	addOutput(list, &output)
@@ -67,19 +64,12 @@ func (a *app) imagesCommand() *cobra.Command {
 		Short:   "Load image archives into the engine, those it does not have",
 		Example: "  capcon images load node.tar haproxy.tar plane.tar",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			return a.loadImages(command.Context(), args)
-		},
+		RunE:    onEngine(a.connect, loadImages),
 	})
 	return command
 }
 
-func (a *app) loadImages(ctx context.Context, files []string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func loadImages(ctx context.Context, s *session, files []string) error {
 	var failed []error
 	for _, file := range files {
 		content, loaded, err := images.Load(ctx, s.engine, file)
@@ -92,26 +82,18 @@ func (a *app) loadImages(ctx context.Context, files []string) error {
 			word = "loaded"
 		}
 		for _, image := range content {
-			a.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
+			s.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (a *app) listImages(ctx context.Context, output string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) listImages(ctx context.Context, output string) error {
 	found, err := imageReports(ctx, s.engine)
 	if err != nil {
 		return err
 	}
-	if output == outputJSON {
-		return a.printJSON(found)
-	}
-	return a.printImages(found)
+	return s.tell(output, found, func() error { return s.printImages(found) })
 }
 
 // imageReports of what a new cluster is made of, and of node images of other

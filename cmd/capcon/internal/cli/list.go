@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +25,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -48,15 +48,10 @@ func (a *app) listCommand() *cobra.Command {
 			"what can go. With a name, the containers are told one by one.",
 		Example: "  capcon list\n  capcon list demo -o json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			if problems := checkOutput(options.output); len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			if len(args) == 1 {
-				options.name = args[0]
-			}
-			return a.list(command.Context(), options)
-		},
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+			options.name = cmp.Or(args...)
+			return s.list(ctx, options)
+		}),
 		ValidArgsFunction: a.completeNames,
 	}
 	addOutput(command, &options.output)
@@ -98,27 +93,25 @@ type ownedObject struct {
 	Status  engine.Status `json:"status"`
 }
 
-func (a *app) list(ctx context.Context, options listOptions) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) list(ctx context.Context, options listOptions) error {
 	world, err := s.survey(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
 	told := listingOf(world, options.name)
-	if options.output == outputJSON {
-		return a.printJSON(told)
-	}
-	if err := a.printListing(told); err != nil || options.name == "" {
-		return err
-	}
-	if len(told.Clusters) > 0 {
-		return a.printContainers(told.Clusters)
-	}
-	missing := &notFoundError{name: options.name, where: "any management cluster that answers or on " + s.connected, remedy: a.creates(options.name)}
+	return s.tell(options.output, told, func() error {
+		if err := s.printListing(told); err != nil || options.name == "" {
+			return err
+		}
+		if len(told.Clusters) > 0 {
+			return s.printContainers(told.Clusters)
+		}
+		return s.listedNowhere(world, options.name)
+	})
+}
+
+func (s *session) listedNowhere(world inventory.World, name string) error {
+	missing := &notFoundError{name: name, where: "any management cluster that answers or on " + s.connected, remedy: s.creates(name)}
 	for _, cluster := range listingOf(world, "").Clusters {
 		missing.others = append(missing.others, shown(cluster.Namespace, cluster.Name))
 	}

@@ -17,11 +17,11 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -59,22 +59,14 @@ func (a *app) logsCommand() *cobra.Command {
 			"for clusters that were made here.",
 		Example: "  capcon logs demo\n  capcon logs demo demo-worker-abcde-12345 --tail 0\n  capcon logs demo " + loadBalancerName + " --follow",
 		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(command *cobra.Command, args []string) error {
-			options.cluster = args[0]
-			if len(args) > 1 {
-				options.machine = args[1]
-			}
-			problems := input.CheckName(options.cluster)
-			if options.tail < 0 {
-				problems = append(problems, input.Problem{
-					Field: "--tail", Value: strconv.Itoa(options.tail), Reason: "it is negative", Remedy: "give a number of lines, or 0 for all",
-				})
-			}
-			if len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			return a.logs(command.Context(), options)
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			options.cluster, options.machine = args[0], cmp.Or(args[1:]...)
+			tail := input.CheckNotNegative("--tail", options.tail, "give a number of lines, or 0 for all")
+			return input.Refuse(append(input.CheckName(options.cluster), tail...)...)
 		},
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
+			return s.logs(ctx, options)
+		}),
 		ValidArgsFunction: a.completeMachines,
 	}
 	const defaultTail = 100
@@ -89,12 +81,7 @@ type part struct {
 	title string
 }
 
-func (a *app) logs(ctx context.Context, options logsOptions) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) logs(ctx context.Context, options logsOptions) error {
 	owner, err := s.ownerOf(ctx, options.cluster)
 	if err != nil {
 		return err
@@ -118,10 +105,10 @@ func (a *app) logs(ctx context.Context, options logsOptions) error {
 			continue
 		}
 		if i > 0 {
-			a.say("")
+			s.say("")
 		}
-		a.say("==> %s <==", one.title)
-		a.say("%s", strings.TrimSuffix(text, "\n"))
+		s.say("==> %s <==", one.title)
+		s.say("%s", strings.TrimSuffix(text, "\n"))
 	}
 	return errors.Join(failed...)
 }

@@ -33,8 +33,10 @@ const (
 	outputJSON = "json"
 )
 
+// addOutput adds --output to a command, and checks it before the command runs.
 func addOutput(command *cobra.Command, into *string) {
 	command.Flags().StringVarP(into, "output", "o", outputText, "text or json")
+	command.PreRunE = func(*cobra.Command, []string) error { return input.Refuse(checkOutput(*into)...) }
 }
 
 func checkOutput(format string) []input.Problem {
@@ -46,7 +48,11 @@ func checkOutput(format string) []input.Problem {
 	}}
 }
 
-func (a *app) printJSON(value any) error {
+// tell prints a value as JSON, or as text for people.
+func (a *app) tell(format string, value any, text func() error) error {
+	if format == outputText {
+		return text()
+	}
 	encoder := json.NewEncoder(a.Out)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {

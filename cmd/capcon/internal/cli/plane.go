@@ -47,9 +47,9 @@ func (a *app) planeUpCommand() *cobra.Command {
 		Long: "Start the management cluster and wait until it is ready. It stays until \"capcon plane down\", also when\n" +
 			"\"capcon down\" deletes the last cluster.",
 		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return a.planeUp(command.Context(), request)
-		},
+		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
+			return s.planeUp(ctx, request)
+		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := command.Flags()
@@ -59,30 +59,25 @@ func (a *app) planeUpCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) planeUp(ctx context.Context, request input.Request) error {
-	s, err := a.connectLocal(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	started := a.Now()
+func (s *session) planeUp(ctx context.Context, request input.Request) error {
+	started := s.Now()
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if request.Timeout > 0 {
 		limited, cancel = context.WithTimeout(ctx, request.Timeout)
 	}
 	defer cancel()
-	b := a.newBoard("Starting the management cluster")
+	b := s.newBoard("Starting the management cluster")
 	b.finished(stepEngine, chosenEngine(s.info))
-	err = s.startPlane(limited, b, request)
+	err := s.startPlane(limited, b, request)
 	b.close()
 	if err != nil {
 		return err
 	}
-	a.say("\nThe %s is ready after %s.\n\nNext:", s.managementCluster(), a.Now().Sub(started).Round(time.Second))
-	a.say("  export KUBECONFIG=%s", s.state.ManagementKubeconfigPath())
-	a.say("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
-	a.say("  %s status", a.Program)
-	a.say("  %s plane down", a.Program)
+	s.say("\nThe %s is ready after %s.\n\nNext:", s.managementCluster(), s.Now().Sub(started).Round(time.Second))
+	s.say("  export KUBECONFIG=%s", s.state.ManagementKubeconfigPath())
+	s.say("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
+	s.say("  %s status", s.Program)
+	s.say("  %s plane down", s.Program)
 	return nil
 }
 
@@ -117,23 +112,18 @@ func (a *app) planeDownCommand() *cobra.Command {
 		Long: "Remove the management cluster with its data and the network; images stay. It is refused while it has\n" +
 			"clusters: nothing would manage them any more.",
 		Args:              cobra.NoArgs,
-		RunE:              func(command *cobra.Command, _ []string) error { return a.planeDown(command.Context()) },
+		RunE:              onEngine(a.connectLocal, planeDown),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
-func (a *app) planeDown(ctx context.Context) error {
-	s, err := a.connectLocal(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func planeDown(ctx context.Context, s *session, _ []string) error {
 	state, err := s.plane.State(ctx)
 	if err != nil {
 		return err
 	}
 	if state.ID != "" {
-		b := a.newBoard("Removing the management cluster")
+		b := s.newBoard("Removing the management cluster")
 		err := s.wakePlane(ctx, b, state) // only it knows its clusters
 		b.close()
 		if err != nil {
@@ -147,12 +137,12 @@ func (a *app) planeDown(ctx context.Context) error {
 	}
 	if len(remaining) > 0 {
 		return fmt.Errorf("%s has clusters: %s; delete them first (%s down NAME, or kubectl delete cluster), or move them with clusterctl",
-			s.managementCluster(), strings.Join(remaining, ", "), a.Program)
+			s.managementCluster(), strings.Join(remaining, ", "), s.Program)
 	}
 	if !state.Exists {
-		a.say("There is no management cluster on %s.", s.connected)
+		s.say("There is no management cluster on %s.", s.connected)
 		return nil
 	}
-	a.say("Removed %s. Images stay in the engine; \"%s images list\" names them.", s.managementCluster(), a.Program)
+	s.say("Removed %s. Images stay in the engine; \"%s images list\" names them.", s.managementCluster(), s.Program)
 	return nil
 }

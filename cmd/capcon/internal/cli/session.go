@@ -22,11 +22,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -70,6 +72,28 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 		app: a, engine: e, info: info, plane: a.planeOf(e, plane.DefaultName), state: state.For(root, info.Name, info.ID),
 		nodeImages: map[string]images.NodeImage{},
 	}, nil
+}
+
+// onEngine makes the RunE of a command that works in a session.
+func onEngine(
+	connect func(context.Context) (*session, error), run func(ctx context.Context, s *session, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		s, err := connect(command.Context())
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return run(command.Context(), s, args)
+	}
+}
+
+// oneCluster checks that the arguments are the name of one cluster.
+func oneCluster(command *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(1)(command, args); err != nil {
+		return err
+	}
+	return input.Refuse(input.CheckName(args[0])...)
 }
 
 // connectLocal connects to an engine of this host, and refuses another.

@@ -40,51 +40,44 @@ func (a *app) kubeconfigCommand() *cobra.Command {
 		Use:     "kubeconfig NAME",
 		Short:   "Print a kubeconfig that works on this machine",
 		Example: "  capcon kubeconfig demo > demo.kubeconfig\n  capcon kubeconfig --management",
-		RunE: func(command *cobra.Command, args []string) error {
+		PreRunE: func(_ *cobra.Command, args []string) error {
 			if managementPlane != (len(args) == 0) || len(args) > 1 {
 				return &input.Error{Problems: []input.Problem{{
 					Field: "NAME", Value: strings.Join(args, " "), Reason: "one kubeconfig is printed",
 					Remedy: "give the name of one cluster, or --management",
 				}}}
 			}
-			if managementPlane {
-				return a.managementKubeconfig(command.Context())
-			}
-			return a.kubeconfig(command.Context(), args[0])
+			return nil
 		},
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+			if managementPlane {
+				return s.managementKubeconfig(ctx)
+			}
+			return s.kubeconfig(ctx, args[0])
+		}),
 		ValidArgsFunction: a.completeNames,
 	}
 	command.Flags().BoolVar(&managementPlane, "management", false, "print that of the management plane")
 	return command
 }
 
-func (a *app) managementKubeconfig(ctx context.Context) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) managementKubeconfig(ctx context.Context) error {
 	plane, err := s.plane.State(ctx)
 	if err != nil {
 		return err
 	}
 	if !plane.Exists {
-		return fmt.Errorf("there is no management cluster on %s; \"%s plane up\" starts one", s.connected, a.Program)
+		return fmt.Errorf("there is no management cluster on %s; \"%s plane up\" starts one", s.connected, s.Program)
 	}
 	if !plane.Answers {
 		return s.planeSilent(plane, "")
 	}
-	return a.print(plane.Kubeconfig)
+	return s.print(plane.Kubeconfig)
 }
 
 // kubeconfig of a cluster from the management plane or, where that does not
 // answer, as it was last: the cluster itself may well be there.
-func (a *app) kubeconfig(ctx context.Context, name string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) kubeconfig(ctx context.Context, name string) error {
 	plane, err := s.plane.State(ctx)
 	if err != nil {
 		return err
@@ -102,9 +95,9 @@ func (a *app) kubeconfig(ctx context.Context, name string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w; \"%s status %s\" has the details", err, a.Program, name)
+		return fmt.Errorf("%w; \"%s status %s\" has the details", err, s.Program, name)
 	}
-	return a.print(kubeconfig)
+	return s.print(kubeconfig)
 }
 
 func (s *session) storedKubeconfig(plane plane.State, name string) error {

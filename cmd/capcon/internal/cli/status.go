@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -103,12 +103,7 @@ and 0 for a cluster that is there and not available.`,
 		Example: "  capcon status\n  capcon status demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			if problems := checkOutput(options.output); len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			if len(args) == 1 {
-				options.name = args[0]
-			}
+			options.name = cmp.Or(args...)
 			return a.status(command.Context(), options)
 		},
 		ValidArgsFunction: a.completeNames,
@@ -130,16 +125,8 @@ type statusOptions struct {
 // status tells what it could find out, also when that ends in an error.
 func (a *app) status(ctx context.Context, options statusOptions) error {
 	told, err := a.inspect(ctx, options.name)
-	if options.output == outputJSON {
-		if printed := a.printJSON(told); printed != nil {
-			return printed
-		}
-		return err
-	}
-	if printed := a.printReport(told, options); printed != nil {
-		return printed
-	}
-	return err
+	printed := a.tell(options.output, told, func() error { return a.printReport(told, options) })
+	return cmp.Or(printed, err)
 }
 
 // inspect engine, plane and clusters, as far as they answer. The report is

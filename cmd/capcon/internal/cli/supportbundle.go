@@ -26,7 +26,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/artifacts"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -46,32 +45,24 @@ func (a *app) supportBundleCommand() *cobra.Command {
 			"data names as one. Parts that cannot be collected are listed in errors.txt. No management plane is needed\n" +
 			"for clusters that were made here.",
 		Example: "  capcon support-bundle demo\n  capcon support-bundle demo --file /tmp/demo.tar.gz",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			if problems := input.CheckName(args[0]); len(problems) > 0 {
-				return &input.Error{Problems: problems}
-			}
-			return a.supportBundle(command.Context(), args[0], file)
-		},
+		Args:    oneCluster,
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+			return s.supportBundle(ctx, args[0], file)
+		}),
 		ValidArgsFunction: a.completeNames,
 	}
 	command.Flags().StringVar(&file, "file", "", "path of the file, which must not exist (default: support-bundle-NAME-TIME.tar.gz in this directory)")
 	return command
 }
 
-func (a *app) supportBundle(ctx context.Context, name, path string) error {
-	s, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
+func (s *session) supportBundle(ctx context.Context, name, path string) error {
 	owner, err := s.ownerOf(ctx, name)
 	if err != nil && !errors.Is(err, errNoContainers) {
 		return err
 	}
-	root := "support-bundle-" + name + "-" + a.Now().UTC().Format("20060102T150405Z")
+	root := "support-bundle-" + name + "-" + s.Now().UTC().Format("20060102T150405Z")
 	path = cmp.Or(path, root+".tar.gz")
-	b, err := createBundle(path, root, a.Now())
+	b, err := createBundle(path, root, s.Now())
 	if err != nil {
 		return err
 	}
@@ -80,7 +71,7 @@ func (a *app) supportBundle(ctx context.Context, name, path string) error {
 	if err := errors.Join(b.close(), ctx.Err()); err != nil {
 		return errors.Join(fmt.Errorf("write support bundle: %w", err), os.Remove(path))
 	}
-	return a.printBundle(b, path)
+	return s.printBundle(b, path)
 }
 
 func (a *app) printBundle(b *bundle, path string) error {

@@ -54,7 +54,7 @@ func (a *app) upCommand() *cobra.Command {
 			"leave it as it is.",
 		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
+		PreRunE: func(command *cobra.Command, args []string) error {
 			request.Name = args[0]
 			if command.Flags().Changed("control-planes") {
 				request.ControlPlanes = &controlPlanes
@@ -62,8 +62,12 @@ func (a *app) upCommand() *cobra.Command {
 			if command.Flags().Changed("workers") {
 				request.Workers = &workers
 			}
-			return a.up(command.Context(), request.Normalize())
+			request = request.Normalize()
+			return request.Validate()
 		},
+		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
+			return s.up(ctx, request)
+		}),
 		ValidArgsFunction: a.completeNames,
 	}
 	flags := command.Flags()
@@ -83,28 +87,20 @@ func (a *app) upCommand() *cobra.Command {
 }
 
 // up makes the cluster so and waits for it.
-func (a *app) up(ctx context.Context, request input.Request) error {
-	if err := request.Validate(); err != nil {
-		return err
-	}
-	s, err := a.connectLocal(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	started := a.Now()
-	b := a.newBoard("Making cluster " + request.Name)
-	err = s.upWithin(ctx, b, request)
+func (s *session) up(ctx context.Context, request input.Request) error {
+	started := s.Now()
+	b := s.newBoard("Making cluster " + request.Name)
+	err := s.upWithin(ctx, b, request)
 	b.close()
 	switch {
 	case ctx.Err() != nil:
-		a.complain("Interrupted. What was begun goes on by itself; \"%s up %s\" follows it again, \"%s down %s\" removes it.",
-			a.Program, request.Name, a.Program, request.Name)
+		s.complain("Interrupted. What was begun goes on by itself; \"%s up %s\" follows it again, \"%s down %s\" removes it.",
+			s.Program, request.Name, s.Program, request.Name)
 		return errReported
 	case err != nil:
 		return err
 	}
-	return s.printNext(ctx, request.Name, a.Now().Sub(started))
+	return s.printNext(ctx, request.Name, s.Now().Sub(started))
 }
 
 func (s *session) upWithin(ctx context.Context, b *board, request input.Request) error {

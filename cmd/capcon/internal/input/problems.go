@@ -19,6 +19,7 @@ package input
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Problem is one value that cannot be used.
@@ -50,6 +51,14 @@ func Refuse(problems ...Problem) error {
 		return nil
 	}
 	return &Error{Problems: problems}
+}
+
+// CheckNotNegative checks a number, or how long something may take.
+func CheckNotNegative[N int | time.Duration](flag string, given N, remedy string) []Problem {
+	if given >= 0 {
+		return nil
+	}
+	return []Problem{{flag, fmt.Sprint(given), "it is negative", remedy}}
 }
 
 // Error implements error.

@@ -152,8 +152,5 @@ func checkImage(flag, image string) []Problem {
 
 // CheckTimeout checks how long to wait; 0 = for ever.
 func CheckTimeout(timeout time.Duration) []Problem {
-	if timeout < 0 {
-		return []Problem{{"--timeout", timeout.String(), "it is negative", "use a duration such as 10m, or 0 to wait for ever"}}
-	}
-	return nil
+	return CheckNotNegative("--timeout", timeout, "use a duration such as 10m, or 0 to wait for ever")
 }
