@@ -37,12 +37,7 @@ import (
 // decidePresent reads what there is of the cluster and decides what it shall
 // be.
 func (s *session) decidePresent(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
-	var present management.Present
-	err := s.persist(ctx, func() error {
-		read, err := management.Read(ctx, s.client, namespace, request.Name)
-		present = read
-		return err
-	})
+	present, err := s.read(ctx, request.Name)
 	if err != nil {
 		return objects.Values{}, err
 	}

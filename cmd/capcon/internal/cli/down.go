@@ -27,7 +27,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -85,10 +84,7 @@ func (o downOptions) validate() error {
 
 // down deletes clusters and waits until they are gone.
 func (s *session) down(ctx context.Context, options downOptions) error {
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if options.timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, options.timeout)
-	}
+	limited, cancel := within(ctx, options.timeout)
 	defer cancel()
 	title := "Deleting all clusters"
 	if !options.all {
@@ -109,7 +105,7 @@ func (s *session) down(ctx context.Context, options downOptions) error {
 }
 
 func (s *session) downWithin(ctx context.Context, b *board, options downOptions) error {
-	b.finished(stepEngine, fmt.Sprintf("%s %s at %s", s.info.Name, s.info.Version, s.info.Endpoint))
+	b.finished(stepEngine, s.connected)
 	for {
 		err := s.downOnce(ctx, b, options)
 		if err == nil || !s.replaced(ctx) {
@@ -150,18 +146,11 @@ func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) er
 		b.finished(stepPlane, "answers")
 		return s.use(state.Kubeconfig)
 	}
-	image := state.Image
-	if image == "" {
-		chosen, err := images.Choose(ctx, s.engine, images.Wish{Use: images.Plane})
-		if err != nil {
-			return err
-		}
-		image = chosen
-	}
-	if err := s.ensureImage(ctx, b, images.Plane, image); err != nil {
+	image, err := s.planeImage(ctx, b, input.Request{}, state)
+	if err != nil {
 		return err
 	}
-	_, err := s.ensurePlane(ctx, b, image)
+	_, err = s.ensurePlane(ctx, b, image)
 	return err
 }
 
@@ -191,12 +180,7 @@ func (s *session) doomed(ctx context.Context, options downOptions) ([]string, er
 func (s *session) deleteCluster(ctx context.Context, b *board, name string) error {
 	step := "cluster " + name
 	b.waiting(step, "asking for its deletion")
-	var present management.Present
-	err := s.persist(ctx, func() error {
-		read, err := management.Read(ctx, s.client, namespace, name)
-		present = read
-		return err
-	})
+	present, err := s.read(ctx, name)
 	if err != nil {
 		return err
 	}

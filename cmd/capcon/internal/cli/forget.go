@@ -54,14 +54,11 @@ func (s *session) forget(ctx context.Context, name string) error {
 		s.say("Nothing to forget: capcon has no record of a cluster %s on %s; it has records of %s.", name, s.connected, orNone(names))
 		return nil
 	}
-	plane, err := s.plane.State(ctx)
+	plane, err := s.reachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if plane.Answers {
-		if err := s.use(plane.Kubeconfig); err != nil {
-			return err
-		}
 		present, err := management.Read(ctx, s.client, namespace, name)
 		if err != nil {
 			return err

@@ -120,16 +120,13 @@ var errNoContainers = errors.New("has no containers yet")
 // answers with an error or knows no such cluster, from memory: logs are wanted
 // most where something is broken.
 func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, error) {
-	plane, err := s.plane.State(ctx)
+	plane, err := s.reachPlane(ctx)
 	if err != nil {
 		return identity.Owner{}, err
 	}
 	var notRead error
 	var present management.Present
 	if plane.Answers {
-		if err := s.use(plane.Kubeconfig); err != nil {
-			return identity.Owner{}, err
-		}
 		if present, notRead = management.Read(ctx, s.client, namespace, name); present.OwnerID != "" {
 			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
 		}

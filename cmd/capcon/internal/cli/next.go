@@ -59,8 +59,8 @@ func (s *session) kubectl(ctx context.Context, name, path string) (string, error
 	if _, err := s.LookPath("kubectl"); err == nil {
 		return export + "  kubectl get nodes -o wide\n  kubectl get pods -A", nil
 	}
-	node, found, err := s.controlPlaneContainer(ctx, name)
-	if err != nil || !found {
+	node, err := s.controlPlaneContainer(ctx, name)
+	if err != nil || node == "" {
 		return export + "  kubectl get nodes -o wide", err
 	}
 	inside := fmt.Sprintf("  %s exec %s kubectl --kubeconfig /etc/kubernetes/admin.conf", s.info.Name, node)
@@ -68,23 +68,16 @@ func (s *session) kubectl(ctx context.Context, name, path string) (string, error
 		"  (or, with kubectl installed: export KUBECONFIG=" + path + ")", nil
 }
 
-func (s *session) controlPlaneContainer(ctx context.Context, name string) (string, bool, error) {
-	remembered, found, err := s.state.Recall(name)
-	if err != nil || !found {
-		return "", false, err
-	}
-	containers, err := s.engine.ListContainers(ctx, owner(name, remembered).Select(map[string]string{
-		identity.LabelRole: string(identity.RoleControlPlane),
-	}))
-	if err != nil {
-		return "", false, fmt.Errorf("list containers of cluster %q: %w", name, err)
-	}
+// controlPlaneContainer is the name of one that runs; empty where none does.
+func (s *session) controlPlaneContainer(ctx context.Context, name string) (string, error) {
+	containers, err := s.containersOf(ctx, name)
 	for _, container := range containers {
-		if container.Status == engine.StatusRunning {
-			return container.Name, true, nil
+		role := identity.Role(container.Labels[identity.LabelRole])
+		if role == identity.RoleControlPlane && container.Status == engine.StatusRunning {
+			return container.Name, nil
 		}
 	}
-	return "", false, nil
+	return "", err
 }
 
 func owner(name string, remembered state.Cluster) identity.Owner {

@@ -61,13 +61,10 @@ func (a *app) planeUpCommand() *cobra.Command {
 
 func (s *session) planeUp(ctx context.Context, request input.Request) error {
 	started := s.Now()
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if request.Timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, request.Timeout)
-	}
+	limited, cancel := within(ctx, request.Timeout)
 	defer cancel()
 	b := s.newBoard("Starting the management cluster")
-	b.finished(stepEngine, chosenEngine(s.info))
+	b.finished(stepEngine, s.chosenEngine())
 	err := s.startPlane(limited, b, request)
 	b.close()
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -127,6 +128,24 @@ func (s *session) use(kubeconfig []byte) error {
 	s.client = c
 	_, err = s.state.WriteManagementKubeconfig(kubeconfig)
 	return err
+}
+
+// reachPlane uses the management plane from now on if it answers, and returns its state.
+func (s *session) reachPlane(ctx context.Context) (plane.State, error) {
+	found, err := s.plane.State(ctx)
+	if err != nil || !found.Answers {
+		return found, err
+	}
+	return found, s.use(found.Kubeconfig)
+}
+
+// read what the management plane has of a cluster, once it answers.
+func (s *session) read(ctx context.Context, name string) (present management.Present, err error) {
+	err = s.persist(ctx, func() (err error) {
+		present, err = management.Read(ctx, s.client, namespace, name)
+		return err
+	})
+	return present, err
 }
 
 // replaced reports whether the management plane that is in use is gone, because

@@ -78,15 +78,12 @@ func (s *session) managementKubeconfig(ctx context.Context) error {
 // kubeconfig of a cluster from the management plane or, where that does not
 // answer, as it was last: the cluster itself may well be there.
 func (s *session) kubeconfig(ctx context.Context, name string) error {
-	plane, err := s.plane.State(ctx)
+	plane, err := s.reachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if !plane.Answers {
 		return s.storedKubeconfig(plane, name)
-	}
-	if err := s.use(plane.Kubeconfig); err != nil {
-		return err
 	}
 	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
 	if errors.Is(err, management.ErrNoKubeconfig) {

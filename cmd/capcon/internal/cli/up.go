@@ -104,12 +104,9 @@ func (s *session) up(ctx context.Context, request input.Request) error {
 }
 
 func (s *session) upWithin(ctx context.Context, b *board, request input.Request) error {
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if request.Timeout > 0 {
-		limited, cancel = context.WithTimeout(ctx, request.Timeout)
-	}
+	limited, cancel := within(ctx, request.Timeout)
 	defer cancel()
-	b.finished(stepEngine, chosenEngine(s.info))
+	b.finished(stepEngine, s.chosenEngine())
 	for {
 		err := s.create(limited, b, request)
 		if err == nil {
@@ -132,12 +129,11 @@ func (s *session) create(ctx context.Context, b *board, request input.Request) e
 }
 
 // chosenEngine says which engine it is and why that one.
-func chosenEngine(info engine.Info) string {
-	line := fmt.Sprintf("%s %s at %s", info.Name, info.Version, info.Endpoint)
-	if info.ChosenBy != "" {
-		line += " (" + info.ChosenBy + ")"
+func (s *session) chosenEngine() string {
+	if s.info.ChosenBy != "" {
+		return s.connected + " (" + s.info.ChosenBy + ")"
 	}
-	return line
+	return s.connected
 }
 
 // prepare everything but the cluster: images, management plane, and what the
@@ -191,6 +187,14 @@ func (s *session) removeUnused(ctx context.Context) (clusters []string, err erro
 	}
 	s.planeID = ""
 	return nil, s.state.ForgetManagement()
+}
+
+// within bounds ctx by a timeout; 0 = for ever.
+func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
+	}
+	return ctx, func() {}
 }
 
 // timedOut says so where that is the reason for err.
