@@ -17,6 +17,7 @@ limitations under the License.
 package images
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,21 +27,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
-)
-
-// The images that "make images" builds, beside those of nodes. They are in no
-// registry.
-const (
-	builtLoadBalancer = "localhost/capcon/haproxy:2.6"
-	builtPlane        = "localhost/capcon/plane:dev"
-)
-
-// What follows the registry that the user names in the names of its images. The
-// plane has none: it gets the engine's socket, and a tag is no proof of what is
-// there.
-const (
-	mirroredNode         = "/kindest/node:"
-	mirroredLoadBalancer = "/library/haproxy:3.2"
 )
 
 // Use is what an image is for.
@@ -53,8 +39,27 @@ const (
 	Plane        Use = "management plane"
 )
 
-// flags name the flag that chooses the image for a use.
-var flags = map[Use]string{Node: "--image", LoadBalancer: "--load-balancer-image", Plane: "--plane-image"}
+// sources name what there is for each use; for nodes, a version of Kubernetes decides.
+var sources = map[Use]struct {
+	// flag that chooses the image.
+	flag string
+	// built is the image that "make images" builds. It is in no registry.
+	built string
+	// published is the one that the provider itself would take. There is no release yet,
+	// so none of the plane is published.
+	published string
+	// mirrored is what follows the registry that the user names in the name of its image.
+	// The plane has none: it gets the engine's socket, and a tag is no proof of what is
+	// there.
+	mirrored string
+}{
+	Node: {flag: "--image", mirrored: "/kindest/node:"},
+	LoadBalancer: {
+		flag: "--load-balancer-image", built: "localhost/capcon/haproxy:2.6",
+		published: loadbalancer.DefaultImage, mirrored: "/library/haproxy:3.2",
+	},
+	Plane: {flag: "--plane-image", built: "localhost/capcon/plane:dev", published: "localhost/capcon/plane:dev"},
+}
 
 // Wish is what the user said about the image for a use.
 type Wish struct {
@@ -79,10 +84,11 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 	if wish.Named != "" {
 		return wish.Named, nil
 	}
-	if mirrored := wish.mirrored(); wish.Registry != "" && mirrored != "" {
-		return wish.Registry + mirrored, nil
+	source := sources[wish.Use]
+	if wish.Registry != "" && source.mirrored != "" {
+		return wish.Registry + source.mirrored + wish.KubernetesVersion, nil
 	}
-	built := wish.built()
+	built := cmp.Or(source.built, node.BuiltImage(wish.KubernetesVersion))
 	_, err := e.InspectImage(ctx, built)
 	switch {
 	case err == nil:
@@ -93,45 +99,16 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 	return "", fmt.Errorf("look for image %q: %w", built, err)
 }
 
-func (w Wish) built() string {
-	switch w.Use {
-	case LoadBalancer:
-		return builtLoadBalancer
-	case Plane:
-		return builtPlane
-	case Node:
-	}
-	return node.BuiltImage(w.KubernetesVersion)
-}
-
-// published is the image that the provider itself would take. There is no
-// release yet, so none of the plane is published.
+// published is the image that is taken where none was built.
 func (w Wish) published() (string, error) {
-	switch w.Use {
-	case LoadBalancer:
-		return loadbalancer.DefaultImage, nil
-	case Plane:
-		return builtPlane, nil
-	case Node:
+	if image := sources[w.Use].published; image != "" {
+		return image, nil
 	}
 	image, err := node.Image(w.KubernetesVersion)
 	if err != nil {
-		return "", fmt.Errorf("choose node image: %w; name an image with %s, or choose a known version", err, flags[Node])
+		return "", fmt.Errorf("choose node image: %w; name an image with %s, or choose a known version", err, sources[Node].flag)
 	}
 	return image, nil
-}
-
-// mirrored is what follows a registry that the user names; empty where the image
-// is not taken from there.
-func (w Wish) mirrored() string {
-	switch w.Use {
-	case LoadBalancer:
-		return mirroredLoadBalancer
-	case Plane:
-		return ""
-	case Node:
-	}
-	return mirroredNode + w.KubernetesVersion
 }
 
 // errNotPinned says that an image is not pulled by its tag.
@@ -169,9 +146,9 @@ func (e *MissingError) why() string {
 // other is how to name another image.
 func (e *MissingError) other() string {
 	if e.Use == Plane {
-		return "name one by its digest: " + flags[Plane] + " REGISTRY/NAME@sha256:DIGEST"
+		return "name one by its digest: " + sources[Plane].flag + " REGISTRY/NAME@sha256:DIGEST"
 	}
-	return "name another with " + flags[e.Use] + " or --registry"
+	return "name another with " + sources[e.Use].flag + " or --registry"
 }
 
 // Unwrap returns the cause.
