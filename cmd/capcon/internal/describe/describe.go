@@ -30,6 +30,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -191,10 +192,8 @@ func row(name string, condition *metav1.Condition, now time.Time) string {
 // summary is the condition that stands for the object as a whole.
 func summary(node Node) *metav1.Condition {
 	for _, conditionType := range []string{clusterv1.AvailableCondition, clusterv1.ReadyCondition} {
-		for i := range node.Conditions {
-			if node.Conditions[i].Type == conditionType {
-				return &node.Conditions[i]
-			}
+		if condition := meta.FindStatusCondition(node.Conditions, conditionType); condition != nil {
+			return condition
 		}
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -157,13 +158,11 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 func troublesOf(object string, present []metav1.Condition) []Trouble {
 	var found []Trouble
 	for _, entry := range fatal {
-		for i := range present {
-			condition := &present[i]
-			if condition.Type == entry.condition && condition.Reason == entry.reason && condition.Status != metav1.ConditionTrue {
-				found = append(found, Trouble{
-					Object: object, Reason: condition.Reason, Message: condition.Message, Remedy: entry.remedy,
-				})
-			}
+		condition := meta.FindStatusCondition(present, entry.condition)
+		if condition != nil && condition.Reason == entry.reason && condition.Status != metav1.ConditionTrue {
+			found = append(found, Trouble{
+				Object: object, Reason: condition.Reason, Message: condition.Message, Remedy: entry.remedy,
+			})
 		}
 	}
 	return found

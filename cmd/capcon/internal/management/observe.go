@@ -51,31 +51,26 @@ func Observe(ctx context.Context, c client.Client, namespace, name string) (Obse
 	return observed, nil
 }
 
-func observeSingles(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
-	var observed Observed
-	cluster := &clusterv1.Cluster{}
-	if found, err := get(ctx, c, namespace, name, cluster); err != nil {
-		return Observed{}, err
-	} else if found {
-		observed.Cluster = cluster
+func observeSingles(ctx context.Context, c client.Client, namespace, name string) (observed Observed, err error) {
+	observed.Cluster = find[clusterv1.Cluster](ctx, c, namespace, name, &err)
+	observed.Infrastructure = find[infrav1.ContainerCluster](ctx, c, namespace, name, &err)
+	observed.ControlPlane = find[controlplanev1.KubeadmControlPlane](ctx, c, namespace, objects.ControlPlaneName(name), &err)
+	observed.Workers = find[clusterv1.MachineDeployment](ctx, c, namespace, objects.WorkersName(name), &err)
+	return observed, err
+}
+
+// find an object, nil where there is none. After an error it does nothing, so that the
+// caller asks for the error once, behind several.
+func find[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, namespace, name string, failed *error) P {
+	if *failed != nil {
+		return nil
 	}
-	infrastructure := &infrav1.ContainerCluster{}
-	if found, err := get(ctx, c, namespace, name, infrastructure); err != nil {
-		return Observed{}, err
-	} else if found {
-		observed.Infrastructure = infrastructure
+	object, found := P(new(T)), false
+	if found, *failed = get(ctx, c, namespace, name, object); !found {
+		return nil
 	}
-	controlPlane := &controlplanev1.KubeadmControlPlane{}
-	if found, err := get(ctx, c, namespace, objects.ControlPlaneName(name), controlPlane); err != nil {
-		return Observed{}, err
-	} else if found {
-		observed.ControlPlane = controlPlane
-	}
-	workers := &clusterv1.MachineDeployment{}
-	if found, err := get(ctx, c, namespace, objects.WorkersName(name), workers); err != nil {
-		return Observed{}, err
-	} else if found {
-		observed.Workers = workers
-	}
-	return observed, nil
+	return object
 }

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -273,13 +274,8 @@ type replicas struct {
 }
 
 func (r replicas) complete() bool {
-	wanted := ptr.Deref(r.wanted, 1)
-	for _, count := range []*int32{r.present, r.ready, r.upToDate} {
-		if count == nil || *count != wanted {
-			return false
-		}
-	}
-	return true
+	wanted := ptr.To(ptr.Deref(r.wanted, 1))
+	return ptr.Equal(r.present, wanted) && ptr.Equal(r.ready, wanted) && ptr.Equal(r.upToDate, wanted)
 }
 
 func (r replicas) String() string {
@@ -294,10 +290,8 @@ func (r replicas) String() string {
 // order, that is there and not True.
 func firstNotTrue(present []metav1.Condition, types ...string) string {
 	for _, conditionType := range types {
-		for i := range present {
-			if present[i].Type == conditionType && present[i].Status != metav1.ConditionTrue {
-				return describe(present[i])
-			}
+		if condition := meta.FindStatusCondition(present, conditionType); condition != nil && condition.Status != metav1.ConditionTrue {
+			return describe(*condition)
 		}
 	}
 	return ""
