@@ -24,8 +24,6 @@
 #
 # It stops and starts the engine, with everything that runs on it.
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -26,8 +26,6 @@
 #   IMAGE          the node image
 #   SUBNET_PREFIX  the first three parts of the network's addresses
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -24,8 +24,6 @@
 #   ROUNDS  how many of each (default 3)
 #   ENGINE  docker, podman or auto (default)
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

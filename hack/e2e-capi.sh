@@ -41,8 +41,6 @@
 #                   of the provider's manager; not set: they are built offline. Empty:
 #                   nodes of management clusters pull them
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -26,8 +26,6 @@
 #   PROCS         tests that run at the same time; default 4
 #   SKIP_CLEANUP  not empty: the cluster stays, for another run
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -22,8 +22,6 @@
 # Environment:
 #   PACKAGES  directories; default: webhooks and controllers
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

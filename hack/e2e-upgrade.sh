@@ -22,8 +22,6 @@
 #   ENGINE  docker, podman or auto (default)
 #   FROM    commit; default: that of hack/previous.sh
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

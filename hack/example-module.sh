@@ -19,8 +19,6 @@
 #
 #   hack/example-module.sh DIRECTORY     empty
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

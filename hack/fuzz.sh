@@ -23,8 +23,6 @@
 #   FUZZTIME  for each target (default 10m)
 #   TARGET    only those whose name matches this regular expression
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

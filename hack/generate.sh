@@ -19,8 +19,6 @@
 #
 #   hack/generate.sh [DIRECTORY]     default: the repository itself
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

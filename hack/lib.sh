@@ -13,7 +13,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# What the scripts of this directory share. Sourced, not run.
+# What the scripts of this directory share, first of all that they end where a command
+# fails. Sourced, not run.
+
+set -o errexit -o nounset -o pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly root

@@ -20,8 +20,6 @@
 #   hack/lint.sh         report
 #   hack/lint.sh --fix   fix in this clone what golangci-lint can fix by itself
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

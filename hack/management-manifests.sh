@@ -26,8 +26,6 @@
 #   RELEASE_DIR  below it the files are at <provider>/<version>; default:
 #                _artifacts/release, where "make release-manifests" adds this provider
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

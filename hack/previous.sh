@@ -27,8 +27,6 @@
 #   ENGINE  docker, podman or auto (default)
 #   FROM    commit; default the first one whose clusters must survive an upgrade
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

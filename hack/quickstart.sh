@@ -27,8 +27,6 @@
 #                where the engine does not have the one that is built from source
 #   ENGINE       docker, podman or auto (default)
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

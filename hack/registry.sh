@@ -23,8 +23,6 @@
 # Environment:
 #   ENGINE  docker, podman or auto (default)
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

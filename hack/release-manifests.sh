@@ -30,8 +30,6 @@
 #   RELEASE_DIR      below it the files are at infrastructure-container/<version>;
 #                    default: _artifacts/release
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

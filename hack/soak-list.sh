@@ -21,8 +21,6 @@
 #   LIST_SIZE  how many (default 1000)
 #   ENGINE     docker, podman or auto (default)
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -23,8 +23,6 @@
 #   MODULE  directory of the Go module; default the repository's own
 #   RACE    yes: with the race detector, where there is a C compiler
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -24,8 +24,6 @@
 #   SCOPE   engine leaves out the packages whose tests ask no engine, which need not
 #           run again with a second one
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

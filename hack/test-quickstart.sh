@@ -23,8 +23,6 @@
 #   ENGINE  docker, podman or auto (default)
 #   CI      set: a restart that this engine must not have fails, and is not skipped
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -17,8 +17,6 @@
 #
 #   hack/test-unit.sh [PACKAGE]...     default: all
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -32,8 +32,6 @@
 #   RESTARTS which restarts (test/quickstart/restart_test.go); of them
 #            containers-in-random-order needs no engine to itself
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

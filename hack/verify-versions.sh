@@ -18,8 +18,6 @@
 #
 #   hack/verify-versions.sh
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

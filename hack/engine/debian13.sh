@@ -30,8 +30,6 @@
 #   DOCKERD        "built": the dockerd of hack/engine/dockerd/go.mod, built from source,
 #                  instead of Debian's; its containerd and runc are Debian's
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/engine/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=hack/engine/host.sh

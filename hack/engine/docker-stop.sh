@@ -21,8 +21,6 @@
 # Environment:
 #   ENGINE_TIMEOUT  seconds to wait for the engine to end; default 60
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck disable=SC2034 # read by the shared scripts
 readonly engine="docker" program="dockerd"
 # shellcheck source=hack/engine/lib.sh

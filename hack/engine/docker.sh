@@ -26,8 +26,6 @@
 #                   or unix:///var/run/docker.sock
 #   ENGINE_TIMEOUT  seconds to wait for a started engine to answer; default 60
 
-set -o errexit -o nounset -o pipefail
-
 readonly config="/etc/docker/daemon.json"
 readonly wrapper="/usr/local/libexec/cluster-api-provider-container/runtime-wrapper"
 # shellcheck disable=SC2034 # read by the shared scripts

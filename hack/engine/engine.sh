@@ -26,8 +26,6 @@
 #           answers, "start" starts the first that is installed, or installs Docker,
 #           and "stop" looks for both.
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/engine/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

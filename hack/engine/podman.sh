@@ -27,8 +27,6 @@
 #                   or unix:///run/podman/podman.sock
 #   ENGINE_TIMEOUT  seconds to wait for a started service to answer; default 60
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck disable=SC2034 # read by the shared scripts
 readonly engine="podman" program="podman" \
   endpoint_setting="CONTAINER_HOST and CONTAINER_CONNECTION, or remove the default connection (podman system connection list)," \

@@ -23,8 +23,6 @@
 # Environment:
 #   ENGINE  docker or podman; engine.sh finds out which
 
-set -o errexit -o nounset -o pipefail
-
 # shellcheck source=hack/engine/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
