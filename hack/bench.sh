@@ -35,7 +35,6 @@ floors=()
 ups=()
 
 main() {
-  cd "${root}"
   use_engine
   trap clean_up EXIT
   # The anchor keeps the plane running between the rounds and warms it up.

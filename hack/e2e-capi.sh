@@ -60,7 +60,6 @@ remain_stable=2m
 selected=()
 
 main() {
-  cd "${root}"
   case "${1:-specs}" in
   specs) specs ;;
   test) quick_start ;;

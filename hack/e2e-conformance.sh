@@ -37,7 +37,6 @@ readonly short='Networking Granular Checks: Pods should function for intra-pod c
 
 main() {
   local part of failed=0
-  cd "${root}"
   # Of what runs, whatever is committed meanwhile.
   of="$(commit)"
   use_engine

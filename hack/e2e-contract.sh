@@ -29,7 +29,6 @@ readonly default_packages="./internal/webhooks ./controllers/cluster ./controlle
 
 main() {
   local package gremlins
-  cd "${root}"
   gremlins="$(tool gremlins)"
   mkdir -p _artifacts/contract
   # Of one package at a time: the tool runs the tests of the mutant's package only.

@@ -27,7 +27,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
   local previous
-  cd "${root}"
   use_engine
   previous="$(hack/previous.sh capcon)"
   # First what both versions need: the test loads the new plane over the earlier one.

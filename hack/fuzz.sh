@@ -32,7 +32,6 @@ trap 'rm -f "${output}"' EXIT
 
 main() {
   local package target failed=0
-  cd "${root}"
   printf '| Target | Package | Executions | New inputs | Result |\n|---|---|---|---|---|\n'
   while read -r package; do
     for target in $(go test -tags=remote -list "^Fuzz.*${TARGET:-}" "${package}" | grep '^Fuzz' || true); do

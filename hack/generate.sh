@@ -25,7 +25,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 main() {
   local generator
   generator="$(tool controller-gen)"
-  cd "${1:-${root}}"
+  cd "${1:-.}"
   "${generator}" object:headerFile=hack/boilerplate.go.txt paths=./api/...
   # Removed first: a definition whose type is gone must not stay.
   rm -f config/crd/bases/*.yaml

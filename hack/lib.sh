@@ -14,12 +14,13 @@
 # limitations under the License.
 
 # What the scripts of this directory share, first of all that they end where a command
-# fails. Sourced, not run.
+# fails, and run in the root of the repository. Sourced, not run.
 
 set -o errexit -o nounset -o pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly root
+cd "${root}"
 
 # Shared by all clones of one user, so that a second clone builds nothing twice.
 # shellcheck disable=SC2034 # read by the scripts that source this file

@@ -26,7 +26,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 main() {
   local lint copy="${cache}/lint"
   lint="$(tool golangci-lint)"
-  cd "${root}"
   # Where there is no flock, as on macOS, here.
   if [[ "${1:-}" != --fix ]] && command -v flock >/dev/null; then
     mkdir -p "${copy}"

@@ -31,7 +31,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
   local part
-  cd "${root}"
   release_dir="${RELEASE_DIR:-_artifacts/release}"
   mkdir -p "${release_dir}" _artifacts
   # kustomize finds its bases by relative paths.

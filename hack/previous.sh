@@ -36,7 +36,6 @@ readonly image="localhost/capcon/manager:previous"
 main() {
   local what="${1:-}" directory scratch
   [[ "${what}" == capcon || "${what}" == manager ]] || die "WHAT is \"${what}\"." "It is capcon or manager."
-  cd "${root}"
   use_engine
   directory="${cache}/previous/${from}/${what}-${ENGINE}"
   if [[ ! -d "${directory}" ]]; then

@@ -25,7 +25,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
-  cd "${root}"
   use_engine
   make build-capcon
   bin/capcon down quickstart --engine "${ENGINE}"

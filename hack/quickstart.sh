@@ -34,7 +34,6 @@ readonly name="quickstart"
 
 main() {
   local from=()
-  cd "${root}"
   hack/engine/engine.sh start
   use_engine
   say "Building bin/capcon. The first time, Go downloads and compiles what it needs: some minutes."

@@ -26,7 +26,7 @@ readonly programs
 trap 'rm -rf "${programs}"' EXIT
 
 main() {
-  cd "${1:-${root}}"
+  cd "${1:-.}"
   mkdir -p docs/reference
   go build -o "${programs}/manager" .
   go build -o "${programs}/capcon" ./cmd/capcon

@@ -37,7 +37,6 @@ readonly provider=infrastructure-container
 
 main() {
   local version image into scratch
-  cd "${root}"
   version="${RELEASE_VERSION:-$(default_version)}"
   check_version "${version}"
   image="${RELEASE_IMAGE:-localhost/capcon/manager:dev}"

@@ -25,7 +25,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
-  cd "${root}"
   use_engine
   LIST_SIZE="${LIST_SIZE:-1000}" FORMAT=standard-verbose hack/test-go.sh "soak-list-${ENGINE}" -count=1 -timeout=1h -v \
     -run '^TestIntegrationConformance$/containers/list_of_many$' "./internal/engine/${ENGINE}"

@@ -43,7 +43,7 @@ main() {
   # make lint runs vet, which would analyze all dependencies here once more.
   set -- -vet=off "$@"
   mkdir -p "${root}/_artifacts"
-  cd "${root}/${MODULE:-.}"
+  cd "${MODULE:-.}"
   "${runner}" --format="${FORMAT:-pkgname}" --format-hide-empty-pkg "${summary[@]}" \
     --junitfile="${root}/_artifacts/${name}.xml" --jsonfile="${root}/_artifacts/${name}.json" \
     -- "$@" 2>&1 | tee "${root}/_artifacts/${name}.log"

@@ -33,7 +33,6 @@ readonly tests='^TestIntegration'
 
 main() {
   local packages=("$@")
-  cd "${root}"
   use_engine
   if ((${#packages[@]} == 0)); then
     mapfile -t packages < <(packages_with_tests)

@@ -31,7 +31,6 @@ main() {
   if ((${#tests[@]} == 0)); then
     tests=(Quickstart)
   fi
-  cd "${root}"
   use_engine
   # Never from Go's cache: what it proves is not in the sources only. What is made in
   # parallel are clusters, which wait more than they compute: not one for each processor.

@@ -21,7 +21,6 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
-  cd "${root}"
   # Once, before tests that run at the same time ask for it.
   tool kustomize >/dev/null
   RACE=yes hack/test-go.sh unit -short -timeout=30m "${@:-./...}"

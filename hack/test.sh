@@ -53,7 +53,6 @@ logs=()
 
 main() {
   local part engine
-  cd "${root}"
   rm -rf _artifacts
   for part in "${parts[@]}"; do
     run "${part}"

@@ -24,7 +24,6 @@ readonly owner="The cluster-api-provider-container Authors."
 
 main() {
   local file without=()
-  cd "${root}"
   while IFS= read -r file; do
     # Generated files say so in their first lines and carry the generator's.
     if ! head --lines 5 "${file}" | grep --quiet --extended-regexp "Copyright 20[0-9]{2} ${owner}|^// Code generated .* DO NOT EDIT\.$"; then

@@ -27,7 +27,6 @@ trap 'rm -f "${difference}"' EXIT
 
 main() {
   local module wrong=()
-  cd "${root}"
   while IFS= read -r module; do
     if ! go -C "$(dirname "${module}")" mod tidy -diff >"${difference}"; then
       head --lines 40 "${difference}"

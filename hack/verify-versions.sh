@@ -24,7 +24,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 wrong=()
 
 main() {
-  cd "${root}"
   same "Cluster API and its api module" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required go.mod sigs.k8s.io/cluster-api/api)"
   same "Cluster API and its clusterctl" \

@@ -59,7 +59,7 @@ main() {
   trap end EXIT
   trap 'exit 130' INT TERM
   # In the background: a trap waits for what runs in the foreground.
-  unshare --mount --net --pid --fork --kill-child "${BASH_SOURCE[0]}" --inside "${work}" "${programs}" "$@" <&0 &
+  unshare --mount --net --pid --fork --kill-child "${here}/debian13.sh" --inside "${work}" "${programs}" "$@" <&0 &
   namespaces="$!"
   wait "${namespaces}"
 }
@@ -87,7 +87,6 @@ make_system() {
 
 # download gets what Go cannot get within the namespaces.
 download() {
-  cd "${root}"
   tool gotestsum >/dev/null
   go list -deps -test ./... >/dev/null
 }

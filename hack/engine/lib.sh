@@ -21,8 +21,7 @@ readonly speaker="engine"
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-readonly here
+readonly here="${root}/hack/engine"
 
 # In the order in which they are preferred.
 # shellcheck disable=SC2034 # read by the scripts that source this file
