@@ -23,7 +23,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -33,9 +32,8 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/capi-samples/cluster-api-provider-container/hack/junit"
+	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
 )
 
 func main() {
@@ -56,11 +54,11 @@ func run(arguments []string) error {
 		return err
 	}
 	known := map[string]cause{}
-	if err := read(*causes, &known); err != nil {
+	if err := resultfile.Read(*causes, &known); err != nil {
 		return err
 	}
 	results := map[string]result{}
-	if err := read(*data, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := resultfile.Read(*data, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if flags.NArg() > 0 {
@@ -73,7 +71,7 @@ func run(arguments []string) error {
 		}
 		found.Commit = *commit
 		results[*engine] = found
-		if err := write(*data, results); err != nil {
+		if err := resultfile.Write(*data, results); err != nil {
 			return err
 		}
 	}
@@ -83,28 +81,6 @@ func run(arguments []string) error {
 	}
 	if len(unexplained) > 0 {
 		return fmt.Errorf("failures without a cause in %s: %s", *causes, strings.Join(unexplained, "; "))
-	}
-	return nil
-}
-
-func read(path string, into any) error {
-	content, err := os.ReadFile(path)
-	if err == nil {
-		err = yaml.UnmarshalStrict(content, into)
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
-}
-
-func write(path string, results map[string]result) error {
-	content, err := json.MarshalIndent(results, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode results: %w", err)
-	}
-	if err := os.WriteFile(path, append(content, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write results: %w", err)
 	}
 	return nil
 }

@@ -31,6 +31,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
 )
 
 func main() {
@@ -66,7 +68,7 @@ func run(ctx context.Context, arguments []string) error {
 		if err := enter(results, catalogue, entry{column: where, commit: *commit, reports: flags.Args(), adds: *adds}); err != nil {
 			return err
 		}
-		if err := results.write(*data); err != nil {
+		if err := resultfile.Write(*data, results); err != nil {
 			return err
 		}
 	}

@@ -17,14 +17,12 @@ limitations under the License.
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
-	"sigs.k8s.io/yaml"
+	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
 )
 
 // column of the table.
@@ -64,12 +62,8 @@ func (r reason) covers(spec string, c column) bool {
 
 func readCatalogue(path string) (catalogue, error) {
 	var read catalogue
-	content, err := os.ReadFile(path)
-	if err == nil {
-		err = yaml.UnmarshalStrict(content, &read)
-	}
-	if err != nil {
-		return catalogue{}, fmt.Errorf("read %s: %w", path, err)
+	if err := resultfile.Read(path, &read); err != nil {
+		return catalogue{}, err
 	}
 	for _, reason := range read.Reasons {
 		if !slices.Contains(read.Specs, reason.Spec) {
@@ -99,28 +93,10 @@ type results map[string]map[string][]attempt
 
 func readResults(path string) (results, error) {
 	read := results{}
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return read, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(content, &read)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	if err := resultfile.Read(path, &read); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	return read, nil
-}
-
-func (r results) write(path string) error {
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode results: %w", err)
-	}
-	if err := os.WriteFile(path, append(content, '\n'), 0o644); err != nil {
-		return fmt.Errorf("write results: %w", err)
-	}
-	return nil
 }
 
 func (r results) of(spec string, c column) []attempt { return r[spec][c.String()] }

@@ -30,6 +30,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
 )
 
 var kindOnDocker = column{"docker", "kind"}
@@ -181,7 +183,7 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 		t.Fatalf("Got %v, %v of a file that is not there", none, err)
 	}
 	want := results{"QuickStart": {"docker, kind": {{Date: "2026-11-24", Commit: "c", Seconds: 1, Passed: true}}}}
-	if err := want.write(path); err != nil {
+	if err := resultfile.Write(path, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := readResults(path)
@@ -190,6 +192,28 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Results (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunEntersAReport(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	file := func(name string) string { return filepath.Join(directory, name) }
+	if err := resultfile.Write(file("specs.yaml"), catalogue{Specs: []string{"QuickStart"}}); err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{
+		"-engine=docker", "-management=kind", "-commit=c", "-data=" + file("e2e.json"), "-page=" + file("e2e.md"), "-specs=" + file("specs.yaml"),
+	}
+	if err := run(t.Context(), append(arguments, report(t, "passed 7 [It] QuickStart Should"))); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(file("e2e.md"))
+	if want := "| QuickStart | passed, 2026-11-24, c, 7 s, stale | not run | not run | not run |"; err != nil || !strings.Contains(string(page), want) {
+		t.Errorf("Got %v and a page without %q:\n%s", err, want, page)
+	}
+	if err := run(t.Context(), append(arguments, "-complete")); err == nil || !strings.Contains(err.Error(), "QuickStart (podman, kind)") {
+		t.Errorf("Cells without anything are told with -complete, got: %v", err)
 	}
 }
 
