@@ -24,7 +24,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -33,9 +32,9 @@ import (
 // limitMark is the line of a constant's comment that makes it part of the table.
 const limitMark = "+limit"
 
-// writeLimits prints a table of the constants below the directories that are
+// limits returns a table of the constants below the directories that are
 // marked as limits, each with its value and what is said of it where it is declared.
-func writeLimits(out io.Writer, directories ...string) error {
+func limits(directories ...string) (string, error) {
 	var rows []string
 	for _, directory := range directories {
 		err := filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
@@ -47,16 +46,13 @@ func writeLimits(out io.Writer, directories ...string) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("read constants below %s: %w", directory, err)
+			return "", fmt.Errorf("read constants below %s: %w", directory, err)
 		}
 	}
 	if len(rows) == 0 {
-		return errors.New("no constant is marked with " + limitMark)
+		return "", errors.New("no constant is marked with " + limitMark)
 	}
-	if _, err := fmt.Fprintf(out, "| Limit | Value | Of what, and why |\n|---|---|---|\n%s", strings.Join(rows, "")); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
+	return "| Limit | Value | Of what, and why |\n|---|---|---|\n" + strings.Join(rows, ""), nil
 }
 
 func limitsOf(path string) (rows []string, err error) {

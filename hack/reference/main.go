@@ -27,22 +27,25 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io"
 	"os"
 	"strconv"
 	"strings"
 )
 
 func main() {
+	var page string
 	var err error
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "limits":
-		err = writeLimits(os.Stdout, os.Args[2:]...)
+		page, err = limits(os.Args[2:]...)
 	case len(os.Args) == 2:
-		err = write(os.Stdout, os.Args[1])
+		page, err = conditions(os.Args[1])
 	default:
 		fmt.Fprintln(os.Stderr, "usage: reference FILE | reference limits DIRECTORY...")
 		os.Exit(2)
+	}
+	if err == nil {
+		_, err = os.Stdout.WriteString(page)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "reference:", err)
@@ -50,55 +53,43 @@ func main() {
 	}
 }
 
-// write prints each block of constants as a section: conditions, each with the
+// conditions returns each block of constants as a section: conditions, each with the
 // reasons that stand behind it.
-func write(out io.Writer, path string) error {
+func conditions(path string) (string, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return "", fmt.Errorf("read %s: %w", path, err)
 	}
+	var out strings.Builder
 	for _, declaration := range file.Decls {
 		block, ok := declaration.(*ast.GenDecl)
 		if !ok || block.Tok != token.CONST {
 			continue
 		}
-		if _, err := fmt.Fprintf(out, "\n%s\n", text(block.Doc)); err != nil {
-			return fmt.Errorf("write: %w", err)
-		}
-		if err := writeConstants(out, block.Specs); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeConstants(out io.Writer, specs []ast.Spec) error {
-	for _, spec := range specs {
-		constant, ok := spec.(*ast.ValueSpec)
-		if !ok || len(constant.Names) != 1 || len(constant.Values) != 1 {
-			return errors.New("a constant is not declared by itself")
-		}
-		if err := writeConstant(out, constant); err != nil {
-			return err
+		fmt.Fprintf(&out, "\n%s\n", text(block.Doc))
+		for _, spec := range block.Specs {
+			if err := writeConstant(&out, spec); err != nil {
+				return "", err
+			}
 		}
 	}
-	return nil
+	return out.String(), nil
 }
 
-func writeConstant(out io.Writer, constant *ast.ValueSpec) error {
+func writeConstant(out *strings.Builder, spec ast.Spec) error {
+	constant, ok := spec.(*ast.ValueSpec)
+	if !ok || len(constant.Names) != 1 || len(constant.Values) != 1 {
+		return errors.New("a constant is not declared by itself")
+	}
 	name := constant.Names[0].Name
 	said := strings.TrimPrefix(text(constant.Doc), name)
-	var err error
 	switch {
 	case strings.HasSuffix(name, "Condition"):
-		_, err = fmt.Fprintf(out, "\n## %s of a %s\n\nIt%s\n\n", value(constant.Values[0], "Condition"), owner(name), said)
+		fmt.Fprintf(out, "\n## %s of a %s\n\nIt%s\n\n", value(constant.Values[0], "Condition"), owner(name), said)
 	case strings.HasSuffix(name, "Reason"):
-		_, err = fmt.Fprintf(out, "- `%s`%s\n", value(constant.Values[0], "Reason"), strings.ReplaceAll(said, "\n", "\n  "))
+		fmt.Fprintf(out, "- `%s`%s\n", value(constant.Values[0], "Reason"), strings.ReplaceAll(said, "\n", "\n  "))
 	default:
 		return fmt.Errorf("%s is neither a condition nor a reason", name)
-	}
-	if err != nil {
-		return fmt.Errorf("write: %w", err)
 	}
 	return nil
 }
