@@ -88,7 +88,7 @@ func adapt(inv invocation, available capabilitySet) error {
 
 // rewriteFile replaces the content of a file as a whole, with its mode kept: a
 // reader sees the old or the new text, never a half.
-func rewriteFile(path string, change func([]byte) ([]byte, error)) (err error) {
+func rewriteFile(path string, change func([]byte) ([]byte, error)) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("read the container's description: %w", err)
@@ -106,17 +106,13 @@ func rewriteFile(path string, change func([]byte) ([]byte, error)) (err error) {
 	if err != nil {
 		return fmt.Errorf("write the container's description: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temporary.Name()))
-		}
-	}()
-	_, writeErr := temporary.Write(after)
-	if err := errors.Join(writeErr, temporary.Chmod(info.Mode().Perm()), temporary.Close()); err != nil {
-		return fmt.Errorf("write the container's description: %w", err)
+	_, err = temporary.Write(after)
+	err = errors.Join(err, temporary.Chmod(info.Mode().Perm()), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), path)
 	}
-	if err := os.Rename(temporary.Name(), path); err != nil {
-		return fmt.Errorf("write the container's description: %w", err)
+	if err != nil {
+		return fmt.Errorf("write the container's description: %w", errors.Join(err, os.Remove(temporary.Name())))
 	}
 	return nil
 }
