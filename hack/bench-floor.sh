@@ -17,8 +17,7 @@
 # one worker made by hand from the node image, with nothing between the engine
 # and kubeadm. Prints the seconds of each step and removes what it made.
 #
-#   hack/bench-floor.sh [--keep] [--check]
-#     --keep   leave the containers and the network
+#   hack/bench-floor.sh [--check]
 #     --check  also try Pods, a Service and DNS across the two nodes
 #
 # Environment:
@@ -35,18 +34,7 @@ network=capcon-floor
 control_plane=capcon-floor-control-plane
 worker=capcon-floor-worker
 pod_subnet=10.244.0.0/16
-keep=false
-check=false
-for argument in "$@"; do
-  case "${argument}" in
-  --keep) keep=true ;;
-  --check) check=true ;;
-  *)
-    echo "bench-floor: unknown argument ${argument}" >&2
-    exit 2
-    ;;
-  esac
-done
+[[ "$*" == @(|--check) ]] || die "Unknown arguments: $*" "hack/bench-floor.sh [--check]"
 
 work="$(mktemp -d)"
 
@@ -58,13 +46,7 @@ clean_up() {
   engine network rm "${network}" >/dev/null 2>&1 || true
 }
 
-finish() {
-  rm -rf "${work}"
-  if ! "${keep}"; then
-    clean_up
-  fi
-}
-trap finish EXIT
+trap 'rm -rf "${work}"; clean_up' EXIT
 
 now() { date +%s%N; }
 
@@ -275,6 +257,6 @@ report "total: 1 + 1 all Ready" "${begin}" "$(now)"
 for node in "${control_plane}" "${worker}"; do
   echo "bench-floor: ${node}: $(in_node "${node}" du --summarize --block-size=1M /var | cut -f1) MB in /var"
 done
-if "${check}"; then
+if (($# > 0)); then
   step "check Pods and Services across nodes" check_pods
 fi
