@@ -70,17 +70,19 @@ candidates() {
   fi
 }
 
-# answering prints the first that answers.
-answering() {
+# first prints the first candidate for which a command succeeds.
+first() {
   local name
   for name in $(candidates); do
-    if answers "${name}"; then
+    if "$@" "${name}" >/dev/null; then
       echo "${name}"
       return
     fi
   done
   return 1
 }
+
+answering() { first answers; }
 
 die_unanswered() {
   local name places=()
@@ -91,15 +93,6 @@ die_unanswered() {
 }
 
 # chosen is the one to start where none answers.
-chosen() {
-  local name
-  for name in $(candidates); do
-    if command -v "${name}" >/dev/null; then
-      echo "${name}"
-      return
-    fi
-  done
-  candidates | head --lines 1
-}
+chosen() { first command -v || candidates | head --lines 1; }
 
 main "$@"
