@@ -38,6 +38,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/moby/sys/atomicwriter"
 )
 
 const (
@@ -198,17 +200,8 @@ func (d Directory) write(path string, content []byte) error {
 			return fmt.Errorf("protect state directory: %w", err)
 		}
 	}
-	file, err := os.CreateTemp(directory, ".*") // mode 0600
-	if err != nil {
+	if err := atomicwriter.WriteFile(path, content, fileMode); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = file.Write(content)
-	err = errors.Join(err, file.Chmod(fileMode), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(file.Name())))
 	}
 	return nil
 }
@@ -216,17 +209,10 @@ func (d Directory) write(path string, content []byte) error {
 // removeEmpty removes the directories that are empty, innermost first.
 func removeEmpty(directories ...string) error {
 	for _, directory := range directories {
-		entries, err := os.ReadDir(directory)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		// One that is not empty "exists".
+		err := os.Remove(directory)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("tidy %s: %w", directory, err)
-		}
-		if len(entries) == 0 {
-			if err := os.Remove(directory); err != nil {
-				return fmt.Errorf("tidy %s: %w", directory, err)
-			}
 		}
 	}
 	return nil
