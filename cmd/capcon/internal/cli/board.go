@@ -100,8 +100,10 @@ func (b *board) finished(name, detail string) {
 	b.set(progress.Step{Name: name, State: progress.Done, Detail: detail})
 }
 
-// cluster replaces everything behind the fixed steps by the snapshot.
-func (b *board) cluster(fixed []string, snapshot management.Snapshot) {
+// cluster replaces everything behind the steps that come before the cluster's own by
+// the snapshot.
+func (b *board) cluster(snapshot management.Snapshot) {
+	fixed := []string{stepEngine, stepPlane, stepImages}
 	b.change(func() {
 		b.steps = slices.DeleteFunc(b.steps, func(s progress.Step) bool { return !slices.Contains(fixed, s.Name) })
 		b.steps = append(b.steps, snapshotSteps(snapshot)...)

@@ -17,7 +17,6 @@ limitations under the License.
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,7 +198,7 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 		if err := s.notFound(ctx, name); !errors.As(err, &missing) {
 			return err
 		}
-		b.finished(step, fmt.Sprintf("not found in %s, which has %s", missing.where, cmp.Or(strings.Join(missing.others, ", "), "no clusters")))
+		b.finished(step, fmt.Sprintf("not found in %s, which has %s", missing.where, missing.present()))
 		return nil
 	}
 	err = s.persist(ctx, func() error { return management.Delete(ctx, s.client, namespace, name) })

@@ -231,9 +231,4 @@ func (r ownedReport) volumes() string {
 	return strings.Join(append(slices.Clone(r.Volumes), unnamed), ", ")
 }
 
-func orNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
+func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

@@ -107,8 +107,7 @@ func (s *session) logs(ctx context.Context, options logsOptions) error {
 		if i > 0 {
 			s.say("")
 		}
-		s.say("==> %s <==", one.title)
-		s.say("%s", strings.TrimSuffix(text, "\n"))
+		s.say("==> %s <==\n%s", one.title, strings.TrimSuffix(text, "\n"))
 	}
 	return errors.Join(failed...)
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -35,12 +36,11 @@ type notFoundError struct {
 
 // Error implements error.
 func (e *notFoundError) Error() string {
-	text := fmt.Sprintf("cluster %q not found in %s, which has ", e.name, e.where)
-	if len(e.others) == 0 {
-		return text + "no clusters; " + e.remedy
-	}
-	return text + strings.Join(e.others, ", ") + "; " + e.remedy
+	return fmt.Sprintf("cluster %q not found in %s, which has %s; %s", e.name, e.where, e.present(), e.remedy)
 }
+
+// present are the clusters that there are, for people.
+func (e *notFoundError) present() string { return cmp.Or(strings.Join(e.others, ", "), "no clusters") }
 
 // managementCluster that is asked, for people.
 func (s *session) managementCluster() string {

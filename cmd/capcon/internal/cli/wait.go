@@ -38,9 +38,6 @@ const (
 	troubleGrace = 15 * time.Second
 )
 
-// upSteps stay on the board while the cluster's stages change.
-func upSteps() []string { return []string{stepEngine, stepPlane, stepImages} }
-
 // watch is the wait for a cluster to become ready.
 type watch struct {
 	*session
@@ -89,7 +86,7 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	}
 	w.board.finished(stepPlane, "answers")
 	w.last = management.Summarize(observed)
-	w.board.cluster(upSteps(), w.last)
+	w.board.cluster(w.last)
 	if !w.remembered {
 		if w.remembered, err = w.remember(w.request.Name, observed); err != nil {
 			return false, err

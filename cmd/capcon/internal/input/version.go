@@ -37,21 +37,18 @@ func checkKubernetesVersion(given string) []Problem {
 		Field: "--kubernetes-version", Value: given,
 		Remedy: "known are " + strings.Join(node.KnownVersions(), ", ") + "; of another patch release name an image with --image",
 	}
-	if _, err := version.ParseSemantic(given); err != nil {
-		problem.Reason = "it is not a version of the form v1.2.3"
-		return []Problem{problem}
-	}
+	_, malformed := version.ParseSemantic(given)
 	_, err := node.Minor(given)
 	var unknown *node.VersionError
 	switch {
+	case malformed != nil:
+		problem.Reason = "it is not a version of the form v1.2.3"
 	case errors.As(err, &unknown):
 		problem.Reason = "it " + unknown.Problem
-		return []Problem{problem}
-	case err != nil:
-		problem.Reason = err.Error()
-		return []Problem{problem}
+	default:
+		return nil
 	}
-	return nil
+	return []Problem{problem}
 }
 
 // CheckUpgrade checks a change of an existing cluster's version.

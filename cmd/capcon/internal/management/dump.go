@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,14 +61,12 @@ func Dump(ctx context.Context, c client.Client, namespace, name string) (objects
 
 // clusterKinds are the list kinds of Cluster API and its providers.
 func clusterKinds(scheme *runtime.Scheme) []schema.GroupVersionKind {
-	var kinds []schema.GroupVersionKind
-	for kind := range scheme.AllKnownTypes() {
-		if strings.HasSuffix("."+kind.Group, ".cluster.x-k8s.io") && strings.HasSuffix(kind.Kind, "List") {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.SortFunc(kinds, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
-	return kinds
+	kinds := slices.SortedFunc(maps.Keys(scheme.AllKnownTypes()), func(a, b schema.GroupVersionKind) int {
+		return strings.Compare(a.String(), b.String())
+	})
+	return slices.DeleteFunc(kinds, func(kind schema.GroupVersionKind) bool {
+		return !strings.HasSuffix("."+kind.Group, ".cluster.x-k8s.io") || !strings.HasSuffix(kind.Kind, "List")
+	})
 }
 
 // list objects without the fields that repeat their content. A kind that the

@@ -121,11 +121,8 @@ func (s Snapshot) State() string {
 	case !s.Initialized, s.Ready():
 		word = "starting"
 	}
-	if missing := s.Missing(); len(missing) > 0 {
-		return word + ": " + missing[0]
-	}
-	if s.Unavailable != "" {
-		return word + ": " + s.Unavailable
+	if reason := cmp.Or(append(s.Missing(), s.Unavailable)...); reason != "" {
+		return word + ": " + reason
 	}
 	return word
 }

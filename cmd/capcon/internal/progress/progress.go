@@ -91,7 +91,7 @@ func (p *pipe) Show(steps []Step) {
 			continue
 		}
 		present[step.Name], p.at[step.Name] = step, p.now()
-		p.line(step.Name, mark(step.State), step.Detail)
+		p.line(step.Name, looks[step.State].word, step.Detail)
 	}
 	for _, name := range gone(p.shown, present) {
 		p.line(name, "", "gone")
@@ -117,15 +117,11 @@ func gone(before, now map[string]Step) []string {
 	return names
 }
 
-func mark(state State) string {
-	switch state {
-	case Done:
-		return "done"
-	case Failed:
-		return "failed"
-	case Waiting:
-	}
-	return "waiting"
+// looks of the states: the word of a pipe, and the sign and its colour of a terminal.
+var looks = [...]struct{ word, sign, colour string }{
+	Waiting: {"waiting", "·", dim},
+	Done:    {"done", "✓", green},
+	Failed:  {"failed", "✗", red},
 }
 
 func elapsed(d time.Duration) string {
@@ -195,21 +191,13 @@ func fit(steps []Step, rows int) []Step {
 }
 
 func draw(step Step, nameWidth, columns int) string {
-	sign, colour := "·", dim
-	switch step.State {
-	case Done:
-		sign, colour = "✓", green
-	case Failed:
-		sign, colour = "✗", red
-	case Waiting:
-	}
-	indent := " "
+	look, indent := looks[step.State], " "
 	if step.Indented {
 		indent = "   "
 	}
 	const signAndSpaces = 3
 	text := cut(fmt.Sprintf("%-*s  %s", nameWidth, step.Name, step.Detail), columns-len(indent)-signAndSpaces)
-	return indent + colour + sign + plain + " " + text
+	return indent + look.colour + look.sign + plain + " " + text
 }
 
 func widest(steps []Step) int {
