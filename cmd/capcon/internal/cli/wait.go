@@ -106,7 +106,6 @@ func (s *session) remember(name string, observed management.Observed) (bool, err
 	err := s.state.Remember(name, state.Cluster{
 		Namespace: namespace,
 		OwnerID:   observed.Infrastructure.OwnerID(),
-		Network:   observed.Infrastructure.Spec.Network.Name,
 	})
 	return err == nil, err
 }

@@ -53,24 +53,31 @@ type Present struct {
 
 // Read what a cluster has now.
 func Read(ctx context.Context, c client.Client, namespace, name string) (Present, error) {
-	present := Present{Values: objects.Values{Namespace: namespace, Name: name}}
-	reads := []func(context.Context, client.Client, *Present) error{
-		readCluster, readInfrastructure, readControlPlane, readWorkers, readCNI,
+	var err error
+	p := Present{Values: objects.Values{Namespace: namespace, Name: name}}
+	if cluster := find[clusterv1.Cluster](ctx, c, namespace, name, &err); cluster != nil {
+		err = p.readCluster(cluster)
 	}
-	for _, read := range reads {
-		if err := read(ctx, c, &present); err != nil {
-			return Present{}, fmt.Errorf("read cluster %q: %w", name, err)
+	if infrastructure := find[infrav1.ContainerCluster](ctx, c, namespace, name, &err); infrastructure != nil {
+		p.OwnerID = infrastructure.OwnerID()
+		p.Network = cmp.Or(infrastructure.Spec.Network.Name, p.Network)
+		p.LoadBalancerImage = cmp.Or(p.LoadBalancerImage, infrastructure.Spec.LoadBalancer.Image)
+	}
+	if p.WithoutClass {
+		p.readWithoutClass(ctx, c, &err)
+	}
+	if manifest := find[corev1.ConfigMap](ctx, c, namespace, objects.CNIName(name), &err); manifest != nil {
+		for _, text := range manifest.Data {
+			p.CNIManifest = text
 		}
 	}
-	return present, nil
+	if err != nil {
+		return Present{}, fmt.Errorf("read cluster %q: %w", name, err)
+	}
+	return p, nil
 }
 
-func readCluster(ctx context.Context, c client.Client, p *Present) error {
-	cluster := &clusterv1.Cluster{}
-	found, err := get(ctx, c, p.Namespace, p.Name, cluster)
-	if err != nil || !found {
-		return err
-	}
+func (p *Present) readCluster(cluster *clusterv1.Cluster) error {
 	p.Exists, p.Deleting = true, !cluster.DeletionTimestamp.IsZero()
 	_, p.WithoutCNI = cluster.Annotations[objects.NoCNIAnnotation]
 	p.PodCIDR = cluster.Spec.ClusterNetwork.Pods.String()
@@ -78,11 +85,11 @@ func readCluster(ctx context.Context, c client.Client, p *Present) error {
 	if p.WithoutClass = !cluster.Spec.Topology.IsDefined(); p.WithoutClass {
 		return nil
 	}
-	return readTopology(cluster.Spec.Topology, p)
+	return p.readTopology(cluster.Spec.Topology)
 }
 
 // readTopology, and not what Cluster API makes of it: that may be on its way.
-func readTopology(topology clusterv1.Topology, p *Present) error {
+func (p *Present) readTopology(topology clusterv1.Topology) error {
 	p.Class, p.KubernetesVersion = topology.ClassRef.Name, topology.Version
 	p.HasControlPlane, p.ControlPlanes = true, ptr.Deref(topology.ControlPlane.Replicas, 1)
 	for _, workers := range topology.Workers.MachineDeployments {
@@ -107,60 +114,21 @@ func readTopology(topology clusterv1.Topology, p *Present) error {
 	return nil
 }
 
-func readInfrastructure(ctx context.Context, c client.Client, p *Present) error {
-	infrastructure := &infrav1.ContainerCluster{}
-	if _, err := get(ctx, c, p.Namespace, p.Name, infrastructure); err != nil {
-		return err
+// readWithoutClass reads the control plane and the workers of a cluster without a class.
+func (p *Present) readWithoutClass(ctx context.Context, c client.Client, failed *error) {
+	controlPlane := find[controlplanev1.KubeadmControlPlane](ctx, c, p.Namespace, objects.ControlPlaneName(p.Name), failed)
+	if controlPlane != nil {
+		p.HasControlPlane, p.ControlPlanes = true, ptr.Deref(controlPlane.Spec.Replicas, 1)
+		p.KubernetesVersion = controlPlane.Spec.Version
+		name := controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name
+		if template := find[infrav1.ContainerMachineTemplate](ctx, c, p.Namespace, name, failed); template != nil {
+			p.NodeImage = template.Spec.Template.Spec.Image
+		}
 	}
-	p.OwnerID = infrastructure.OwnerID()
-	p.Network = cmp.Or(infrastructure.Spec.Network.Name, p.Network)
-	p.LoadBalancerImage = cmp.Or(p.LoadBalancerImage, infrastructure.Spec.LoadBalancer.Image)
-	return nil
-}
-
-// readControlPlane of a cluster without a class.
-func readControlPlane(ctx context.Context, c client.Client, p *Present) error {
-	if !p.WithoutClass {
-		return nil
+	workers := find[clusterv1.MachineDeployment](ctx, c, p.Namespace, objects.WorkersName(p.Name), failed)
+	if workers != nil {
+		p.HasWorkers, p.Workers = true, ptr.Deref(workers.Spec.Replicas, 1)
 	}
-	controlPlane := &controlplanev1.KubeadmControlPlane{}
-	found, err := get(ctx, c, p.Namespace, objects.ControlPlaneName(p.Name), controlPlane)
-	if err != nil || !found {
-		return err
-	}
-	p.HasControlPlane = true
-	p.ControlPlanes = ptr.Deref(controlPlane.Spec.Replicas, 1)
-	p.KubernetesVersion = controlPlane.Spec.Version
-	template := &infrav1.ContainerMachineTemplate{}
-	_, err = get(ctx, c, p.Namespace, controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name, template)
-	p.NodeImage = template.Spec.Template.Spec.Image
-	return err
-}
-
-// readWorkers of a cluster without a class.
-func readWorkers(ctx context.Context, c client.Client, p *Present) error {
-	if !p.WithoutClass {
-		return nil
-	}
-	workers := &clusterv1.MachineDeployment{}
-	found, err := get(ctx, c, p.Namespace, objects.WorkersName(p.Name), workers)
-	if err != nil || !found {
-		return err
-	}
-	p.HasWorkers = true
-	p.Workers = ptr.Deref(workers.Spec.Replicas, 1)
-	return nil
-}
-
-func readCNI(ctx context.Context, c client.Client, p *Present) error {
-	manifest := &corev1.ConfigMap{}
-	if _, err := get(ctx, c, p.Namespace, objects.CNIName(p.Name), manifest); err != nil {
-		return err
-	}
-	for _, text := range manifest.Data {
-		p.CNIManifest = text
-	}
-	return nil
 }
 
 func get(ctx context.Context, c client.Client, namespace, name string, into client.Object) (bool, error) {

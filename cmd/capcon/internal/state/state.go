@@ -101,8 +101,6 @@ type Cluster struct {
 	OwnerID string `json:"ownerID"`
 	// Namespace of the Cluster.
 	Namespace string `json:"namespace"`
-	// Network of the engine.
-	Network string `json:"network,omitempty"`
 }
 
 // KubeconfigPath of a cluster.
