@@ -60,6 +60,17 @@ Cluster/demo                                              False  NotAvailable   
 	}
 }
 
+func TestPrintKeepsToTheColumns(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := Print(&out, Node{Kind: "Cluster", Name: "demo", Deleting: true}, Options{Columns: 12}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("NAME       …\nCluster/dem…\n", out.String()); diff != "" {
+		t.Errorf("tree differs (-want +got):\n%s", diff)
+	}
+}
+
 func fakeClient(t *testing.T, then time.Time) client.Client {
 	t.Helper()
 	scheme, err := management.Scheme()

@@ -264,6 +264,11 @@ func TestRenderCNI(t *testing.T) {
 	if got, err := RenderCNI(other, "192.168.0.0/16"); err != nil || got != other {
 		t.Errorf("A manifest that is no template stays as it is, got: %q, %v", got, err)
 	}
+	for _, wrong := range []string{"{{", "{{ .Unknown }}"} {
+		if got, err := RenderCNI("# would you kindly template this file\n"+wrong, "192.168.0.0/16"); err == nil {
+			t.Errorf("A template that cannot be filled in is an error, got: %q", got)
+		}
+	}
 }
 
 func TestLoad(t *testing.T) {
