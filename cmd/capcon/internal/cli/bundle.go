@@ -29,6 +29,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
@@ -84,11 +85,11 @@ func (b *bundle) note(part string, err error) {
 	}
 }
 
-// yaml adds JSON values as documents of one file.
-func (b *bundle) yaml(name string, values ...map[string]any) error {
+// yaml adds objects as documents of one file.
+func (b *bundle) yaml(name string, objects ...unstructured.Unstructured) error {
 	var content bytes.Buffer
-	for _, value := range values {
-		document, err := yaml.Marshal(management.Redact(value, b.secrets))
+	for _, object := range objects {
+		document, err := yaml.Marshal(management.Redact(object.Object, b.secrets))
 		if err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}

@@ -26,7 +26,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -127,15 +126,9 @@ func reportImage(ctx context.Context, e images.Inspector, wish images.Wish) (ima
 		return imageReport{}, err
 	}
 	told := imageReport{Use: string(wish.Use), KubernetesVersion: wish.KubernetesVersion, Reference: reference}
-	image, err := e.InspectImage(ctx, reference)
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
-		return told, nil
-	case err != nil:
-		return told, fmt.Errorf("look for image %q: %w", reference, err)
-	}
-	told.Present, told.SizeBytes = true, image.SizeBytes
-	return told, nil
+	image, found, err := images.Find(ctx, e, reference)
+	told.Present, told.SizeBytes = found, image.SizeBytes
+	return told, err
 }
 
 func (a *app) printImages(found []imageReport) error {

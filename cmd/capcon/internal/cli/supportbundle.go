@@ -120,15 +120,11 @@ func (s *session) collectObjects(ctx context.Context, b *bundle, name string) er
 	b.secrets = secrets
 	objects, events, failed := management.Dump(ctx, s.client, namespace, name)
 	errs := []error{err, failed}
-	for i := range objects {
-		errs = append(errs, b.yaml("objects/"+objects[i].GetKind()+"/"+objects[i].GetName()+".yaml", objects[i].Object))
+	for _, object := range objects {
+		errs = append(errs, b.yaml("objects/"+object.GetKind()+"/"+object.GetName()+".yaml", object))
 	}
-	documents := make([]map[string]any, 0, len(events))
-	for i := range events {
-		documents = append(documents, events[i].Object)
-	}
-	if len(documents) > 0 {
-		errs = append(errs, b.yaml("events.yaml", documents...))
+	if len(events) > 0 {
+		errs = append(errs, b.yaml("events.yaml", events...))
 	}
 	return errors.Join(errs...)
 }

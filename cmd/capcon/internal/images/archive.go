@@ -119,15 +119,9 @@ func parseManifest(file io.Reader) ([]Archived, error) {
 func hasAll(ctx context.Context, e Inspector, content []Archived) (bool, error) {
 	for _, image := range content {
 		for _, tag := range image.Tags {
-			present, err := e.InspectImage(ctx, tag)
-			if errors.Is(err, engine.ErrNotFound) {
-				return false, nil
-			}
-			if err != nil {
-				return false, fmt.Errorf("look for image %q: %w", tag, err)
-			}
-			if present.ID != image.ID {
-				return false, nil
+			present, found, err := Find(ctx, e, tag)
+			if err != nil || !found || present.ID != image.ID {
+				return false, err
 			}
 		}
 	}

@@ -89,14 +89,26 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 		return wish.Registry + source.mirrored + wish.KubernetesVersion, nil
 	}
 	built := cmp.Or(source.built, node.BuiltImage(wish.KubernetesVersion))
-	_, err := e.InspectImage(ctx, built)
+	_, found, err := Find(ctx, e, built)
 	switch {
-	case err == nil:
+	case err != nil:
+		return "", err
+	case found:
 		return built, nil
-	case errors.Is(err, engine.ErrNotFound):
-		return wish.published()
 	}
-	return "", fmt.Errorf("look for image %q: %w", built, err)
+	return wish.published()
+}
+
+// Find an image of the engine; found is false where it is not there.
+func Find(ctx context.Context, e Inspector, reference string) (image engine.Image, found bool, err error) {
+	image, err = e.InspectImage(ctx, reference)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return engine.Image{}, false, nil
+	case err != nil:
+		return engine.Image{}, false, fmt.Errorf("look for image %q: %w", reference, err)
+	}
+	return image, true, nil
 }
 
 // published is the image that is taken where none was built.
@@ -158,12 +170,8 @@ func (e *MissingError) Unwrap() error { return e.Err }
 // the plane by digest only. Progress may be nil. Where it cannot be had: a
 // *MissingError.
 func Ensure(ctx context.Context, e engine.Images, use Use, image string, progress func(engine.PullProgress)) error {
-	_, err := e.InspectImage(ctx, image)
-	if err == nil {
-		return nil
-	}
-	if !errors.Is(err, engine.ErrNotFound) {
-		return fmt.Errorf("look for image %q: %w", image, err)
+	if _, found, err := Find(ctx, e, image); err != nil || found {
+		return err
 	}
 	parsed, err := imageref.Parse(image)
 	if err != nil {

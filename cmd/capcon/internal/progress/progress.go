@@ -21,6 +21,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -93,8 +94,10 @@ func (p *pipe) Show(steps []Step) {
 		present[step.Name], p.at[step.Name] = step, p.now()
 		p.line(step.Name, looks[step.State].word, step.Detail)
 	}
-	for _, name := range gone(p.shown, present) {
-		p.line(name, "", "gone")
+	for _, name := range slices.Sorted(maps.Keys(p.shown)) {
+		if _, still := present[name]; !still && p.shown[name].Indented {
+			p.line(name, "", "gone")
+		}
 	}
 	p.shown = present
 }
@@ -105,17 +108,6 @@ func (p *pipe) line(name, mark, detail string) {
 }
 
 func (p *pipe) Close() {}
-
-func gone(before, now map[string]Step) []string {
-	var names []string
-	for name, step := range before {
-		if _, still := now[name]; !still && step.Indented {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
 
 // looks of the states: the word of a pipe, and the sign and its colour of a terminal.
 var looks = [...]struct{ word, sign, colour string }{
