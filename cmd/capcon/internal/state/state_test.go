@@ -127,6 +127,26 @@ func TestForgetLeavesOthersAlone(t *testing.T) {
 	}
 }
 
+func TestAFileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "capcon")
+	if err := os.WriteFile(root, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	directory := For(root, "docker", "id")
+	_, all := All(root)
+	_, clusters := directory.Clusters()
+	_, _, recalled := directory.Recall("demo")
+	for what, err := range map[string]error{
+		"All": all, "Clusters": clusters, "Recall": recalled, "Remember": directory.Remember("demo", Cluster{OwnerID: "x"}),
+		"ForgetManagement": directory.ForgetManagement(),
+	} {
+		if err == nil {
+			t.Errorf("%s has to fail", what)
+		}
+	}
+}
+
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker", "ID:1")
