@@ -51,25 +51,35 @@ func Observe(ctx context.Context, c client.Client, namespace, name string) (Obse
 	return observed, nil
 }
 
-func observeSingles(ctx context.Context, c client.Client, namespace, name string) (observed Observed, err error) {
-	observed.Cluster = find[clusterv1.Cluster](ctx, c, namespace, name, &err)
-	observed.Infrastructure = find[infrav1.ContainerCluster](ctx, c, namespace, name, &err)
-	observed.ControlPlane = find[controlplanev1.KubeadmControlPlane](ctx, c, namespace, objects.ControlPlaneName(name), &err)
-	observed.Workers = find[clusterv1.MachineDeployment](ctx, c, namespace, objects.WorkersName(name), &err)
-	return observed, err
+func observeSingles(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
+	r := &reader{client: c, namespace: namespace}
+	observed := Observed{
+		Cluster:        find[clusterv1.Cluster](ctx, r, name),
+		Infrastructure: find[infrav1.ContainerCluster](ctx, r, name),
+		ControlPlane:   find[controlplanev1.KubeadmControlPlane](ctx, r, objects.ControlPlaneName(name)),
+		Workers:        find[clusterv1.MachineDeployment](ctx, r, objects.WorkersName(name)),
+	}
+	return observed, r.err
 }
 
-// find an object, nil where there is none. After an error it does nothing, so that the
-// caller asks for the error once, behind several.
+// reader of the objects of a namespace. After an error it reads nothing more, so that
+// who reads several objects looks at err once, behind them.
+type reader struct {
+	client    client.Client
+	namespace string
+	err       error
+}
+
+// find an object; nil where there is none, or after an error.
 func find[T any, P interface {
 	*T
 	client.Object
-}](ctx context.Context, c client.Client, namespace, name string, failed *error) P {
-	if *failed != nil {
+}](ctx context.Context, r *reader, name string) P {
+	if r.err != nil {
 		return nil
 	}
 	object, found := P(new(T)), false
-	if found, *failed = get(ctx, c, namespace, name, object); !found {
+	if found, r.err = get(ctx, r.client, r.namespace, name, object); !found {
 		return nil
 	}
 	return object

@@ -53,26 +53,26 @@ type Present struct {
 
 // Read what a cluster has now.
 func Read(ctx context.Context, c client.Client, namespace, name string) (Present, error) {
-	var err error
+	r := &reader{client: c, namespace: namespace}
 	p := Present{Values: objects.Values{Namespace: namespace, Name: name}}
-	if cluster := find[clusterv1.Cluster](ctx, c, namespace, name, &err); cluster != nil {
-		err = p.readCluster(cluster)
+	if cluster := find[clusterv1.Cluster](ctx, r, name); cluster != nil {
+		r.err = p.readCluster(cluster)
 	}
-	if infrastructure := find[infrav1.ContainerCluster](ctx, c, namespace, name, &err); infrastructure != nil {
+	if infrastructure := find[infrav1.ContainerCluster](ctx, r, name); infrastructure != nil {
 		p.OwnerID = infrastructure.OwnerID()
 		p.Network = cmp.Or(infrastructure.Spec.Network.Name, p.Network)
 		p.LoadBalancerImage = cmp.Or(p.LoadBalancerImage, infrastructure.Spec.LoadBalancer.Image)
 	}
 	if p.WithoutClass {
-		p.readWithoutClass(ctx, c, &err)
+		p.readWithoutClass(ctx, r)
 	}
-	if manifest := find[corev1.ConfigMap](ctx, c, namespace, objects.CNIName(name), &err); manifest != nil {
+	if manifest := find[corev1.ConfigMap](ctx, r, objects.CNIName(name)); manifest != nil {
 		for _, text := range manifest.Data {
 			p.CNIManifest = text
 		}
 	}
-	if err != nil {
-		return Present{}, fmt.Errorf("read cluster %q: %w", name, err)
+	if r.err != nil {
+		return Present{}, fmt.Errorf("read cluster %q: %w", name, r.err)
 	}
 	return p, nil
 }
@@ -115,17 +115,17 @@ func (p *Present) readTopology(topology clusterv1.Topology) error {
 }
 
 // readWithoutClass reads the control plane and the workers of a cluster without a class.
-func (p *Present) readWithoutClass(ctx context.Context, c client.Client, failed *error) {
-	controlPlane := find[controlplanev1.KubeadmControlPlane](ctx, c, p.Namespace, objects.ControlPlaneName(p.Name), failed)
+func (p *Present) readWithoutClass(ctx context.Context, r *reader) {
+	controlPlane := find[controlplanev1.KubeadmControlPlane](ctx, r, objects.ControlPlaneName(p.Name))
 	if controlPlane != nil {
 		p.HasControlPlane, p.ControlPlanes = true, ptr.Deref(controlPlane.Spec.Replicas, 1)
 		p.KubernetesVersion = controlPlane.Spec.Version
 		name := controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name
-		if template := find[infrav1.ContainerMachineTemplate](ctx, c, p.Namespace, name, failed); template != nil {
+		if template := find[infrav1.ContainerMachineTemplate](ctx, r, name); template != nil {
 			p.NodeImage = template.Spec.Template.Spec.Image
 		}
 	}
-	workers := find[clusterv1.MachineDeployment](ctx, c, p.Namespace, objects.WorkersName(p.Name), failed)
+	workers := find[clusterv1.MachineDeployment](ctx, r, objects.WorkersName(p.Name))
 	if workers != nil {
 		p.HasWorkers, p.Workers = true, ptr.Deref(workers.Spec.Replicas, 1)
 	}
