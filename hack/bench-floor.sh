@@ -52,7 +52,7 @@ now() { date +%s%N; }
 
 # step runs a command, prints how long it took and, if it fails, what it wrote.
 step() {
-  local name="$1" start end
+  local name="$1" start
   shift
   start="$(now)"
   if ! "$@" >"${work}/output" 2>&1; then
@@ -60,8 +60,7 @@ step() {
     cat "${work}/output" >&2
     exit 1
   fi
-  end="$(now)"
-  report "${name}" "${start}" "${end}"
+  report "${name}" "${start}" "$(now)"
 }
 
 report() { awk -v name="$1" -v from="$2" -v to="$3" 'BEGIN { printf "%7.2f s  %s\n", (to - from) / 1e9, name }'; }

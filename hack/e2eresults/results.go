@@ -101,13 +101,6 @@ func readResults(path string) (results, error) {
 
 func (r results) of(spec string, c column) []attempt { return r[spec][c.String()] }
 
-func (r results) set(spec string, c column, attempts []attempt) {
-	if r[spec] == nil {
-		r[spec] = map[string][]attempt{}
-	}
-	r[spec][c.String()] = attempts
-}
-
 // entry is a run to enter.
 type entry struct {
 	column
@@ -141,7 +134,10 @@ func enter(into results, catalogue catalogue, run entry) error {
 		if run.adds {
 			attempts = append(into.of(spec, run.column), attempts...)
 		}
-		into.set(spec, run.column, attempts)
+		if into[spec] == nil {
+			into[spec] = map[string][]attempt{}
+		}
+		into[spec][run.column.String()] = attempts
 	}
 	return nil
 }

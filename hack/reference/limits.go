@@ -66,20 +66,18 @@ func limitsOf(path string) (rows []string, err error) {
 			continue
 		}
 		for _, spec := range block.Specs {
-			row, err := limitRow(block, spec)
+			row, err := limitRow(filepath.ToSlash(filepath.Dir(path)), block, spec)
 			if err != nil {
 				return nil, fmt.Errorf("read %s: %w", path, err)
 			}
-			if row != nil {
-				rows = append(rows, fmt.Sprintf("| `%s` in `%s` | %s | %s |\n", row[0], filepath.ToSlash(filepath.Dir(path)), row[1], row[2]))
-			}
+			rows = append(rows, row...)
 		}
 	}
 	return rows, nil
 }
 
-// limitRow is the name, the value and the comment of a constant; nil where it is not a limit.
-func limitRow(block *ast.GenDecl, spec ast.Spec) ([]string, error) {
+// limitRow has the name, the value and the comment of a constant; none where it is not a limit.
+func limitRow(directory string, block *ast.GenDecl, spec ast.Spec) ([]string, error) {
 	limit, ok := spec.(*ast.ValueSpec)
 	if !ok {
 		return nil, nil
@@ -94,7 +92,8 @@ func limitRow(block *ast.GenDecl, spec ast.Spec) ([]string, error) {
 	}
 	name := limit.Names[0].Name
 	value, err := limitValue(limit)
-	return []string{name, value, strings.TrimPrefix(strings.Join(strings.Fields(said), " "), name+" is the limit of ")}, err
+	said = strings.TrimPrefix(strings.Join(strings.Fields(said), " "), name+" is the limit of ")
+	return []string{fmt.Sprintf("| `%s` in `%s` | %s | %s |\n", name, directory, value, said)}, err
 }
 
 // limitValue of a constant expression; one whose name says bytes is in units of them.
