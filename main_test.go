@@ -31,6 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // The manager serves webhooks unless it is told not to. Where it does not, it
@@ -51,23 +53,15 @@ func TestWebhookPort(t *testing.T) {
 			opts := defaultOptions()
 			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
 			opts.addServingFlags(flags)
-			if err := flags.Parse(tc.args); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, flags.Parse(tc.args))
 			scheme, err := newScheme()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			server := &countedServer{Server: webhook.NewServer(webhook.Options{})}
 			mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
 				Scheme: scheme, Logger: logr.Discard(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := setupWebhooks(mgr, opts.webhookPort); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
+			must.Succeed(t, setupWebhooks(mgr, opts.webhookPort))
 			if got := server.registered > 0; got != tc.want {
 				t.Errorf("%s\n%d webhooks are served", tc.reason, server.registered)
 			}
@@ -97,9 +91,7 @@ func TestFlags(t *testing.T) {
 		t.Errorf("without a flag the namespaces %v are watched", all)
 	}
 	opts.namespace = ""
-	if err := set.Parse([]string{"--namespace=only"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, set.Parse([]string{"--namespace=only"}))
 	if _, only := cacheOptions(opts).DefaultNamespaces["only"]; !only {
 		t.Errorf("with --namespace=only the namespaces %v are watched", cacheOptions(opts).DefaultNamespaces)
 	}
@@ -116,9 +108,7 @@ func TestSecretsAreReadLive(t *testing.T) {
 	opts := defaultOptions()
 	opts.healthAddress, opts.leaderElect = "0", false
 	options, err := managerOptions(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	options.Logger = logr.Discard()
 	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 		mapper := meta.NewDefaultRESTMapper(nil)
@@ -126,9 +116,7 @@ func TestSecretsAreReadLive(t *testing.T) {
 		return mapper, nil
 	}
 	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	// The manager does not run, and so has nothing in its cache.
 	found := &corev1.Secret{}
 	if err := mgr.GetClient().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "own"}, found); err != nil || found.Name != "own" {

@@ -48,6 +48,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationEngineOutage runs the manager without an engine. The API stays
@@ -56,9 +57,7 @@ import (
 func TestIntegrationEngineOutage(t *testing.T) {
 	config := env.StartEmpty(t)
 	certificate := envtest.WebhookInstallOptions{}
-	if err := certificate.PrepWithoutInstalling(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, certificate.PrepWithoutInstalling())
 	t.Cleanup(func() { _ = certificate.Cleanup() })
 	server := manifests.Server{
 		URL:      "https://" + net.JoinHostPort(certificate.LocalServingHost, strconv.Itoa(certificate.LocalServingPort)),
@@ -66,9 +65,7 @@ func TestIntegrationEngineOutage(t *testing.T) {
 	}
 	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, kubeconfigFile(t, config))
 	needsDefinitions(t)
-	if err := env.Install(t.Context(), config, server); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, env.Install(t.Context(), config, server))
 	health := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(enginetest.FreeLocalPort(t))))
 	runManager(t,
 		"--health-addr="+health, "--diagnostics-address=0",
@@ -76,13 +73,9 @@ func TestIntegrationEngineOutage(t *testing.T) {
 
 	eventually(t, "the manager is ready", func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") })
 	scheme, err := newScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	api, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	cluster, infrastructure := createCluster(t, api)
 	key := client.ObjectKeyFromObject(infrastructure)
 	eventually(t, "the object reports the outage", func(ctx context.Context) error {
@@ -129,9 +122,7 @@ func needsDefinitions(t *testing.T) {
 	opts := defaultOptions()
 	opts.healthAddress = "0"
 	mgr, err := newManager(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var outdated *definitions.OutdatedError
 	if err := setup(t.Context(), mgr, nil, opts); !errors.As(err, &outdated) {
 		t.Fatalf("without any definition the manager's start ends with %v", err)
@@ -145,9 +136,7 @@ func runManager(t *testing.T, args ...string) {
 	opts := defaultOptions()
 	set := pflag.NewFlagSet("manager", pflag.ContinueOnError)
 	opts.addFlags(set)
-	if err := set.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, set.Parse(args))
 	opts.engine.Engine = connect.Docker
 	absent := "unix://" + filepath.Join(t.TempDir(), "docker.sock")
 	opts.engine.Getenv = func(name string) string { return map[string]string{"DOCKER_HOST": absent}[name] }
@@ -170,16 +159,12 @@ func createCluster(t *testing.T, api client.Client) (*clusterv1.Cluster, *infrav
 	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
 		APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: meta.Name,
 	}
-	if err := api.Create(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Create(t.Context(), cluster))
 	infrastructure := &infrav1.ContainerCluster{ObjectMeta: meta}
 	infrastructure.OwnerReferences = []metav1.OwnerReference{
 		{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID},
 	}
-	if err := api.Create(t.Context(), infrastructure); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Create(t.Context(), infrastructure))
 	return cluster, infrastructure
 }
 
@@ -242,9 +227,7 @@ func kubeconfigFile(t *testing.T, config *rest.Config) string {
 	kubeconfig.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
 	kubeconfig.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clientcmd.WriteToFile(*kubeconfig, path))
 	return path
 }
 

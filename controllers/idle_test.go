@@ -42,6 +42,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -79,9 +80,7 @@ func TestIdleClusterIsLeftAlone(t *testing.T) {
 		}
 
 		// What does happen is seen at once, and comes to rest again.
-		if err := w.Engine.KillContainer(builders.Container(builders.Machine), 137, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Engine.KillContainer(builders.Container(builders.Machine), 137, false))
 		time.Sleep(5 * time.Second)
 		container, err := w.Engine.InspectContainer(t.Context(), builders.Container(builders.Machine))
 		if err != nil || container.Status != engine.StatusRunning {
@@ -138,12 +137,12 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 				return result, err
 			}),
 		})
-		must(t, err)
+		must.Succeed(t, err)
 		all := func(context.Context) []reconcile.Request { return everything[i] }
-		must(t, c.Watch(engineevents.Source(w.Engine, engineevents.Mapping{
+		must.Succeed(t, c.Watch(engineevents.Source(w.Engine, engineevents.Mapping{
 			Container: func(ctx context.Context, _ map[string]string) []reconcile.Request { return all(ctx) }, All: all,
 		})))
-		must(t, c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		must.Succeed(t, c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			queues = append(queues, queue)
 			return nil
 		})))

@@ -32,6 +32,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -54,7 +55,7 @@ func TestLogHasAMachinesLife(t *testing.T) {
 		calls = append(calls, match[1])
 	}, funcr.Options{})
 	eng, err := metered.New(w.Engine, prometheus.NewRegistry(), metered.Options{})
-	must(t, err)
+	must.Succeed(t, err)
 	w.Machine.Engine = eng
 	// As controller-runtime does it.
 	ctx := ctrl.LoggerInto(t.Context(), logger.WithValues("ContainerMachine", klog.KRef(builders.Namespace, builders.Machine)))
@@ -74,7 +75,7 @@ func TestLogHasAMachinesLife(t *testing.T) {
 		{"Created", func() {}, created},
 		{"Idle", func() {}, nil},
 		{
-			"Killed during its bootstrap", func() { must(t, w.Engine.KillContainer(builders.Container(builders.Machine), 137, false)) },
+			"Killed during its bootstrap", func() { must.Succeed(t, w.Engine.KillContainer(builders.Container(builders.Machine), 137, false)) },
 			append([]string{"StartContainer", "RemoveContainer"}, created...),
 		},
 		{"Deleted", func() {

@@ -28,6 +28,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -114,9 +115,9 @@ func TestLostNode(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(builders.ControlPlane(builders.InitData)))
 			settle(w)
-			must(t, simulatednode.Record(w.Engine, builders.Container(builders.Machine), map[string]string{"": "done"}))
+			must.Succeed(t, simulatednode.Record(w.Engine, builders.Container(builders.Machine), map[string]string{"": "done"}))
 			settle(w)
-			must(t, w.Engine.RemoveContainer(context.WithoutCancel(t.Context()), builders.Container(builders.Machine)))
+			must.Succeed(t, w.Engine.RemoveContainer(context.WithoutCancel(t.Context()), builders.Container(builders.Machine)))
 			lose(w)
 			w.Restart()
 			created := creations(w)

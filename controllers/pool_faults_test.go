@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -160,7 +161,7 @@ func (p poolWork) checkEnd(t *testing.T, w *world.World) {
 	}
 	w.Calls.Hook(nil, nil)
 	found, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleWorker)})
-	must(t, err)
+	must.Succeed(t, err)
 	for _, container := range found {
 		containers = append(containers, container.Labels[identity.LabelMachine])
 	}

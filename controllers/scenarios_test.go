@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -131,12 +132,12 @@ func snapshot(t *testing.T, w *world.World) state {
 	ctx := context.WithoutCancel(t.Context())
 	w.Calls.Hook(nil, nil)
 	containers, err := w.Engine.ListContainers(ctx, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	names := []string{}
 	found := state{Volumes: len(w.Engine.VolumeNames()), Objects: map[string]any{}}
 	for _, listed := range containers {
 		container, err := w.Engine.InspectContainer(ctx, listed.Name)
-		must(t, err)
+		must.Succeed(t, err)
 		known := cmp.Or(container.Labels[identity.LabelMachine], container.Labels[identity.LabelRole])
 		names = append(names, container.Name, "<"+known+">", container.Labels[identity.LabelOwnerID], "<owner>")
 		if container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer) && len(container.Ports) > 0 {
@@ -194,17 +195,10 @@ func plain(t *testing.T, object client.Object, names []string) any {
 		conditional.SetConditions(all)
 	}
 	text, err := json.Marshal(object)
-	must(t, err)
+	must.Succeed(t, err)
 	var value any
-	must(t, json.Unmarshal([]byte(strings.NewReplacer(names...).Replace(string(text))), &value))
+	must.Succeed(t, json.Unmarshal([]byte(strings.NewReplacer(names...).Replace(string(text))), &value))
 	return value
 }
 
 func difference(want, got state) string { return gocmp.Diff(want, got) }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

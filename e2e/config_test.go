@@ -31,6 +31,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavours"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const suiteConfig = "config/container.yaml"
@@ -38,13 +39,9 @@ const suiteConfig = "config/container.yaml"
 func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	config := &clusterctl.E2EConfig{}
-	if err := yaml.UnmarshalStrict(content, config); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.UnmarshalStrict(content, config))
 	config.Defaults()
 	return config
 }
@@ -53,9 +50,7 @@ func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 func TestConfigHasAllTemplates(t *testing.T) {
 	t.Parallel()
 	built, err := flavours.Build("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	const directory = "../../_artifacts/e2e/run/templates/"
 	var listed []string
 	for _, provider := range readConfig(t, suiteConfig).Providers {
@@ -91,13 +86,9 @@ func TestConfigHasKnownVersions(t *testing.T) {
 func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
 	t.Parallel()
 	builder, err := os.ReadFile(filepath.Join("..", "images", "builder", "controlplane.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	framework, err := os.ReadFile(filepath.Join(moduleDirectory(t, "sigs.k8s.io/cluster-api/test"), "framework", "deployment_helpers.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, tag, _ := strings.Cut(string(builder), `frameworkPause = "`)
 	tag, _, _ = strings.Cut(tag, `"`)
 	if !strings.Contains(string(framework), `"registry.k8s.io/pause:`+tag+`"`) {
@@ -109,9 +100,7 @@ func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
 func TestConfigHasClusterAPIOfTheModule(t *testing.T) {
 	t.Parallel()
 	module, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, version, _ := strings.Cut(string(module), "sigs.k8s.io/cluster-api/test ")
 	version, _, _ = strings.Cut(version, "\n")
 	for _, provider := range readConfig(t, suiteConfig).Providers {

@@ -27,6 +27,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const example = "testdata/example"
@@ -35,9 +37,7 @@ const example = "testdata/example"
 func TestExampleIsShort(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join(example, "example_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if lines := bytes.Count(content, []byte("\n")); lines > 100 {
 		t.Errorf("%s has %d lines, want at most 100", example, lines)
 	}

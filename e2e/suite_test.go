@@ -32,6 +32,8 @@ import (
 
 	"sigs.k8s.io/cluster-api/test/framework"
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // The management clusters that the suite can run on.
@@ -64,12 +66,8 @@ var (
 func TestE2E(t *testing.T) {
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ctrl.SetLogger(klog.Background())
-	if err := absolute(configPath, artifactFolder, components, archives, binaries); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(*artifactFolder, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, absolute(configPath, artifactFolder, components, archives, binaries))
+	must.Succeed(t, os.MkdirAll(*artifactFolder, 0o750))
 	ginkgo.RunSpecs(t, "cluster-api-provider-container")
 }
 

@@ -27,6 +27,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // replaced are upstream's assertions for its Dev kinds, and what ours are called.
@@ -75,9 +77,7 @@ func moduleDirectory(t *testing.T, module string) string {
 func parse(t *testing.T, path string) *ast.File {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return file
 }
 

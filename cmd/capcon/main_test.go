@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // mute is Docker's socket, which answers the paths that end so and accepts all
@@ -44,15 +45,11 @@ func mute(t *testing.T, answers map[string]string) (socket string) {
 	t.Helper()
 	// Not t.TempDir, whose path may be longer than that of a socket can be.
 	directory, err := os.MkdirTemp("", "capcon") //nolint:usetesting // see above
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(directory) })
 	socket = filepath.Join(directory, "docker.sock")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server := &http.Server{
 		ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,9 +101,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 				environment := map[string]string{"DOCKER_HOST": "unix://" + socket, "XDG_STATE_HOME": home}
 				getenv := func(key string) string { return environment[key] }
 				err := state.For(filepath.Join(home, "capcon"), "docker", "hung").Remember("demo", state.Cluster{OwnerID: "x"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				var out, errs strings.Builder
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()

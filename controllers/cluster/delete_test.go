@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -57,7 +58,7 @@ func TestDeletions(t *testing.T) {
 			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
 				Name: name, Image: builders.NodeImage, Labels: labels, Attachment: engine.Attachment{Network: networkName},
 			})
-			must(t, err)
+			must.Succeed(t, err)
 		}
 	}
 	cases := map[string]struct {
@@ -80,7 +81,7 @@ func TestDeletions(t *testing.T) {
 			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
 				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine"})
-				must(t, err)
+				must.Succeed(t, err)
 			},
 			networks: []string{"capcon", "mine"},
 		},
@@ -89,7 +90,7 @@ func TestDeletions(t *testing.T) {
 			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
 				_, err := w.Engine.CreateNetwork(t.Context(), managed)
-				must(t, err)
+				must.Succeed(t, err)
 				create("somebody", nil, "mine")(t, w)
 			},
 			containers: []string{"somebody"}, networks: []string{"capcon", "mine"},
@@ -231,7 +232,7 @@ func TestLeaving(t *testing.T) {
 			if tc.calls != nil {
 				before := len(w.Calls.Made())
 				_, err := w.ReconcileCluster()
-				must(t, err)
+				must.Succeed(t, err)
 				methods := []string{}
 				for _, call := range w.Calls.Made()[before:] {
 					methods = append(methods, call.Method)
@@ -242,7 +243,7 @@ func TestLeaving(t *testing.T) {
 			}
 			running := []string{}
 			containers, err := w.Engine.ListContainers(t.Context(), nil)
-			must(t, err)
+			must.Succeed(t, err)
 			for _, container := range containers {
 				if container.Status == engine.StatusRunning {
 					running = append(running, container.Name)
@@ -292,19 +293,19 @@ func TestManagerLeavesNetwork(t *testing.T) {
 			world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
 			if tc.exists {
 				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine", Labels: tc.labels})
-				must(t, err)
+				must.Succeed(t, err)
 			}
 			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
 				Name: self, Image: builders.NodeImage, Attachment: engine.Attachment{Network: tc.lives},
 			})
-			must(t, err)
-			must(t, w.Engine.StartContainer(t.Context(), self))
+			must.Succeed(t, err)
+			must.Succeed(t, w.Engine.StartContainer(t.Context(), self))
 			w.Cluster.SelfContainer = self
 			w.SettleCluster()
 			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
 			w.SettleCluster()
 			found, err := w.Engine.InspectContainer(t.Context(), self)
-			must(t, err)
+			must.Succeed(t, err)
 			if diff := cmp.Diff(tc.on, slices.Sorted(maps.Keys(found.Networks))); diff != "" {
 				t.Errorf("%s\nnetworks of the manager (-want +got):\n%s", tc.reason, diff)
 			}
@@ -328,8 +329,8 @@ func deleteWaitsForProbe(t *testing.T) {
 	run := func(container engine.Spec) {
 		container.Image = builders.NodeImage
 		_, err := w.Engine.CreateContainer(t.Context(), container)
-		must(t, err)
-		must(t, w.Engine.StartContainer(t.Context(), container.Name))
+		must.Succeed(t, err)
+		must.Succeed(t, w.Engine.StartContainer(t.Context(), container.Name))
 	}
 	run(engine.Spec{Name: self, Attachment: engine.Attachment{Network: "capcon"}})
 	w.Cluster.SelfContainer = self
@@ -353,7 +354,7 @@ func deleteWaitsForProbe(t *testing.T) {
 func checkLeft(t *testing.T, w *world.World, reason string, containers, networks []string) {
 	t.Helper()
 	found, err := w.Engine.ListContainers(context.WithoutCancel(t.Context()), nil)
-	must(t, err)
+	must.Succeed(t, err)
 	names := []string{}
 	for _, container := range found {
 		names = append(names, container.Name)

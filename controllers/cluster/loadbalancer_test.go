@@ -23,6 +23,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -37,15 +38,18 @@ func TestEndIsReported(t *testing.T) {
 		reported, message string
 	}{
 		"Killed": {
-			reason:   "One that stays down is started by the look that reports it.",
-			change:   func(t *testing.T, w *world.World) { t.Helper(); must(t, w.Engine.KillContainer(balancer(), 137, true)) },
+			reason: "One that stays down is started by the look that reports it.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must.Succeed(t, w.Engine.KillContainer(balancer(), 137, true))
+			},
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled); it was started again",
 		},
 		"Removed": {
 			reason: "One that is gone is made again.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.RemoveContainer(t.Context(), balancer()))
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), balancer()))
 			},
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "was gone; it was created again",
 		},
@@ -53,7 +57,7 @@ func TestEndIsReported(t *testing.T) {
 			reason: "One that lost its network is made again.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
+				must.Succeed(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
 			},
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "had lost its network or address; it was created again",
 		},
@@ -62,7 +66,7 @@ func TestEndIsReported(t *testing.T) {
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), balancer())
-				must(t, err)
+				must.Succeed(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
 			},
 			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was started again",

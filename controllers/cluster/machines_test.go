@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -74,7 +75,7 @@ func TestNoSecretIsWritten(t *testing.T) {
 	w := world.New(t, builders.New())
 	kubeconfig := builders.DataSecret("x", "apiVersion: v1\nkind: Config\n")
 	kubeconfig.Name = builders.Cluster + "-kubeconfig"
-	must(t, w.Client.Create(t.Context(), kubeconfig))
+	must.Succeed(t, w.Client.Create(t.Context(), kubeconfig))
 	w.SettleCluster()
 	for _, deed := range w.Deeds() {
 		if strings.Contains(deed, "Secret") {
@@ -166,7 +167,7 @@ func TestBackends(t *testing.T) {
 			reason: "One that is stopped needs no reload to come back.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.KillContainer(first, 137, false))
+				must.Succeed(t, w.Engine.KillContainer(first, 137, false))
 			},
 			want: both(haproxy.FullWeight, haproxy.FullWeight),
 		},
@@ -174,7 +175,7 @@ func TestBackends(t *testing.T) {
 			reason: "One that is gone is no backend.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.RemoveContainer(t.Context(), first))
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), first))
 			},
 			want: map[string]int{second: haproxy.FullWeight},
 		},
@@ -187,8 +188,8 @@ func TestBackends(t *testing.T) {
 				labels := other.ContainerLabels(identity.RoleControlPlane, "m3")
 				labels[identity.LabelNetwork], labels[identity.LabelAddress] = "capcon", "172.18.230.1"
 				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: builders.NodeImage, Labels: labels})
-				must(t, err)
-				must(t, w.Engine.StartContainer(t.Context(), "other"))
+				must.Succeed(t, err)
+				must.Succeed(t, w.Engine.StartContainer(t.Context(), "other"))
 			},
 			want: both(haproxy.FullWeight, haproxy.FullWeight),
 		},

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -61,9 +62,7 @@ func TestPreflightOfAllMachines(t *testing.T) {
 		for i := range 10 {
 			_, machine := builders.MachinePair(fmt.Sprintf("another-%d", i))
 			machine.Namespace = "elsewhere"
-			if err := w.Client.Create(t.Context(), machine); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Client.Create(t.Context(), machine))
 		}
 		expect("The others use it up.", "False/"+infrav1.PreflightFailedReason, "InotifyInstances (error): fs.inotify.max_user_instances is 100, 11 nodes need")
 		instances = 1024

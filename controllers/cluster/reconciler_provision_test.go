@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -55,7 +56,7 @@ func provisioning() map[string]reconcileTest {
 				t.Helper()
 				event("NetworkCreated")(t, w)
 				found, err := w.Engine.InspectNetwork(t.Context(), "mine")
-				must(t, err)
+				must.Succeed(t, err)
 				if found.Labels[identity.LabelManaged] == "" || found.Subnets[0].Prefix != prefix("10.77.0.0/24") {
 					t.Errorf("the network is %+v", found)
 				}
@@ -119,7 +120,7 @@ func pinnedWhole(t *testing.T, w *world.World) {
 	event("LoadBalancerCreated")(t, w)
 	object := get(w)
 	found, err := w.Engine.InspectContainer(t.Context(), balancer())
-	must(t, err)
+	must.Succeed(t, err)
 	want := infrav1.ContainerClusterSpec{
 		OwnerID:              builders.OwnerID,
 		ControlPlaneEndpoint: infrav1.APIEndpoint{Host: found.Labels[identity.LabelAddress], Port: 6443},
@@ -192,7 +193,7 @@ func endpoints() map[string]reconcileTest {
 				t.Helper()
 				endpoint("172.18.222.2", 8443)(t, w)
 				found, err := w.Engine.InspectContainer(t.Context(), balancer())
-				must(t, err)
+				must.Succeed(t, err)
 				if address := found.Labels[identity.LabelAddress]; address != "172.18.222.2" {
 					t.Errorf("the load balancer is at %s", address)
 				}
@@ -253,7 +254,7 @@ func invalidInput() map[string]reconcileTest {
 		return func(t *testing.T, w *world.World) {
 			t.Helper()
 			_, err := w.Engine.CreateNetwork(t.Context(), spec)
-			must(t, err)
+			must.Succeed(t, err)
 		}
 	}
 	const unusable = "False/" + infrav1.NetworkUnusableReason
@@ -300,7 +301,7 @@ func invalidInput() map[string]reconcileTest {
 							Name: fmt.Sprintf("filler-%d", i), Image: builders.NodeImage,
 							Labels: map[string]string{identity.LabelNetwork: "mine", identity.LabelAddress: address},
 						})
-						must(t, err)
+						must.Succeed(t, err)
 					}
 				},
 			},
@@ -327,7 +328,7 @@ func invalidInput() map[string]reconcileTest {
 					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "somebody", Image: builders.NodeImage, Labels: map[string]string{
 						identity.LabelNetwork: "capcon", identity.LabelAddress: "172.18.222.2",
 					}})
-					must(t, err)
+					must.Succeed(t, err)
 				},
 			},
 			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "somebody", requeueAfter: anyDelay},
@@ -350,8 +351,8 @@ func invalidInput() map[string]reconcileTest {
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
 					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: balancer(), Image: builders.NodeImage})
-					must(t, err)
-					must(t, w.Engine.StartContainer(t.Context(), balancer()))
+					must.Succeed(t, err)
+					must.Succeed(t, w.Engine.StartContainer(t.Context(), balancer()))
 				},
 			},
 			want: want{loadBalancerReady: "False/" + infrav1.ContainerNotOwnedReason, ready: notReady, message: balancer(), requeueAfter: phase.UserInterval},

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -36,7 +37,7 @@ func provisioned() map[string]reconcileTest {
 	const notReady = "False/NotReady"
 	remove := func(t *testing.T, w *world.World) {
 		t.Helper()
-		must(t, w.Engine.RemoveContainer(t.Context(), balancer()))
+		must.Succeed(t, w.Engine.RemoveContainer(t.Context(), balancer()))
 	}
 	failing := func(method string, err error) func(*testing.T, *world.World) {
 		return func(t *testing.T, w *world.World) {
@@ -92,7 +93,7 @@ func provisioned() map[string]reconcileTest {
 				setup: recordPins,
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.KillContainer(balancer(), 137, false))
+					must.Succeed(t, w.Engine.KillContainer(balancer(), 137, false))
 				},
 			},
 			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
@@ -107,7 +108,7 @@ func provisioned() map[string]reconcileTest {
 			args: args{
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.Pause(balancer()))
+					must.Succeed(t, w.Engine.Pause(balancer()))
 				},
 			},
 			want:  want{loadBalancerReady: "False/" + infrav1.LoadBalancerPausedReason, ready: notReady, message: "unpause", provisioned: true},
@@ -215,7 +216,7 @@ func samePins(t *testing.T, w *world.World) {
 func pins(t *testing.T, w *world.World) string {
 	t.Helper()
 	found, err := w.Engine.InspectContainer(t.Context(), balancer())
-	must(t, err)
+	must.Succeed(t, err)
 	object := get(w)
 	return fmt.Sprint(
 		object.Spec.ControlPlaneEndpoint.Host, object.Spec.LoadBalancer.HostPort,

@@ -143,13 +143,6 @@ func spec(change func(*infrav1.ContainerClusterSpec)) []builders.Option {
 	return []builders.Option{func(o *builders.Objects) { change(&o.ContainerCluster.Spec) }}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // event checks that an Event holds a text.
 func event(text string) func(*testing.T, *world.World) {
 	return func(t *testing.T, w *world.World) {

@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -52,37 +53,43 @@ func TestSource(t *testing.T) {
 		"Nothing": {reason: "Without an event nothing is asked for.", change: func(*testing.T, *simulated.Engine) {}},
 		"Died": {
 			reason: "A container that dies is looked at.",
-			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.KillContainer(ours, 137, false)) },
-			want:   []string{"m1"},
+			change: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				must.Succeed(t, eng.KillContainer(ours, 137, false))
+			},
+			want: []string{"m1"},
 		},
 		"Signalled": {
 			reason: "A signal alone says nothing: what it led to has an event of its own.",
-			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Signal(ours)) },
+			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must.Succeed(t, eng.Signal(ours)) },
 		},
 		"Unkillable": {
 			reason: "If none comes the container is looked at all the same.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
-				must(t, eng.Signal(ours))
+				must.Succeed(t, eng.Signal(ours))
 				time.Sleep(15 * time.Second) // of the bubble's clock
 			},
 			want: []string{"m1"},
 		},
 		"Paused": {
 			reason: "So is one that is paused.",
-			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.Pause(ours)) },
+			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must.Succeed(t, eng.Pause(ours)) },
 			want:   []string{"m1"},
 		},
 		"Removed": {
 			reason: "So is one that is gone: its event still says whose it was.",
-			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must(t, eng.RemoveContainer(t.Context(), ours)) },
-			want:   []string{"m1"},
+			change: func(t *testing.T, eng *simulated.Engine) {
+				t.Helper()
+				must.Succeed(t, eng.RemoveContainer(t.Context(), ours))
+			},
+			want: []string{"m1"},
 		},
 		"Disconnected": {
 			reason: "An event of a network does not say whose container it is about; that is asked.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
-				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
+				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
 			},
 			want: []string{"m1"},
 		},
@@ -90,9 +97,9 @@ func TestSource(t *testing.T) {
 			reason: "Other people's containers are none of ours.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
-				must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
-				must(t, eng.KillContainer(foreign, 1, false))
-				must(t, eng.RemoveContainer(t.Context(), foreign))
+				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
+				must.Succeed(t, eng.KillContainer(foreign, 1, false))
+				must.Succeed(t, eng.RemoveContainer(t.Context(), foreign))
 			},
 		},
 		"Read": {
@@ -100,13 +107,13 @@ func TestSource(t *testing.T) {
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				_, err := eng.InspectContainer(t.Context(), ours)
-				must(t, err)
+				must.Succeed(t, err)
 				stream, err := eng.Download(t.Context(), ours, "/etc/hostname")
 				if err == nil {
-					must(t, stream.Close())
+					must.Succeed(t, stream.Close())
 				}
 				_, err = eng.Exec(t.Context(), ours, engine.Command{Args: []string{"true"}})
-				must(t, err)
+				must.Succeed(t, err)
 			},
 		},
 		"Relist": {
@@ -138,7 +145,7 @@ func TestSource(t *testing.T) {
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", engine.ErrUnavailable)
-				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
+				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
 			},
 			want: []string{"all"},
 		},
@@ -147,7 +154,7 @@ func TestSource(t *testing.T) {
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", errors.New("internal error"))
-				must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
+				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
 			},
 			want: []string{"all"},
 		},
@@ -156,7 +163,7 @@ func TestSource(t *testing.T) {
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", engine.ErrNotFound)
-				must(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
+				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", ours))
 			},
 		},
 	}
@@ -192,7 +199,7 @@ func watch(t *testing.T, eng engineevents.Engine) workqueue.TypedRateLimitingInt
 		queue.ShutDown()
 		synctest.Wait()
 	})
-	must(t, engineevents.Source(eng, mapping()).Start(ctx, queue))
+	must.Succeed(t, engineevents.Source(eng, mapping()).Start(ctx, queue))
 	synctest.Wait()
 	return queue
 }
@@ -204,8 +211,8 @@ func TestSourceGoesOnWhileAnInspectHangs(t *testing.T) {
 		eng := newEngine(t)
 		queue := watch(t, hanging{eng})
 		drain(queue)
-		must(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
-		must(t, eng.KillContainer(ours, 137, false))
+		must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
+		must.Succeed(t, eng.KillContainer(ours, 137, false))
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"m1"}, drain(queue)); diff != "" {
 			t.Errorf("while the inspect hangs (-want +got):\n%s", diff)
@@ -257,9 +264,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 		if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
 			t.Fatal(err)
 		}
-		if err := eng.StartContainer(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, eng.StartContainer(t.Context(), name))
 	}
 	return eng
 }
@@ -273,11 +278,4 @@ func drain(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) []stri
 		names = append(names, request.Name)
 	}
 	return names
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

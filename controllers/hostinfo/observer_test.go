@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -53,9 +54,7 @@ func newEngine(t *testing.T, options ...simulated.Option) *simulated.Engine {
 func left(t *testing.T, eng *simulated.Engine) []string {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var names []string
 	for _, container := range containers {
 		names = append(names, container.Name)
@@ -196,9 +195,7 @@ func TestRenew(t *testing.T) {
 		if known, _ := observer.Known(); known.Probed.InotifyInstances != 512 {
 			t.Errorf("it knows %+v", known)
 		}
-		if err := eng.RemoveNetwork(t.Context(), network); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, eng.RemoveNetwork(t.Context(), network))
 		time.Sleep(time.Minute)
 		look(512, again)
 		if names := left(t, eng); len(names) > 0 {

@@ -24,6 +24,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -41,7 +42,7 @@ func TestEndIsReported(t *testing.T) {
 			reason: "One that stays down is started by the look that reports it.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.KillContainer(container(), 137, false))
+				must.Succeed(t, w.Engine.KillContainer(container(), 137, false))
 			},
 			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137; it was started again",
 		},
@@ -49,7 +50,7 @@ func TestEndIsReported(t *testing.T) {
 			reason: "What the kernel did is told.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.KillContainer(container(), 137, true))
+				must.Succeed(t, w.Engine.KillContainer(container(), 137, true))
 			},
 			reported: "False/" + infrav1.ContainerExitedReason, message: "(OOMKilled)",
 		},
@@ -58,7 +59,7 @@ func TestEndIsReported(t *testing.T) {
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), container())
-				must(t, err)
+				must.Succeed(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
 			},
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
@@ -68,13 +69,13 @@ func TestEndIsReported(t *testing.T) {
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), container())
-				must(t, err)
+				must.Succeed(t, err)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
-				must(t, w.Engine.Pause(container()))
+				must.Succeed(t, w.Engine.Pause(container()))
 				_, err = w.ReconcileMachine(builders.Machine)
-				must(t, err)
+				must.Succeed(t, err)
 				w.Clock.SetTime(w.Clock.Now().Add(5 * time.Second))
-				must(t, w.Engine.Unpause(container()))
+				must.Succeed(t, w.Engine.Unpause(container()))
 			},
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
 		},

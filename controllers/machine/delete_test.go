@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -131,7 +132,7 @@ func deletions() map[string]deletion {
 			reason: "A container that is gone already is as good.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.RemoveContainer(t.Context(), container()))
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
 			},
 			containerRemoved: true,
 		},
@@ -192,7 +193,7 @@ func TestForeignContainerIsNeverRemoved(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New())
 	_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
-	must(t, err)
+	must.Succeed(t, err)
 	w.SettleMachine(builders.Machine)
 	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	w.SettleMachine(builders.Machine)
@@ -259,7 +260,7 @@ func secondsUntilGone(t *testing.T, w *world.World, others func()) int {
 	for second := range 100 {
 		w.Clock.SetTime(object.DeletionTimestamp.Add(secondsOf(second)))
 		_, err := w.ReconcileMachine(builders.Machine)
-		must(t, err)
+		must.Succeed(t, err)
 		others()
 		if _, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{}); !there {
 			return second

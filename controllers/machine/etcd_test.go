@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -44,9 +45,9 @@ type etcd struct {
 
 func runEtcd(t *testing.T, w *world.World, manifest string) *etcd {
 	t.Helper()
-	must(t, w.Engine.WriteFile(builders.Container(second), "/etc/kubernetes/manifests/"+manifest, []byte("kind: Pod")))
+	must.Succeed(t, w.Engine.WriteFile(builders.Container(second), "/etc/kubernetes/manifests/"+manifest, []byte("kind: Pod")))
 	observed, err := w.Engine.InspectContainer(t.Context(), container())
-	must(t, err)
+	must.Succeed(t, err)
 	address := network.Addresses(observed, network.DefaultName)[0]
 	e := &etcd{}
 	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
@@ -93,7 +94,7 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 		}, waits: 61},
 		"NoOtherRuns": {reason: "No other member can be asked.", change: func(t *testing.T, w *world.World, _ *etcd) {
 			t.Helper()
-			must(t, w.Engine.KillContainer(builders.Container(second), 137, false))
+			must.Succeed(t, w.Engine.KillContainer(builders.Container(second), 137, false))
 		}, waits: 1},
 		"ExternalEtcd": {reason: "Not every control plane runs kubeadm's etcd.", manifest: "kube-apiserver.yaml", waits: 1},
 	}
@@ -131,7 +132,7 @@ func TestDeletionReportsEtcd(t *testing.T) {
 	for range 2 {
 		w.SettleCluster()
 		_, err := w.ReconcileMachine(builders.Machine)
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 	state, message := world.State(object, infrav1.MachineReadyCondition)

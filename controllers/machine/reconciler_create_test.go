@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -253,7 +254,7 @@ func invalidInput() map[string]reconcileTest {
 			args: args{
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.RemoveNetwork(t.Context(), "capcon"))
+					must.Succeed(t, w.Engine.RemoveNetwork(t.Context(), "capcon"))
 				},
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "capcon", err: true},
@@ -264,7 +265,7 @@ func invalidInput() map[string]reconcileTest {
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
 					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
-					must(t, err)
+					must.Succeed(t, err)
 				},
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: phase.UserInterval},
@@ -285,7 +286,7 @@ func invalidInput() map[string]reconcileTest {
 					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
 						Name: container(), Image: builders.NodeImage, Labels: other.ContainerLabels("worker", builders.Machine),
 					})
-					must(t, err)
+					must.Succeed(t, err)
 				},
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "owner ID another-owner", requeueAfter: phase.UserInterval},
@@ -306,7 +307,7 @@ func invalidInput() map[string]reconcileTest {
 func fullNetwork(t *testing.T, w *world.World) {
 	t.Helper()
 	_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "small", Subnets: prefixes("10.9.0.0/29")})
-	must(t, err)
+	must.Succeed(t, err)
 	for i := range 8 {
 		name := fmt.Sprintf("filler-%d", i)
 		spec := engine.Spec{

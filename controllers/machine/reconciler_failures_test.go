@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -168,9 +169,9 @@ func adopted() map[string]reconcileTest {
 				Name: kept, Image: builders.NodeImage, Labels: all,
 				Attachment: engine.Attachment{Network: "capcon", Addresses: addresses("172.18.200.9")},
 			})
-			must(t, err)
-			must(t, w.Engine.StartContainer(t.Context(), kept))
-			must(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
+			must.Succeed(t, err)
+			must.Succeed(t, w.Engine.StartContainer(t.Context(), kept))
+			must.Succeed(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
 		}
 	}
 	const notOurs = "False/" + infrav1.ContainerNotOwnedReason
@@ -284,9 +285,9 @@ func named() map[string]reconcileTest {
 	initialized := func(t *testing.T, w *world.World) {
 		t.Helper()
 		reached, err := w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
-		must(t, err)
+		must.Succeed(t, err)
 		got := &corev1.Node{}
-		must(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
+		must.Succeed(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
 		want := corev1.NodeSpec{
 			ProviderID: identity.ProviderID(container()), Taints: []corev1.Taint{{Key: "mine", Effect: corev1.TaintEffectNoSchedule}},
 		}

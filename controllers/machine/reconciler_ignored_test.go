@@ -26,6 +26,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -126,7 +127,7 @@ func TestLeftoverWaitsForItsData(t *testing.T) {
 	if state, _ := world.State(object, infrav1.ContainerReadyCondition); state != "False/"+infrav1.WaitingForBootstrapDataReason {
 		t.Errorf("Without its data ContainerReady is %s", state)
 	}
-	must(t, w.Client.Create(t.Context(), secret))
+	must.Succeed(t, w.Client.Create(t.Context(), secret))
 	w.SettleMachine(builders.Machine)
 	if _, err := w.Engine.ReadFile(container(), "/opt/cluster-api-bootstrap/bootstrap"); err != nil {
 		t.Errorf("The container lacks its bootstrap: %v", err)

@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -167,13 +168,13 @@ func becomesNode(_ *testing.T, w *world.World) {
 func disrupted() map[string]reconcileTest {
 	stop := func(t *testing.T, w *world.World) {
 		t.Helper()
-		must(t, w.Engine.KillContainer(container(), 137, false))
+		must.Succeed(t, w.Engine.KillContainer(container(), 137, false))
 	}
 	loadBalancer := builders.Owner().LoadBalancerContainer()
 	maintained := []builders.Option{annotate(infrav1.MaintenanceAnnotation, "")}
 	gone := func(t *testing.T, w *world.World) {
 		t.Helper()
-		must(t, w.Engine.RemoveContainer(t.Context(), container()))
+		must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
 	}
 	asNode := func(steps ...func(*testing.T, *world.World)) func(*testing.T, *world.World) {
 		return all(append([]func(*testing.T, *world.World){record("done"), becomesNode}, steps...)...)
@@ -184,7 +185,7 @@ func disrupted() map[string]reconcileTest {
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.Pause(container()))
+					must.Succeed(t, w.Engine.Pause(container()))
 				}),
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerPausedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "unpause", containers: 1, provisioned: true},
@@ -201,7 +202,7 @@ func disrupted() map[string]reconcileTest {
 				setup: func(_ *testing.T, w *world.World) { w.SettleCluster() },
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.KillContainer(loadBalancer, 137, false))
+					must.Succeed(t, w.Engine.KillContainer(loadBalancer, 137, false))
 					stop(t, w)
 				}),
 			},
@@ -214,7 +215,7 @@ func disrupted() map[string]reconcileTest {
 				setup: func(_ *testing.T, w *world.World) { w.SettleCluster() },
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.KillContainer(loadBalancer, 137, false))
+					must.Succeed(t, w.Engine.KillContainer(loadBalancer, 137, false))
 					stop(t, w)
 					w.Calls.Hook(func(call simulatedCall) error {
 						if call.Method == "StartContainer" && call.Name == loadBalancer {
@@ -232,7 +233,7 @@ func disrupted() map[string]reconcileTest {
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.KillContainer(container(), 137, true))
+					must.Succeed(t, w.Engine.KillContainer(container(), 137, true))
 				}),
 			},
 			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
@@ -308,7 +309,7 @@ func disrupted() map[string]reconcileTest {
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.RemoveContainer(t.Context(), container()))
+					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
 					w.Engine.RemoveImage(builders.NodeImage)
 					world.Purge(w, "m1-data", builders.DataSecret(builders.Machine, ""))
 					world.EditStatus(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) {
@@ -324,7 +325,7 @@ func disrupted() map[string]reconcileTest {
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
+					must.Succeed(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
 				}),
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerDisconnectedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "capcon", containers: 1, provisioned: true},
@@ -334,8 +335,8 @@ func disrupted() map[string]reconcileTest {
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
-					must(t, w.Engine.ConnectNetwork(t.Context(), "capcon", container(), engine.Attachment{Network: "capcon"}))
+					must.Succeed(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", container()))
+					must.Succeed(t, w.Engine.ConnectNetwork(t.Context(), "capcon", container(), engine.Attachment{Network: "capcon"}))
 				}),
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerDisconnectedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "has lost its address", containers: 1, provisioned: true},

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -149,9 +150,7 @@ func containers(t *testing.T, w *world.World) []engine.Container {
 	found, err := w.Engine.ListContainers(t.Context(), map[string]string{
 		identity.LabelOwnerID: builders.OwnerID, identity.LabelMachine: builders.Machine,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return found
 }
 
@@ -166,9 +165,7 @@ func record(files ...string) func(*testing.T, *world.World) {
 		for i := 1; i+1 < len(files); i += 2 {
 			content[files[i]] = files[i+1]
 		}
-		if err := simulatednode.Record(w.Engine, container(), content); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, simulatednode.Record(w.Engine, container(), content))
 	}
 }
 
@@ -182,14 +179,6 @@ func all(steps ...func(*testing.T, *world.World)) func(*testing.T, *world.World)
 			}
 			step(t, w)
 		}
-	}
-}
-
-// must fails the test where something done to the world did not work.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -47,7 +48,7 @@ func TestInitResetsResourceSets(t *testing.T) {
 			reason: "So is the one of a container that was removed during its init.", data: builders.InitData,
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.RemoveContainer(t.Context(), container()))
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
 			},
 		},
 		"Completed": {
@@ -58,7 +59,7 @@ func TestInitResetsResourceSets(t *testing.T) {
 			reason: "A control plane that joins has the etcd of the others.", data: builders.JoinControlPlaneData,
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				must(t, w.Engine.KillContainer(container(), 137, false))
+				must.Succeed(t, w.Engine.KillContainer(container(), 137, false))
 			},
 			applied: true,
 		},

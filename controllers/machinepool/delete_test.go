@@ -29,6 +29,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -109,7 +110,7 @@ func TestDelete(t *testing.T) {
 			}
 			world.Delete(w, builders.Pool, &infrav1.ContainerMachinePool{})
 			_, err := w.ReconcilePool()
-			must(t, err)
+			must.Succeed(t, err)
 			if machines, instances := staying(w); machines != c.machines || instances != c.instances {
 				t.Errorf("%s\n%d Machines and %d instances stay, want %d and %d", c.reason, machines, instances, c.machines, c.instances)
 			}
@@ -159,7 +160,7 @@ func TestDeleteWithoutOwner(t *testing.T) {
 	world.Delete(w, builders.Pool, &infrav1.ContainerMachinePool{})
 
 	_, err := w.ReconcilePool()
-	must(t, err)
+	must.Succeed(t, err)
 	if machines, instances := staying(w); machines != 1 || instances != 3 {
 		t.Errorf("%d Machines and %d ContainerMachines stay; want the other one, and 3, which their Machines take with them", machines, instances)
 	}

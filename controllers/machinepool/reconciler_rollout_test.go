@@ -30,6 +30,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -42,7 +43,7 @@ func replaced() map[string]reconcileTest {
 				replicas: 2,
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.RemoveContainer(t.Context(), builders.Container(names(w)[0])))
+					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), builders.Container(names(w)[0])))
 				},
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 1, provisioned: true},
@@ -53,7 +54,7 @@ func replaced() map[string]reconcileTest {
 				replicas: 2,
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
-					must(t, w.Engine.KillContainer(builders.Container(names(w)[0]), 137, false))
+					must.Succeed(t, w.Engine.KillContainer(builders.Container(names(w)[0]), 137, false))
 				},
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
@@ -81,7 +82,7 @@ func replaced() map[string]reconcileTest {
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
 					gone := names(w)[0]
-					must(t, w.Engine.RemoveContainer(t.Context(), builders.Container(gone)))
+					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), builders.Container(gone)))
 					world.Purge(w, gone, &infrav1.ContainerMachine{})
 				},
 			},
@@ -161,7 +162,7 @@ func rolledOut() map[string]reconcileTest {
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
 					secret := builders.DataSecret(builders.Pool, strings.ReplaceAll(builders.JoinWorkerData, builders.SecretWord, "fedcba.9876543210fedcba"))
-					must(t, w.Client.Update(t.Context(), secret))
+					must.Succeed(t, w.Client.Update(t.Context(), secret))
 				},
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},

@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -146,7 +147,7 @@ func checkContract(t *testing.T, w *world.World, reason string) {
 		t.Errorf("%s\nstatus.ready is %t, want the value of status.initialization.provisioned", reason, ready)
 	}
 	containers, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleWorker)})
-	must(t, err)
+	must.Succeed(t, err)
 	if len(containers) > len(names(w)) {
 		t.Errorf("%s\n%d containers for %d instances", reason, len(containers), len(names(w)))
 	}
@@ -177,13 +178,6 @@ func editMachinePool(w *world.World, change func(*clusterv1.MachinePool)) {
 func replicas(count int32) func(*testing.T, *world.World) {
 	return func(_ *testing.T, w *world.World) {
 		editMachinePool(w, func(m *clusterv1.MachinePool) { m.Spec.Replicas = ptr.To(count) })
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -312,10 +306,10 @@ func scaled() map[string]reconcileTest {
 					t.Helper()
 					replicas(1)(t, w)
 					_, err := w.ReconcilePool()
-					must(t, err)
+					must.Succeed(t, err)
 					replicas(0)(t, w)
 					_, err = w.ReconcilePool()
-					must(t, err)
+					must.Succeed(t, err)
 					if made := w.ContainerMachines(); len(made) != 1 || !made[0].DeletionTimestamp.IsZero() {
 						t.Errorf("Without a Machine there are %d instances, want 1 that stays", len(made))
 					}
@@ -349,10 +343,10 @@ func scaled() map[string]reconcileTest {
 					renamed := machinePool.DeepCopy()
 					renamed.ObjectMeta = metav1.ObjectMeta{Namespace: builders.Namespace, Name: long, UID: "long"}
 					renamed.Spec.Replicas = ptr.To[int32](1)
-					must(t, w.Client.Create(t.Context(), renamed))
+					must.Succeed(t, w.Client.Create(t.Context(), renamed))
 					edit(w, func(p *infrav1.ContainerMachinePool) { p.OwnerReferences[0].Name = long })
 					_, err := w.ReconcilePool()
-					must(t, err)
+					must.Succeed(t, err)
 					made := w.ContainerMachines()
 					if len(made) != 1 || made[0].Labels[clusterv1.MachinePoolNameLabel] != format.MustFormatValue(long) {
 						t.Fatalf("made %+v", made)

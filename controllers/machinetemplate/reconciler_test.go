@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func template() *infrav1.ContainerMachineTemplate {
@@ -149,9 +150,7 @@ func TestReconcile(t *testing.T) {
 					t.Fatalf("%s Got %+v, %v", tc.reason, result, err)
 				}
 			}
-			if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
 			if diff := cmp.Diff(tc.want, object.Status); diff != "" {
 				t.Errorf("%s Status (-want +got):\n%s", tc.reason, diff)
 			}
@@ -192,9 +191,7 @@ func TestReconcileWithoutEngine(t *testing.T) {
 	if _, err := r.Reconcile(t.Context(), request(object)); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Want ErrUnavailable, got %v", err)
 	}
-	if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
 	if diff := cmp.Diff(complete(), object.Status); diff != "" {
 		t.Errorf("Status (-want +got):\n%s", diff)
 	}

@@ -25,6 +25,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Other projects cannot import internal packages: no exported declaration names a type
@@ -32,17 +34,13 @@ import (
 func TestAPIHasNoInternalType(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, name := range paths {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		internal := internalImports(t, file)
 		for _, part := range exported(file) {
 			ast.Inspect(part, func(node ast.Node) bool {
@@ -62,9 +60,7 @@ func internalImports(t *testing.T, file *ast.File) map[string]bool {
 	internal := map[string]bool{}
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		name := path.Base(imported)
 		if spec.Name != nil {
 			name = spec.Name.Name

@@ -24,6 +24,8 @@ import (
 	"testing"
 
 	clusterctlconfig "sigs.k8s.io/cluster-api/cmd/clusterctl/client/config"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestUseCertManager(t *testing.T) {
@@ -67,18 +69,12 @@ func TestUseCertManager(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			// As clusterctl reads it.
 			read, err := clusterctlconfig.New(t.Context(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			got, err := read.CertManager().Get()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if got.URL() != "file://"+manifest || got.Version() != tc.release || got.Timeout() != tc.timeout {
 				t.Errorf("%s Got %s, %s, %s, want %s, %s, %s", tc.reason,
 					got.URL(), got.Version(), got.Timeout(), "file://"+manifest, tc.release, tc.timeout)

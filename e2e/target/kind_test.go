@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestNewKindCluster(t *testing.T) {
@@ -62,9 +63,7 @@ func TestNewKindCluster(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(tc.want, cluster.options); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -104,9 +103,7 @@ func TestKindConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config, err := kindConfig(tc.host, tc.minor, Socket{HostPath: "/host.sock", ContainerPath: "/node.sock"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff([]string{ownerPermissions, tc.kubelet, conntrack}, config.KubeadmConfigPatches); diff != "" {
 				t.Errorf("%s Patches of kubeadm's configuration (-want +got):\n%s", tc.reason, diff)
 			}
@@ -151,9 +148,7 @@ func TestSocketIsWhereTheOverlayExpectsIt(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", overlay, diff)
 		}
 		patch, err := os.ReadFile(filepath.Join("..", "..", "config", overlay, "socket_patch.yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if !strings.Contains(string(patch), "path: "+got.ContainerPath+"\n") {
 			t.Errorf("config/%s does not mount %s", overlay, got.ContainerPath)
 		}

@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // The objects and the containers of a cluster, whose infrastructure has a name of its
@@ -50,9 +51,7 @@ var owner = identity.Owner{Namespace: namespace, Cluster: infrastructure, ID: "0
 func newManagement(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clusterv1.AddToScheme(scheme), infrav1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(clusterv1.AddToScheme(scheme), infrav1.AddToScheme(scheme)))
 	cluster := &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName},
 		Spec: clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{
@@ -115,9 +114,7 @@ func TestLoadBalancersOfACluster(t *testing.T) {
 	t.Parallel()
 	containers, err := containersOf(t.Context(), newEngine(t), newManagement(t),
 		client.ObjectKey{Namespace: namespace, Name: clusterName}, map[string]string{identity.LabelRole: string(identity.RoleLoadBalancer)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var names []string
 	for _, container := range containers {
 		names = append(names, container.Name)
@@ -134,9 +131,7 @@ func TestCollectNodeWritesFiles(t *testing.T) {
 		e.WriteFile("node", bootstrap.LogPath, []byte("log\n")),
 		e.WriteFile("node", "/var/log/pods/a/0.log", []byte("pod\n")),
 		collectNode(t.Context(), e, newManagement(t), source{namespace, "machine", "node"}, directory))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for name, want := range map[string]string{"bootstrap.log": "log\n", "pods/a/0.log": "pod\n"} {
 		got, err := os.ReadFile(filepath.Join(directory, name))
 		if err != nil || string(got) != want {

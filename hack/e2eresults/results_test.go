@@ -32,6 +32,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var kindOnDocker = column{"docker", "kind"}
@@ -52,9 +53,7 @@ func report(t *testing.T, cases ...string) string {
 	}
 	out.WriteString(`</testsuite></testsuites>`)
 	path := filepath.Join(t.TempDir(), "junit.xml")
-	if err := os.WriteFile(path, []byte(out.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(out.String()), 0o600))
 	return path
 }
 
@@ -75,9 +74,7 @@ func TestEnterReplacesOnlyCellsOfTheRun(t *testing.T) {
 			"failed 50.6 [It] QuickStart topology Should create a workload cluster"),
 		report(t, "timedout 300 [It] QuickStart Should create a workload cluster"),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := results{
 		"QuickStart": {
 			"docker, kind": {
@@ -99,9 +96,7 @@ func TestEnterAdds(t *testing.T) {
 	before := attempt{Date: "2026-01-01", Commit: "old", Seconds: 9}
 	got := results{"QuickStart": {"docker, kind": {before}}}
 	run := entry{column: kindOnDocker, commit: "new", adds: true, reports: []string{report(t, "passed 7 [It] QuickStart Should")}}
-	if err := enter(got, catalogue{Specs: []string{"QuickStart"}}, run); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, enter(got, catalogue{Specs: []string{"QuickStart"}}, run))
 	want := results{"QuickStart": {"docker, kind": {before, {Date: "2026-11-24", Commit: "new", Seconds: 7, Passed: true}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Results (-want +got):\n%s", diff)
@@ -183,13 +178,9 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 		t.Fatalf("Got %v, %v of a file that is not there", none, err)
 	}
 	want := results{"QuickStart": {"docker, kind": {{Date: "2026-11-24", Commit: "c", Seconds: 1, Passed: true}}}}
-	if err := resultfile.Write(path, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, resultfile.Write(path, want))
 	got, err := readResults(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Results (-want +got):\n%s", diff)
 	}
@@ -199,15 +190,11 @@ func TestRunEntersAReport(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	file := func(name string) string { return filepath.Join(directory, name) }
-	if err := resultfile.Write(file("specs.yaml"), catalogue{Specs: []string{"QuickStart"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, resultfile.Write(file("specs.yaml"), catalogue{Specs: []string{"QuickStart"}}))
 	arguments := []string{
 		"-engine=docker", "-management=kind", "-commit=c", "-data=" + file("e2e.json"), "-page=" + file("e2e.md"), "-specs=" + file("specs.yaml"),
 	}
-	if err := run(t.Context(), append(arguments, report(t, "passed 7 [It] QuickStart Should"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, run(t.Context(), append(arguments, report(t, "passed 7 [It] QuickStart Should"))))
 	page, err := os.ReadFile(file("e2e.md"))
 	if want := "| QuickStart | passed, 2026-11-24, c, 7 s, stale | not run | not run | not run |"; err != nil || !strings.Contains(string(page), want) {
 		t.Errorf("Got %v and a page without %q:\n%s", err, want, page)
@@ -221,19 +208,13 @@ func TestRunEntersAReport(t *testing.T) {
 func TestCatalogueHasTheSpecsOfTheSuite(t *testing.T) {
 	t.Parallel()
 	catalogue, err := readCatalogue("specs.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	described := map[string]bool{}
 	paths, err := filepath.Glob(filepath.Join("..", "..", "e2e", "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, path := range paths {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		ast.Inspect(file, func(node ast.Node) bool {
 			if call, isCall := node.(*ast.CallExpr); isCall {
 				if text, isDescribe := describes(call); isDescribe {

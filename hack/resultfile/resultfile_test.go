@@ -21,6 +21,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestReadAsWritten(t *testing.T) {
@@ -32,15 +34,11 @@ func TestReadAsWritten(t *testing.T) {
 	if err := Read(path, &got); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("A file that is not there is fs.ErrNotExist, got: %v", err)
 	}
-	if err := Write(path, map[string]int{"passed": 7}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(path, map[string]int{"passed": 7}))
 	if err := Read(path, &got); err != nil || got.Passed != 7 {
 		t.Errorf("Want 7 passed, got: %v, %v", got, err)
 	}
-	if err := Write(path, map[string]int{"unknown": 7}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(path, map[string]int{"unknown": 7}))
 	if err := Read(path, &got); err == nil {
 		t.Error("A field that is not known is an error")
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const container = "node"
@@ -40,9 +41,7 @@ func newEngine(t *testing.T, files map[string]string) *simulated.Engine {
 	for name, content := range files {
 		err = errors.Join(err, e.WriteFile(container, name, []byte(content)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	e.SetLog(container, "systemd says --token abcdef.0123456789abcdef\n")
 	e.HandleExec(func(_ string, command engine.Command) (engine.Output, error) {
 		return engine.Output{Stdout: []byte(strings.Join(command.Args[:2], " ") + " correct horse\n")}, nil
@@ -105,9 +104,7 @@ func TestNode(t *testing.T) {
 			t.Parallel()
 			e := newEngine(t, files)
 			if tc.change != nil {
-				if err := tc.change(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, tc.change(e))
 			}
 			got := collect(t, func(c Collector) error {
 				return c.Node(t.Context(), container, []string{"correct horse"})

@@ -30,6 +30,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -37,15 +39,11 @@ var update = flag.Bool("update", false, "write the golden files instead of compa
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; go test -update writes it):\n%s", file, diff)
 	}
@@ -64,13 +62,9 @@ func TestArchiveGolden(t *testing.T) {
 		t.Run(filepath.Base(source), func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			config, err := Parse(data, formats[filepath.Ext(source)], instance)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if config, err = config.Adapt(ContainerAdaptation()); err != nil {
 				t.Fatal(err)
 			}
@@ -84,9 +78,7 @@ func TestArchiveGolden(t *testing.T) {
 				Commands: []Command{{Args: []string{"systemctl", "restart", "containerd"}}},
 			}
 			archive, err := Archive(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			golden(t, strings.TrimSuffix(source, filepath.Ext(source))+".golden", listing(t, archive))
 			arePaths(t, archive)
 			again, err := Archive(in)
@@ -106,9 +98,7 @@ func arePaths(t *testing.T, archive []byte) {
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		known := slices.ContainsFunc(Paths(), func(known string) bool {
 			return strings.HasPrefix("/"+strings.TrimSuffix(header.Name, "/")+"/", known+"/")
 		})
@@ -128,13 +118,9 @@ func listing(t *testing.T, archive []byte) string {
 		if errors.Is(err, io.EOF) {
 			return out.String()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		content, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		fmt.Fprintf(&out, "%v %d:%d %s", header.FileInfo().Mode(), header.Uid, header.Gid, header.Name)
 		if header.Linkname != "" {
 			fmt.Fprintf(&out, " -> %s", header.Linkname)
@@ -159,13 +145,9 @@ func TestAdaptKubeadmGolden(t *testing.T) {
 		t.Run(filepath.Base(source), func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			got, err := adaptKubeadm(data, ContainerAdaptation())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			again, err := adaptKubeadm(got, ContainerAdaptation())
 			if err != nil || !bytes.Equal(got, again) {
 				t.Errorf("what is adapted needs nothing more (%v):\n%s", err, cmp.Diff(string(got), string(again)))

@@ -25,6 +25,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // systemctl stands for systemd. Properties of a unit are files below /unit; starting the target that the script waits
@@ -250,12 +252,8 @@ func TestIgnitionStorage(t *testing.T) {
 	n.write("target", "untouched")
 	n.write("was-file", "")
 	n.write("appended", "old ")
-	if err := os.Symlink("target", n.path("was-link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(n.path("appended"), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink("target", n.path("was-link")))
+	must.Succeed(t, os.Chmod(n.path("appended"), 0o640))
 	if code := n.boot(); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, n.journal)
 	}

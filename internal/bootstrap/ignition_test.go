@@ -24,6 +24,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // someUnit is what makes a configuration worth carrying out.
@@ -155,9 +157,7 @@ func TestParseIgnitionUnits(t *testing.T) {
 		{"name": "b.mount", "mask": true},
 		{"name": "c@x.timer", "enabled": false}
 	]}}`), FormatIgnition, Instance{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := []unitState{
 		{step: "systemd.units[0]", name: "a.service", enabled: SwitchOn, changed: true},
 		{step: "systemd.units[1]", name: "b.mount", enabled: SwitchOn, masked: true},
@@ -318,9 +318,7 @@ func TestIgnitionSecrets(t *testing.T) {
 		"storage": {"files": [{"filesystem": "root", "path": "/k", "mode": 384, "contents": {"source": "data:,line%20of%20a%20key"}}]},
 		"systemd": {"units": [{"name": "a.service", "enabled": true, "contents": "[Service]\nEnvironment=TOKEN=secret-of-unit\n",
 			"dropins": [{"name": "a.conf", "contents": "Environment=PASSWORD=secret-of-dropin\n"}]}]}}`), FormatIgnition, Instance{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	log := "hash-of-b hash-of-g line of a key secret-of-unit secret-of-dropin"
 	if got, want := Redact(log, config.Secrets()...), strings.TrimSuffix(strings.Repeat("[redacted] ", 5), " "); got != want {
 		t.Errorf("Redact() = %q, want %q", got, want)

@@ -23,6 +23,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -131,9 +133,7 @@ func TestAdapt(t *testing.T) {
 			t.Parallel()
 			before := string(tc.config.Files[0].Content)
 			got, err := tc.config.Adapt(ContainerAdaptation())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			var proxies, maxPerCore []int
 			for _, file := range got.Files {
 				proxies = append(proxies, strings.Count(string(file.Content), "kind: KubeProxyConfiguration\n"))

@@ -25,6 +25,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func compress(t *testing.T, content string) string {
@@ -34,9 +36,7 @@ func compress(t *testing.T, content string) string {
 	if _, err := w.Write([]byte(content)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return buffer.String()
 }
 
@@ -155,9 +155,7 @@ func TestParseModules(t *testing.T) {
 func TestParseCompressed(t *testing.T) {
 	t.Parallel()
 	got, err := Parse([]byte(compress(t, "#cloud-config\nruncmd: [x]\n")), "", Instance{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff(Config{Commands: shellCommands("x")}, got); diff != "" {
 		t.Errorf("compressed data is like other data (-want +got):\n%s", diff)
 	}

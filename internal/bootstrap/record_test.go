@@ -28,6 +28,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 type recordFile struct {
@@ -204,9 +206,7 @@ func TestMessage(t *testing.T) {
 func TestReadRecordEnds(t *testing.T) {
 	t.Parallel()
 	var head bytes.Buffer
-	if err := tar.NewWriter(&head).WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "record/.sparse", Size: 1 << 40}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tar.NewWriter(&head).WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "record/.sparse", Size: 1 << 40}))
 	endless := &zeros{}
 	_, err := ReadRecord(io.MultiReader(&head, endless))
 	if err == nil || endless.read > maxRecordBytes {

@@ -25,6 +25,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestScriptFiles(t *testing.T) {
@@ -92,9 +94,7 @@ func TestScriptFiles(t *testing.T) {
 				t.Errorf("%s: content %q, want %q", tc.reason, got, tc.want)
 			}
 			info, err := os.Stat(n.path(tc.file.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if got := info.Mode(); got != tc.mode {
 				t.Errorf("%s: mode %v, want %v", tc.reason, got, tc.mode)
 			}
@@ -124,9 +124,7 @@ func TestScriptOwner(t *testing.T) {
 	}
 	for name, want := range map[string]string{"/a": "1:2", "/b": "0:0", "/c": "3:0"} {
 		info, err := os.Stat(n.path(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		stat, _ := info.Sys().(*syscall.Stat_t)
 		if got := fmt.Sprintf("%d:%d", stat.Uid, stat.Gid); got != want {
 			t.Errorf("owner of %s is %s, want %s", name, got, want)

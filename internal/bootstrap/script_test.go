@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestScriptOrder(t *testing.T) {
@@ -250,9 +252,7 @@ func stopAt(t *testing.T, n *node, file string) {
 	t.Helper()
 	cmd := n.command()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, cmd.Start())
 	deadline := time.After(30 * time.Second)
 	for !n.exists(file) {
 		select {
@@ -261,9 +261,7 @@ func stopAt(t *testing.T, n *node, file string) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL))
 	if err := cmd.Wait(); err == nil {
 		t.Error("the script was not killed")
 	}

@@ -25,6 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestLacks(t *testing.T) {
@@ -78,9 +80,7 @@ func TestLacks(t *testing.T) {
 func versions(t *testing.T, text string) []apiextensionsv1.CustomResourceDefinitionVersion {
 	t.Helper()
 	var read []apiextensionsv1.CustomResourceDefinitionVersion
-	if err := yaml.UnmarshalStrict([]byte(text), &read); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.UnmarshalStrict([]byte(text), &read))
 	return read
 }
 
@@ -100,13 +100,9 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		definitions, err := embedded()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		scheme := runtime.NewScheme()
-		if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, apiextensionsv1.AddToScheme(scheme))
 		list := &apiextensionsv1.CustomResourceDefinitionList{Items: installed(definitions)}
 		err = Check(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithLists(list).Build())
 		var outdated *OutdatedError

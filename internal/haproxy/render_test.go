@@ -30,6 +30,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -71,14 +72,10 @@ func TestRender(t *testing.T) {
 			}
 			golden := filepath.Join("testdata", name+".cfg")
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("%s\nRender: -want +got:\n%s", tc.reason, diff)
 			}
@@ -92,13 +89,9 @@ func TestRenderIsDeterministic(t *testing.T) {
 	shuffled := Config{Port: 6443, Family: FamilyIPv4, Backends: slices.Clone(ordered.Backends)}
 	slices.Reverse(shuffled.Backends)
 	want, err := Render(ordered)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got, err := Render(shuffled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("equal configurations give different texts: -ordered +shuffled:\n%s", diff)
 	}
@@ -110,13 +103,9 @@ func TestRenderIsDeterministic(t *testing.T) {
 func TestGeneration(t *testing.T) {
 	t.Parallel()
 	one, err := Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	two, err := Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(Generation(one)) != generationDigits || Generation(one) == Generation(two) {
 		t.Errorf("generations %q and %q must be %d digits and differ", Generation(one), Generation(two), generationDigits)
 	}
@@ -201,9 +190,7 @@ func FuzzRender(f *testing.F) {
 			return
 		}
 		harmless, err := Render(Config{Port: 6443, Backends: []Backend{{Name: "x", Address: netip.MustParseAddr("10.0.0.1"), Port: 1, Weight: 1}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		lines, want := strings.Split(text, "\n"), strings.Split(harmless, "\n")
 		if len(lines) != len(want) {
 			t.Fatalf("%d lines, want %d", len(lines), len(want))

@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestParseStatistics(t *testing.T) {
@@ -91,13 +92,9 @@ func TestParseStatisticsOfVersions(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(filepath.Join("testdata", "statistics-"+version+".csv"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			got, err := ParseStatistics(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("ParseStatistics: -want +got:\n%s", diff)
 			}

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // slowRegistry sends the steps of a pull with a pause before each, and then
@@ -97,9 +98,7 @@ func TestStalledPullIsRetried(t *testing.T) {
 				tracker := start(t, eng)
 				ask := func() imagepull.Status {
 					status, err := tracker.Ensure(t.Context(), reference)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, err)
 					synctest.Wait()
 					return status
 				}
@@ -131,9 +130,7 @@ func TestLocalImageIsNotPulled(t *testing.T) {
 		tracker := start(t, eng)
 		ask := func() imagepull.Status {
 			status, err := tracker.Ensure(t.Context(), built)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			synctest.Wait()
 			return status
 		}

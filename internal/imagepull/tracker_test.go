@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const reference = "example.test/node:v1"
@@ -72,18 +73,14 @@ func TestEnsurePullsOnce(t *testing.T) {
 		tracker := start(t, eng)
 		for range 5 {
 			status, err := tracker.Ensure(t.Context(), reference)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if status.Present {
 				t.Fatal("image is there before it was pulled")
 			}
 		}
 		synctest.Wait()
 		status, err := tracker.Ensure(t.Context(), reference)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if !status.Present {
 			t.Errorf("image is not there after its pull: %s", status.Text())
 		}
@@ -144,9 +141,7 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 		tracker := start(t, eng)
 		ask := func() imagepull.Status {
 			status, err := tracker.Ensure(t.Context(), reference)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			synctest.Wait()
 			return status
 		}
@@ -182,9 +177,7 @@ func TestPullIsOfWhoAsked(t *testing.T) {
 			inner.AddRegistryImage(name, engine.Image{}, nil)
 		}
 		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		tracker := start(t, eng)
 		ask := func(ctx context.Context, name string) {
 			if _, err := tracker.Ensure(ctx, name); err != nil {

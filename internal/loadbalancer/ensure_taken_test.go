@@ -25,6 +25,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestEnsureTaken(t *testing.T) {
@@ -37,9 +38,7 @@ func TestEnsureTaken(t *testing.T) {
 		if err == nil {
 			err = eng.StartContainer(t.Context(), "other")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	cases := map[string]struct {
 		reason string
@@ -108,17 +107,13 @@ func TestEnsureTaken(t *testing.T) {
 func TestEnsureChoosesFreeHostPort(t *testing.T) {
 	t.Parallel()
 	eng, _, first := ensured(t)
-	if err := loadbalancer.Delete(t.Context(), eng, testOwner); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, testOwner))
 	eng.OccupyHostPort(first.HostPort)
 	second, err := loadbalancer.Ensure(t.Context(), eng, spec())
 	if err != nil || second.HostPort == first.HostPort || second.HostPort == 0 {
 		t.Errorf("state %+v, %v, want another port than %d", second, err, first.HostPort)
 	}
-	if err := eng.StopContainer(t.Context(), second.Name, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StopContainer(t.Context(), second.Name, 0))
 	eng.OccupyHostPort(second.HostPort)
 	third, err := loadbalancer.Ensure(t.Context(), eng, spec())
 	if err != nil || third.HostPort == second.HostPort {

@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestEnsureCreates(t *testing.T) {
@@ -76,9 +77,7 @@ func TestEnsurePrivilegedPort(t *testing.T) {
 	s := spec()
 	s.Config.Port = 443
 	state, err := loadbalancer.Ensure(t.Context(), eng, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got, _ := eng.Spec(state.Name)
 	if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
 		t.Errorf("capabilities: -want +got:\n%s", diff)
@@ -112,9 +111,7 @@ func TestEnsureAgain(t *testing.T) {
 		"Exited": {
 			reason: "What ended is started, in its place.",
 			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
-				if err := eng.StopContainer(t.Context(), state.Name, 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.StopContainer(t.Context(), state.Name, 0))
 			},
 		},
 		"ExitedOtherImage": {
@@ -122,36 +119,28 @@ func TestEnsureAgain(t *testing.T) {
 			change: func(t *testing.T, eng *simulated.Engine, s *loadbalancer.Spec, state loadbalancer.State) {
 				s.Image = "localhost/other:v1"
 				eng.AddImage(engine.Image{Tags: []string{s.Image}}, nil)
-				if err := eng.StopContainer(t.Context(), state.Name, 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.StopContainer(t.Context(), state.Name, 0))
 			},
 			recreated: true,
 		},
 		"Paused": {
 			reason: "Who paused it had a reason.",
 			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
-				if err := eng.Pause(state.Name); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.Pause(state.Name))
 			},
 			stopped: true,
 		},
 		"Removed": {
 			reason: "It has no state of its own.",
 			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
-				if err := eng.RemoveContainer(t.Context(), state.Name); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.RemoveContainer(t.Context(), state.Name))
 			},
 			recreated: true,
 		},
 		"Disconnected": {
 			reason: "Off its network it serves nobody.",
 			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
-				if err := eng.DisconnectNetwork(t.Context(), "capcon", state.Name); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "capcon", state.Name))
 			},
 			recreated: true,
 		},
@@ -161,9 +150,7 @@ func TestEnsureAgain(t *testing.T) {
 			t.Parallel()
 			eng, _, before := ensured(t)
 			was, err := eng.InspectContainer(t.Context(), before.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			s := pinned(before)
 			if tc.change != nil {
 				tc.change(t, eng, &s, before)
@@ -198,9 +185,7 @@ func TestEnsureMovesToPinnedPlace(t *testing.T) {
 			s := spec()
 			change(&s)
 			state, err := loadbalancer.Ensure(t.Context(), eng, s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if len(s.Addresses) > 0 && state.Address() != s.Addresses[0] || s.HostPort != 0 && state.HostPort != s.HostPort {
 				t.Errorf("state %+v, want what is pinned", state)
 			}
@@ -211,12 +196,8 @@ func TestEnsureMovesToPinnedPlace(t *testing.T) {
 func TestEnsureRestoresConfiguration(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	if err := eng.WriteFile(state.Name, haproxy.ConfigPath, []byte("broken")); err != nil {
-		t.Fatal(err)
-	}
-	if err := eng.StopContainer(t.Context(), state.Name, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte("broken")))
+	must.Succeed(t, eng.StopContainer(t.Context(), state.Name, 0))
 	if _, err := loadbalancer.Ensure(t.Context(), eng, spec()); err != nil {
 		t.Fatal(err)
 	}
@@ -258,9 +239,7 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	eng, _, state := ensured(t)
 	for range 2 {
-		if err := loadbalancer.Delete(t.Context(), eng, testOwner); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, loadbalancer.Delete(t.Context(), eng, testOwner))
 	}
 	if got, err := loadbalancer.Observe(t.Context(), eng, state.Name); err != nil || got.Exists {
 		t.Errorf("Observe = %+v, %v, want it gone", got, err)
@@ -294,9 +273,7 @@ func TestEnsureSurvivesCrashes(t *testing.T) {
 			}
 			_, err := loadbalancer.Ensure(t.Context(), eng, spec())
 			if !crashed {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				break
 			}
 			eng.ResetHooks()
@@ -317,8 +294,6 @@ func TestEnsureSurvivesCrashes(t *testing.T) {
 func container(t *testing.T, eng *simulated.Engine, name string) engine.Container {
 	t.Helper()
 	found, err := eng.InspectContainer(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return found
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // harness is a network of its own on a real engine, with a load balancer, and
@@ -58,9 +59,7 @@ func newHarness(t *testing.T) *harness {
 	h := &harness{engine: eng, owner: owner}
 	var err error
 	h.network, err = network.Ensure(t.Context(), eng, network.Request{Name: "capcon-test-" + owner.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	h.spec = loadbalancer.Spec{Owner: owner, Image: image, Network: h.network.Name, Config: haproxy.Config{Port: 6443}}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
@@ -79,9 +78,7 @@ func newHarness(t *testing.T) *harness {
 func (h *harness) ensure(t *testing.T) loadbalancer.State {
 	t.Helper()
 	state, err := loadbalancer.Ensure(t.Context(), h.engine, h.spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return h.await(t, state.Name, "an answer", func(s loadbalancer.State) bool { return s.Generation != "" })
 }
 
@@ -116,9 +113,7 @@ func (h *harness) await(t *testing.T, name, what string, wanted func(loadbalance
 func (h *harness) sync(t *testing.T, name string, backends ...haproxy.Backend) loadbalancer.State {
 	t.Helper()
 	state, err := loadbalancer.Sync(t.Context(), h.engine, name, haproxy.Config{Port: h.spec.Config.Port, Backends: backends})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return state
 }
 

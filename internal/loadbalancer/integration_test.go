@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestIntegrationLifecycle(t *testing.T) {
@@ -42,9 +43,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 		"/proc/1/limits": {"Max open files            10000                10000"},
 	} {
 		output, err := h.engine.Exec(t.Context(), state.Name, engine.Command{Args: []string{"cat", file}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, want := range wants {
 			if !strings.Contains(string(output.Stdout), want) {
 				t.Errorf("%s has no %q:\n%s", file, want, output.Stdout)
@@ -72,9 +71,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 
 	// Stopped by the host, and made again with the same place.
 	began := time.Now()
-	if err := h.engine.StopContainer(t.Context(), state.Name, patience); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.engine.StopContainer(t.Context(), state.Name, patience))
 	t.Logf("stopped in %s", time.Since(began))
 	const killed = 137
 	if stopped, err := h.engine.InspectContainer(t.Context(), state.Name); err != nil || stopped.ExitCode == killed {
@@ -86,9 +83,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 	if again.Generation != after.Generation || again.Address() != state.Address() || again.HostPort != state.HostPort {
 		t.Errorf("state %+v, want what was before: %+v", again, after)
 	}
-	if err := h.engine.RemoveContainer(t.Context(), state.Name); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, h.engine.RemoveContainer(t.Context(), state.Name))
 	again = h.ensure(t)
 	if again.Generation != after.Generation || again.Address() != state.Address() || again.HostPort != state.HostPort {
 		t.Errorf("state %+v, want what was before: %+v", again, after)

@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const testImage = "localhost/haproxy:test"
@@ -170,8 +171,6 @@ func ensured(t *testing.T) (*simulated.Engine, *process, loadbalancer.State) {
 	t.Helper()
 	eng, p := newProcess(t)
 	state, err := loadbalancer.Ensure(t.Context(), eng, spec())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return eng, p, state
 }

@@ -28,15 +28,14 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestSync(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
 	after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if after.Generation == state.Generation || len(after.Backends) != 2 || after.Backends[0].Status != haproxy.StatusUp {
 		t.Errorf("state %+v, want two backends that are up", after)
 	}
@@ -71,13 +70,9 @@ func TestSyncWritesNothingTwice(t *testing.T) {
 func TestSyncRepairs(t *testing.T) {
 	t.Parallel()
 	want, err := haproxy.Render(config("ab"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	behind, err := haproxy.Render(config("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	cases := map[string]struct {
 		reason string
 		change func(write func(string), p *process)
@@ -109,9 +104,7 @@ func TestSyncRepairs(t *testing.T) {
 			}
 			before := p.reloaded()
 			tc.change(func(text string) {
-				if err := eng.WriteFile(state.Name, haproxy.ConfigPath, []byte(text)); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte(text)))
 			}, p)
 			after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab"))
 			if err != nil {
@@ -135,9 +128,7 @@ func TestSyncRejected(t *testing.T) {
 		"[ALERT]    (26) : config : parsing [/dev/fd/63:1]: unknown keyword 'foo' out of section.\n" +
 		"[ALERT]    (26) : config : Fatal errors found in configuration.\n"
 	before, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, err = loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
 	var rejected *loadbalancer.RejectedError
 	if !errors.As(err, &rejected) || !errors.Is(err, loadbalancer.ErrRejected) {
@@ -166,9 +157,7 @@ func TestSyncNotRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng, _, state := ensured(t)
-			if err := change(t.Context(), eng, state.Name); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, change(t.Context(), eng, state.Name))
 			if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); !errors.Is(err, loadbalancer.ErrNotRunning) {
 				t.Errorf("Sync: %v, want ErrNotRunning", err)
 			}
@@ -239,25 +228,19 @@ func TestServing(t *testing.T) {
 	serving := func(name string) bool {
 		t.Helper()
 		got, err := loadbalancer.Serving(t.Context(), eng, state.Name, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return got
 	}
 	if !serving("a") || !serving("b") || serving("c") {
 		t.Error("a and b are served, c is no backend")
 	}
 	observed, err := loadbalancer.Observe(t.Context(), eng, state.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	leaving := machines("ab")
 	leaving[0].Deleting = true
 	draining := haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(leaving, observed)}
 	after, err := loadbalancer.Sync(t.Context(), eng, state.Name, draining)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if serving("a") || !serving("b") {
 		t.Error("a was let go of, b is served")
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const container = "node"
@@ -54,9 +55,7 @@ func writeLog(t *testing.T, e engine.Archiver, text string) {
 	if err = errors.Join(err, w.Close()); err == nil {
 		err = e.Upload(t.Context(), container, &archive)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 func TestRead(t *testing.T) {
@@ -81,9 +80,7 @@ func TestRead(t *testing.T) {
 			reason: "A node that does not run still has it.",
 			change: func(t *testing.T, e *simulated.Engine) {
 				writeLog(t, e, "all\n")
-				if err := e.StopContainer(t.Context(), container, 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, e.StopContainer(t.Context(), container, 0))
 			},
 			log: Log{Source: Bootstrap}, want: "all\n",
 		},
@@ -100,9 +97,7 @@ func TestRead(t *testing.T) {
 		"JournalOfStopped": {
 			reason: "A node that does not run cannot be asked.",
 			change: func(t *testing.T, e *simulated.Engine) {
-				if err := e.StopContainer(t.Context(), container, 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, e.StopContainer(t.Context(), container, 0))
 			},
 			log: Log{Source: Journal},
 		},

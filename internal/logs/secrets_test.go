@@ -27,6 +27,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // The bootstrap data of a Machine is found by the Machine, and that of a machine pool's
@@ -54,9 +55,7 @@ func TestBootstrapSecrets(t *testing.T) {
 			}
 			c := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(objects.Machine, objects.ContainerMachine, secret).Build()
 			found, err := logs.BootstrapSecrets(t.Context(), c, objects.Machine.Namespace, builders.Machine, "container")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if slices.Contains(found, token) != tc.want {
 				t.Errorf("secrets %q, want the token: %t", found, tc.want)
 			}

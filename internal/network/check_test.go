@@ -24,6 +24,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestCheckName(t *testing.T) {
@@ -94,9 +95,7 @@ func TestParseSubnetHasRoom(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"10.0.0.0/29", "fd00::/125"} {
 		prefix, err := network.ParseSubnet(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		subnet := engine.Subnet{Prefix: prefix, Dynamic: engine.DynamicSlice(prefix)}
 		taken := network.Holders{}
 		for _, holder := range []string{"load balancer", "machine"} {

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -53,9 +54,7 @@ func TestEnsureCreates(t *testing.T) {
 	t.Parallel()
 	eng := simulated.New()
 	first, err := network.Ensure(t.Context(), eng, network.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if first.Name != network.DefaultName || first.Labels[identity.LabelManaged] == "" || len(first.Subnets) != 1 {
 		t.Errorf("created %+v, want a managed network with a subnet", first)
 	}
@@ -188,9 +187,7 @@ func TestRemove(t *testing.T) {
 	if gone, err := network.Remove(t.Context(), eng, network.DefaultName); err != nil || gone {
 		t.Errorf("Remove of a network in use = %t, %v, want it kept", gone, err)
 	}
-	if err := eng.RemoveContainer(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.RemoveContainer(t.Context(), "a"))
 	if gone, err := network.Remove(t.Context(), eng, network.DefaultName); err != nil || !gone {
 		t.Errorf("Remove = %t, %v", gone, err)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // integrationImage is a small one that every developer has built.
@@ -88,13 +89,9 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
 	name := "capcon-test-" + owner.ID
 	found, err := network.Ensure(t.Context(), eng, network.Request{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	first, err := network.Allocate(found.Subnets[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		ctx := cleanupContext(t)
 		for _, container := range []string{"other-" + owner.ID, "ours-" + owner.ID} {
@@ -130,9 +127,7 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 		return eng.StartContainer(ctx, "other-"+owner.ID)
 	}
 	container, err := network.Place(t.Context(), eng, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got := container.Networks[name].Addresses; len(got) != 1 || got[0] == first {
 		t.Errorf("addresses %v, want another one than %s", got, first)
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestPlaceContinues: what was interrupted between any two calls is completed by
@@ -107,9 +108,7 @@ func TestPlaceAfterItsCallerGaveUp(t *testing.T) {
 		t.Errorf("Place: %v, want the end of the context", err)
 	}
 	first, err := eng.InspectContainer(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p.Prepare = nil
 	if container, err := network.Place(t.Context(), eng, p); err != nil || container.ID != first.ID {
 		t.Errorf("second Place: %s, %v, want the container of the first", container.ID, err)
@@ -149,9 +148,7 @@ func TestPlaceReplaces(t *testing.T) {
 				t.Fatalf("first Place: %v", err)
 			}
 			first, err := eng.InspectContainer(t.Context(), "a")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			p := placement("a")
 			if tc.change != nil {
 				tc.change(&p)

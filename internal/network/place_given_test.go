@@ -27,6 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestPlaceGivenAddresses(t *testing.T) {
@@ -74,9 +75,7 @@ func TestPlaceDual(t *testing.T) {
 	p := placement("a")
 	p.Addresses = addresses("fd00:8::9")
 	container, err := network.Place(t.Context(), eng, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got := network.Addresses(container, network.DefaultName)
 	if len(got) != 2 || !netip.MustParsePrefix("10.8.0.0/24").Contains(got[0]) || got[1] != p.Addresses[0] {
 		t.Errorf("addresses %s, want one of 10.8.0.0/24 and %s", got, p.Addresses[0])

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const testImage = "localhost/test:v1"
@@ -71,9 +72,7 @@ func texts(addresses []netip.Addr) []string {
 func names(t *testing.T, eng *simulated.Engine) []string {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var out []string
 	for _, container := range containers {
 		out = append(out, container.Name)
@@ -95,9 +94,7 @@ func TestPlace(t *testing.T) {
 		return nil
 	}
 	container, err := network.Place(t.Context(), eng, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := []netip.Addr{preferred(t, "a")}
 	if container.Status != engine.StatusRunning {
 		t.Errorf("container is %s, want it running", container.Status)
@@ -123,9 +120,7 @@ func TestPlace(t *testing.T) {
 func preferred(t *testing.T, name string) netip.Addr {
 	t.Helper()
 	container, err := network.Place(t.Context(), newEngine(t), placement(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return network.Addresses(container, network.DefaultName)[0]
 }
 
@@ -150,9 +145,7 @@ func TestPlaceHonoursStoppedContainers(t *testing.T) {
 	if _, err := network.Place(t.Context(), eng, first); err != nil {
 		t.Fatal(err)
 	}
-	if err := eng.StopContainer(t.Context(), "a", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StopContainer(t.Context(), "a", 0))
 	second, err := network.Place(t.Context(), eng, placement("b"))
 	if err != nil || network.Addresses(second, network.DefaultName)[0] == first.Addresses[0] {
 		t.Errorf("the address of a stopped container was given away: %v, %v", second.Labels, err)
@@ -220,9 +213,7 @@ func TestPlaceGivesWayToClaim(t *testing.T) {
 		return err
 	})
 	container, err := network.Place(t.Context(), eng, placement("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got := network.Addresses(container, network.DefaultName); got[0] == address {
 		t.Errorf("took %v, which another container claims", got)
 	}
@@ -246,13 +237,9 @@ func TestPlaceLeftovers(t *testing.T) {
 			t.Parallel()
 			eng := newEngine(t)
 			id, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: testImage, Labels: tc.labels})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if tc.start {
-				if err := eng.StartContainer(t.Context(), "a"); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.StartContainer(t.Context(), "a"))
 			}
 			container, err := network.Place(t.Context(), eng, placement("a"))
 			if tc.refused != engine.IsTaken(err, engine.ResourceName) {

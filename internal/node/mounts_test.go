@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestCheckMounts(t *testing.T) {
@@ -128,18 +129,14 @@ func TestCheckMountsKnowsSpecAndAdaptation(t *testing.T) {
 func directories(t *testing.T, host node.Host) []string {
 	t.Helper()
 	archive, err := node.Archive(host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var found []string
 	for reader := tar.NewReader(bytes.NewReader(archive)); ; {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if header.Typeflag == tar.TypeReg {
 			found = append(found, "/"+path.Dir(header.Name))
 		}

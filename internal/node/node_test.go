@@ -31,6 +31,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestSpecMounts(t *testing.T) {
@@ -142,9 +143,7 @@ func TestAdaptation(t *testing.T) {
 				t.Errorf("%s: flags (-want, +got):\n%s", tc.reason, diff)
 			}
 			archive, err := node.Archive(tc.host)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			// Whatever the host: a node that boots again waits for its Pod network.
 			dropIns := []string{"20-pod-network.conf"}
 			if tc.dropIn {
@@ -169,9 +168,7 @@ func fileNames(t *testing.T, archive []byte) []string {
 		if errors.Is(err, io.EOF) {
 			return names
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if header.Typeflag == tar.TypeReg {
 			names = append(names, path.Base(header.Name))
 		}
@@ -196,18 +193,14 @@ func TestKubeletFlagsIdentify(t *testing.T) {
 func TestArchiveIsBelowRootFileSystem(t *testing.T) {
 	t.Parallel()
 	archive, err := node.Archive(node.Host{CannotRaiseLimits: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	reader := tar.NewReader(bytes.NewReader(archive))
 	for {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if !strings.HasPrefix(header.Name, "etc/systemd/system/") {
 			t.Errorf("entry %q: only files below /etc are sure to reach the node", header.Name)
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // shared is an engine that several processes use, and what the daemons of its
@@ -328,9 +329,7 @@ func (c scenario) run(t *testing.T, at int) (calls int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newShared(t)
-		if err := c.begin(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.begin(s))
 		s.engine.OnCall(s.onCall)
 		var want []string
 		first := &process{at: at, kill: c.kill}

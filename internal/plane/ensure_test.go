@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestEnsureIsIdempotent(t *testing.T) {
@@ -54,9 +55,7 @@ func TestEnsureStartsAStoppedPlane(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	mustEnsure(t, newPlane(eng))
-	if err := eng.StopContainer(t.Context(), DefaultName, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StopContainer(t.Context(), DefaultName, 0))
 	eng.ResetJournal()
 	mustEnsure(t, newPlane(eng))
 	if diff := cmp.Diff([]string{"StartContainer"}, mutations(eng)); diff != "" {
@@ -68,9 +67,7 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	mustEnsure(t, newPlane(eng))
-	if err := eng.WriteFile(DefaultName, stateDir+"/state", []byte("kept")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.WriteFile(DefaultName, stateDir+"/state", []byte("kept")))
 	eng.RemoveImage(testImage)
 	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
 	eng.ResetJournal()
@@ -101,9 +98,7 @@ func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
 			eng := newEngine(t)
 			plane := newPlane(eng)
 			labels := map[string]string{identity.LabelRole: string(identity.RolePlane), labelPort: "28170"}
-			if err := eng.CreateVolume(t.Context(), DefaultName, labels); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, eng.CreateVolume(t.Context(), DefaultName, labels))
 			if _, err := network.Ensure(t.Context(), eng, network.Request{Name: network.DefaultName}); err != nil {
 				t.Fatal(err)
 			}
@@ -116,17 +111,13 @@ func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
 				if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
 					t.Fatal(err)
 				}
-				if err := eng.StartContainer(t.Context(), DefaultName); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, eng.StartContainer(t.Context(), DefaultName))
 			}
 			if _, err := plane.Remove(t.Context()); containerExists && !errors.Is(err, ErrCannotRetire) {
 				t.Errorf("Remove() of an earlier plane: got %v, want ErrCannotRetire", err)
 			}
 			ready, err := plane.Ensure(t.Context(), testImage, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(Ready{ID: DefaultName, Kubeconfig: []byte("kubeconfig")}, ready); diff != "" {
 				t.Errorf("Ensure(...): -want, +got:\n%s", diff)
 			}
@@ -191,9 +182,7 @@ func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
 	})
 	mustEnsure(t, newPlane(eng))
 	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(containers) != 1 || containers[0].Status != engine.StatusRunning || containers[0].ImageID != "sha256:2" {
 		t.Errorf("planes: want one of the new image that runs, got %+v", containers)
 	}
@@ -328,9 +317,7 @@ func TestEnsureRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng := newEngine(t)
-			if err := tc.given(t.Context(), eng); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, tc.given(t.Context(), eng))
 			p := newPlane(eng)
 			if tc.change != nil {
 				tc.change(p)

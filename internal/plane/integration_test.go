@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const image = "localhost/capcon/plane:dev"
@@ -123,17 +124,11 @@ func mustEnsure(t *testing.T, p *plane.Plane) []byte {
 func mustConnect(t *testing.T, kubeconfig []byte) client.Client {
 	t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(corev1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)))
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return c
 }
 
@@ -141,9 +136,7 @@ func mustConnect(t *testing.T, kubeconfig []byte) client.Client {
 func mustBeLocal(t *testing.T, eng engine.Engine, name string) {
 	t.Helper()
 	container, err := eng.InspectContainer(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(container.Ports) != 1 || !container.Ports[0].HostAddress.IsLoopback() {
 		t.Errorf("published ports: want one on 127.0.0.1, got %+v", container.Ports)
 	}
@@ -152,9 +145,7 @@ func mustBeLocal(t *testing.T, eng engine.Engine, name string) {
 func mustLeaveNothing(t *testing.T, eng engine.Engine, p *plane.Plane, name string) {
 	t.Helper()
 	container, err := eng.InspectContainer(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if clusters, err := p.Remove(t.Context()); err != nil || len(clusters) > 0 {
 		t.Fatalf("Remove(...): %v, %v", clusters, err)
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -200,9 +201,7 @@ func TestRemoveKeepsWhatIsNotThePlanes(t *testing.T) {
 	p := newPlane(eng)
 	mustEnsure(t, p)
 	_, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "node", Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := p.Remove(t.Context()); err != nil {
 		t.Fatalf("Remove(...): %v", err)
 	}
@@ -231,9 +230,7 @@ func TestRemoveKeepsAPlaneInUse(t *testing.T) {
 		t.Errorf("Remove(...): want the Cluster that keeps the plane, got %v, %v", clusters, err)
 	}
 	mustEnsure(t, p)
-	if err := eng.StopContainer(t.Context(), DefaultName, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StopContainer(t.Context(), DefaultName, 0))
 	if _, err := p.Remove(t.Context()); !errors.Is(err, ErrNotReady) {
 		t.Errorf("Remove(...) of a plane that cannot be asked: want ErrNotReady, got %v", err)
 	}
@@ -302,9 +299,7 @@ func TestState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng := newEngine(t)
-			if err := tc.given(t.Context(), eng); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, tc.given(t.Context(), eng))
 			p := newPlane(eng)
 			p.answers = func(context.Context, []byte) error { return tc.answers }
 			eng.ResetJournal()

@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const testImage = "localhost/test:v1"
@@ -177,9 +178,7 @@ func TestIntegrationProbe(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t, integrationImages()...)
 	found, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon-test-" + identity.NewOwnerID()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
@@ -193,9 +192,7 @@ func TestIntegrationProbe(t *testing.T) {
 			host, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{
 				Name: "capcon-test-" + identity.NewOwnerID(), Image: image, Network: found.Name,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if host.PrivilegedError != nil || !host.HasCapabilities || host.InotifyInstances <= 0 || host.InotifyWatches <= 0 ||
 				host.OpenFiles == 0 || host.StorageFreeBytes <= 0 || host.StorageTotalBytes < host.StorageFreeBytes {
 				t.Errorf("Probe = %+v, want all of it known", host)

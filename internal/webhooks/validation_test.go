@@ -27,6 +27,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Everything that is wrong is told at once, each with its value.
@@ -130,12 +131,8 @@ func TestDefaults(t *testing.T) {
 			template.Spec.Template.Spec.LoadBalancer.Type = tc.given.LoadBalancer.Type
 			// Twice is as once.
 			for range 2 {
-				if err := containerCluster().Default(t.Context(), cluster); err != nil {
-					t.Fatal(err)
-				}
-				if err := containerClusterTemplate().Default(t.Context(), template); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, containerCluster().Default(t.Context(), cluster))
+				must.Succeed(t, containerClusterTemplate().Default(t.Context(), template))
 				if diff := cmp.Diff(tc.want, cluster.Spec); diff != "" {
 					t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
 				}
@@ -188,9 +185,7 @@ func TestWarning(t *testing.T) {
 			t.Fatal("the object is no cluster")
 		}
 		warnings, err := containerCluster().ValidateCreate(t.Context(), cluster)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if want := strings.HasSuffix(object, "{type: None}}"); (len(warnings) > 0) != want {
 			t.Errorf("%s: warnings %q", object, warnings)
 		}

@@ -34,6 +34,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // create does what an API server does with an object, and update with a change.
@@ -84,9 +85,7 @@ func admit[T client.Object](t *testing.T, k kind[T], before client.Object, after
 	_, asks := after.GetAnnotations()[clusterv1.TopologyDryRunAnnotation]
 	ctx := admission.NewContextWithRequest(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{DryRun: ptr.To(asks)}})
 	if k.setDefaults != nil {
-		if err := k.Default(ctx, after); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, k.Default(ctx, after))
 	}
 	if before == nil {
 		_, err := k.ValidateCreate(ctx, after)

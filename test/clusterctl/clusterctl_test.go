@@ -38,6 +38,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -82,9 +83,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 			const image = "registry.example.com/node:1"
 			for _, given := range []string{"", image} {
 				generated, err := program.With("CONTAINER_NODE_IMAGE="+given).Run(t.Context(), args...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				accepted(t, api, generated)
 				for _, text := range []string{image, "kindest/node"} {
 					if has := strings.Contains(string(generated), text); has != (given == text) {
@@ -99,9 +98,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 func connect(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
 	api, err := client.New(config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return api
 }
 
@@ -110,13 +107,9 @@ func connect(t *testing.T, config *rest.Config) client.Client {
 func needsCertManager(t *testing.T, program *clusterctl.Clusterctl, repository *clusterctl.Repository, api client.Client) {
 	t.Helper()
 	content, err := os.ReadFile(repository.Files("infrastructure-components.yaml")[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	components, err := program.Pipe(t.Context(), content, "generate", "yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	refused := []string{}
 	for _, object := range clusterctl.Decode(t, components) {
 		// Without their namespace, which is not created here, objects are refused as well.
@@ -145,9 +138,7 @@ func nobodyServesWebhooks(t *testing.T, api client.Client) {
 	for _, configuration := range []client.Object{
 		&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{},
 	} {
-		if err := api.DeleteAllOf(t.Context(), configuration); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, api.DeleteAllOf(t.Context(), configuration))
 	}
 }
 
@@ -182,9 +173,7 @@ func fillIn(t *testing.T, object *unstructured.Unstructured) {
 	if object.GetKind() != "MachineDeployment" {
 		return
 	}
-	if err := unstructured.SetNestedMap(object.Object, map[string]any{}, "spec", "selector"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unstructured.SetNestedMap(object.Object, map[string]any{}, "spec", "selector"))
 }
 
 // tryToCreate an object, again as long as the API server calls webhooks whose

@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -54,7 +55,7 @@ func TestAdoption(t *testing.T) {
 	}
 	w.Restart()
 	for _, machine := range bare {
-		must(t, w.Client.Create(t.Context(), machine))
+		must.Succeed(t, w.Client.Create(t.Context(), machine))
 	}
 	pause(w, false)
 	settle(w)
@@ -98,7 +99,7 @@ func TestRestore(t *testing.T) {
 	}
 	w.Restart()
 	for _, object := range backup {
-		must(t, w.Client.Create(t.Context(), object))
+		must.Succeed(t, w.Client.Create(t.Context(), object))
 		// Whatever is not there yet: the cluster is still paused.
 		_, _ = w.ReconcileCluster()
 		for _, name := range []string{controlPlane, worker} {
@@ -195,7 +196,7 @@ func TestExternallyManaged(t *testing.T) {
 		t.Errorf("the control plane is %s: %s", state, message)
 	}
 	containers, err := w.Engine.ListContainers(t.Context(), nil)
-	must(t, err)
+	must.Succeed(t, err)
 	if len(containers) != 1 || containers[0].Name != builders.Container(controlPlane) {
 		t.Errorf("there are the containers %v, want the control plane alone", containers)
 	}

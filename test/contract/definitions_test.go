@@ -27,19 +27,20 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // definitions returns the schemas that an API server is given, by kind.
 func definitions(t *testing.T) map[string]apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	files, err := fs.Glob(crd.FS, "bases/*.yaml")
-	must(t, err)
+	must.Succeed(t, err)
 	found := map[string]apiextensionsv1.CustomResourceDefinition{}
 	for _, file := range files {
 		content, err := fs.ReadFile(crd.FS, file)
-		must(t, err)
+		must.Succeed(t, err)
 		var definition apiextensionsv1.CustomResourceDefinition
-		must(t, yaml.UnmarshalStrict(content, &definition))
+		must.Succeed(t, yaml.UnmarshalStrict(content, &definition))
 		found[definition.Spec.Names.Kind] = definition
 	}
 	return found
@@ -145,7 +146,7 @@ func TestTemplatesAreNotImmutableBySchema(t *testing.T) {
 		}
 		templates++
 		content, err := yaml.Marshal(definition.Spec.Versions[0].Schema)
-		must(t, err)
+		must.Succeed(t, err)
 		if strings.Contains(string(content), "oldSelf") {
 			t.Errorf("%s has a rule about what it was before", kind)
 		}

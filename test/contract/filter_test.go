@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationWatchFilter runs the controllers for objects of one label, as
@@ -47,27 +48,27 @@ func TestIntegrationWatchFilter(t *testing.T) {
 	t.Parallel()
 	config := env.Start(t)
 	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
-	must(t, err)
+	must.Succeed(t, err)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	must(t, controllers.Setup(ctx, mgr, controllers.Options{
+	must.Succeed(t, controllers.Setup(ctx, mgr, controllers.Options{
 		Engine: simulated.New(), ClusterCache: clustercache.NewFakeEmptyClusterCache(), WatchFilterValue: "ours",
 	}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		must(t, <-ended)
+		must.Succeed(t, <-ended)
 	})
 	theirs := oneOfEach(t, api, "theirs")
 	// That wakes the controller of whatever is the Cluster's.
 	cluster := &clusterv1.Cluster{}
-	must(t, api.Get(t.Context(), client.ObjectKeyFromObject(theirs[0]), cluster))
+	must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(theirs[0]), cluster))
 	cluster.Spec.ClusterNetwork.APIServerPort = 7443
-	must(t, api.Update(t.Context(), cluster))
+	must.Succeed(t, api.Update(t.Context(), cluster))
 	ours := oneOfEach(t, api, "ours")
 	for i := range ours {
 		awaitFinalizer(t, api, ours[i])
@@ -101,7 +102,7 @@ func oneOfEach(t *testing.T, api client.Client, filter string) []client.Object {
 		object.SetUID("")
 		object.SetFinalizers(nil)
 		object.SetLabels(map[string]string{clusterv1.ClusterNameLabel: filter, clusterv1.WatchLabel: filter})
-		must(t, api.Create(t.Context(), object))
+		must.Succeed(t, api.Create(t.Context(), object))
 	}
 	for _, kind := range []string{"Cluster", "Machine", "MachinePool"} {
 		create(owners[kind])
@@ -133,7 +134,7 @@ func awaitFinalizer(t *testing.T, api client.Client, object client.Object) {
 // isLeftAlone checks that it was not.
 func isLeftAlone(t *testing.T, api client.Client, object client.Object) {
 	t.Helper()
-	must(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+	must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
 	told, ok := object.(conditions.Getter)
 	if !ok || len(object.GetFinalizers())+len(told.GetConditions()) > 0 {
 		t.Errorf("%T %s is looked at: %+v", object, object.GetName(), object)

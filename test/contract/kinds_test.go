@@ -33,13 +33,14 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // kinds of the provider, as a program that registers them has them.
 func kinds(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	must(t, infrav1.AddToScheme(scheme))
+	must.Succeed(t, infrav1.AddToScheme(scheme))
 	return scheme
 }
 
@@ -50,7 +51,7 @@ func objects(t *testing.T) map[string]client.Object {
 	found := map[string]client.Object{}
 	for kind := range scheme.KnownTypes(infrav1.GroupVersion) {
 		made, err := scheme.New(infrav1.GroupVersion.WithKind(kind))
-		must(t, err)
+		must.Succeed(t, err)
 		if object, ok := made.(client.Object); ok {
 			found[kind] = object
 		}
@@ -75,7 +76,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s is to make a %s, which there is not", kind, made)
 		}
 		given := `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1alpha1","kind":"` + kind + `","metadata":{"name":"a","namespace":"b","labels":{"c":"d"}}}`
-		must(t, json.Unmarshal([]byte(given), object))
+		must.Succeed(t, json.Unmarshal([]byte(given), object))
 		if object.GetName() != "a" || object.GetLabels()["c"] != "d" || object.GetObjectKind().GroupVersionKind().Kind != kind {
 			t.Errorf("%s loses its metadata: %+v", kind, object)
 		}
@@ -91,9 +92,9 @@ func TestEmptyFieldsAreAbsent(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			content, err := json.Marshal(object)
-			must(t, err)
+			must.Succeed(t, err)
 			var written map[string]any
-			must(t, json.Unmarshal(content, &written))
+			must.Succeed(t, json.Unmarshal(content, &written))
 			for _, field := range []string{"spec", "status"} {
 				if value, found := written[field]; found {
 					t.Errorf("an empty %s is written with the %s %v", kind, field, value)
@@ -102,7 +103,7 @@ func TestEmptyFieldsAreAbsent(t *testing.T) {
 		})
 	}
 	pool, err := json.Marshal(infrav1.ContainerMachinePoolStatus{Ready: ptr.To(true)})
-	must(t, err)
+	must.Succeed(t, err)
 	if !strings.Contains(string(pool), `"replicas":0`) {
 		t.Errorf("a pool of no replicas does not say so: %s", pool)
 	}
@@ -133,7 +134,7 @@ func TestTemplatesMakeTheirKind(t *testing.T) {
 			c.template.SetName("template")
 			// So that they are there where the kind itself is not known.
 			template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c.template)
-			must(t, err)
+			must.Succeed(t, err)
 			from := &unstructured.Unstructured{Object: template}
 			from.SetGroupVersionKind(infrav1.GroupVersion.WithKind(kind + "Template"))
 			api := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(from).Build()
@@ -141,7 +142,7 @@ func TestTemplatesMakeTheirKind(t *testing.T) {
 				Client: api, Namespace: builders.Namespace, Name: "made", ClusterName: builders.Cluster,
 				TemplateRef: &corev1.ObjectReference{APIVersion: infrav1.GroupVersion.String(), Kind: kind + "Template", Namespace: builders.Namespace, Name: "template"},
 			})
-			must(t, err)
+			must.Succeed(t, err)
 			if made.GetKind() != kind || made.GetLabels()["l"] != "1" || made.GetAnnotations()["a"] != "2" {
 				t.Errorf("made was the %s %+v", made.GetKind(), made.Object["metadata"])
 			}

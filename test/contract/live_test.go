@@ -33,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -84,7 +85,7 @@ func becomeNodes(w *world.World) {
 func kubeconfig(t *testing.T) *corev1.Secret {
 	t.Helper()
 	data, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{builders.Cluster: {Server: "https://172.18.0.9:6443"}}})
-	must(t, err)
+	must.Succeed(t, err)
 	secret := builders.DataSecret("x", "")
 	secret.Name, secret.Data["value"] = builders.Cluster+"-kubeconfig", data
 	return secret
@@ -154,12 +155,5 @@ func check(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/contract"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // root is the repository's root, seen from this package.
@@ -57,15 +58,15 @@ func TestTable(t *testing.T) {
 func hasTest(t *testing.T, proof contract.Proof) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, proof.Package, "*_test.go"))
-	must(t, err)
+	must.Succeed(t, err)
 	// Tables that several packages test.
 	inputs, err := filepath.Glob(filepath.Join(root, "test", "inputs", "*.go"))
-	must(t, err)
+	must.Succeed(t, err)
 	files = append(files, inputs...)
 	var all strings.Builder
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		must(t, err)
+		must.Succeed(t, err)
 		all.Write(content)
 	}
 	function, subtest, hasSubtest := strings.Cut(proof.Test, "/")
@@ -98,7 +99,7 @@ func TestTableIsWhole(t *testing.T) {
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join(root, "docs", "contract.md"))
-	must(t, err)
+	must.Succeed(t, err)
 	if string(content) != contract.Markdown() {
 		t.Error(`docs/contract.md is another: run "make generate"`)
 	}

@@ -39,6 +39,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // checkDefinitions checks what Cluster API looks for in a provider's CRDs.
@@ -73,12 +74,12 @@ func checkDefinitions(t *testing.T, api client.Client) {
 // checkOutdated makes a definition older than the manager, which must notice it.
 func checkOutdated(t *testing.T, api client.Client) {
 	t.Helper()
-	must(t, definitions.Check(t.Context(), api))
+	must.Succeed(t, definitions.Check(t.Context(), api))
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	name := contract.CalculateCRDName(infrav1.GroupVersion.Group, "ContainerCluster")
-	must(t, api.Get(t.Context(), client.ObjectKey{Name: name}, definition))
+	must.Succeed(t, api.Get(t.Context(), client.ObjectKey{Name: name}, definition))
 	delete(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "ownerID")
-	must(t, api.Update(t.Context(), definition))
+	must.Succeed(t, api.Update(t.Context(), definition))
 	var got *definitions.OutdatedError
 	if err := definitions.Check(t.Context(), api); !errors.As(err, &got) {
 		t.Fatalf("the manager would start with an older definition: %v", err)
@@ -140,7 +141,7 @@ func checkStatus(t *testing.T, api client.Client) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: "status"},
 		Status:     infrav1.ContainerMachineStatus{FailureDomain: "ignored"},
 	}
-	must(t, api.Create(t.Context(), machine))
+	must.Succeed(t, api.Create(t.Context(), machine))
 	if machine.Status.FailureDomain != "" {
 		t.Errorf("creating an object wrote its status: %+v", machine.Status)
 	}
@@ -151,11 +152,11 @@ func checkStatus(t *testing.T, api client.Client) {
 	}
 	machine.Status = *want.DeepCopy()
 	machine.Spec.Image = "ignored"
-	must(t, api.Status().Update(t.Context(), machine))
+	must.Succeed(t, api.Status().Update(t.Context(), machine))
 	if diff := cmp.Diff(want, machine.Status); diff != "" || machine.Spec.Image != "" {
 		t.Errorf("status (-want +got), image %q:\n%s", machine.Spec.Image, diff)
 	}
-	must(t, api.Delete(t.Context(), machine))
+	must.Succeed(t, api.Delete(t.Context(), machine))
 }
 
 // checkColumns checks what kubectl prints.
@@ -204,7 +205,7 @@ func checkRow(t *testing.T, config *rest.Config, api client.Client, object strin
 func text(t *testing.T, value any) string {
 	t.Helper()
 	out, err := json.Marshal(value)
-	must(t, err)
+	must.Succeed(t, err)
 	return string(out)
 }
 
@@ -215,19 +216,12 @@ func table(t *testing.T, config *rest.Config, api client.Client, resource string
 	config.GroupVersion, config.APIPath = &infrav1.GroupVersion, "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(api.Scheme()).WithoutConversion()
 	asked, err := rest.RESTClientFor(config)
-	must(t, err)
+	must.Succeed(t, err)
 	raw, err := asked.Get().Namespace(builders.Namespace).Resource(resource).
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(context.WithoutCancel(t.Context()))
-	must(t, err)
+	must.Succeed(t, err)
 	var shown metav1.Table
-	must(t, json.Unmarshal(raw, &shown))
+	must.Succeed(t, json.Unmarshal(raw, &shown))
 	slices.SortFunc(shown.Rows, func(a, b metav1.TableRow) int { return strings.Compare(text(t, a.Cells[0]), text(t, b.Cells[0])) })
 	return shown
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatedhaproxy"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -55,10 +56,10 @@ func TestIntegrationAPIServer(t *testing.T) {
 	t.Parallel()
 	config := env.Start(t)
 	scheme := builders.Scheme(t)
-	must(t, apiextensionsv1.AddToScheme(scheme))
-	must(t, eventsv1.AddToScheme(scheme))
+	must.Succeed(t, apiextensionsv1.AddToScheme(scheme))
+	must.Succeed(t, eventsv1.AddToScheme(scheme))
 	api, err := client.New(config, client.Options{Scheme: scheme})
-	must(t, err)
+	must.Succeed(t, err)
 
 	checkDefinitions(t, api)
 	checkValidation(t, api)
@@ -98,9 +99,9 @@ func (s *story) startManager() {
 	mgr, err := ctrl.NewManager(s.config, ctrl.Options{
 		Scheme: s.api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
 	})
-	must(s.t, err)
+	must.Succeed(s.t, err)
 	ctx, cancel := context.WithCancel(s.t.Context())
-	must(s.t, controllers.Setup(ctx, mgr, controllers.Options{
+	must.Succeed(s.t, controllers.Setup(ctx, mgr, controllers.Options{
 		Engine: s.engine, ClusterCache: clustercache.NewFakeEmptyClusterCache(), LoadBalancerImage: builders.LoadBalancerImage,
 	}))
 	ended := make(chan error, 1)
@@ -161,7 +162,7 @@ func (s *story) machineBootstraps() {
 		state, _ := world.State(containerMachine, infrav1.BootstrapCompletedCondition)
 		return state == "False/"+infrav1.BootstrappingReason && containerMachine.Spec.ProviderID != ""
 	})
-	must(s.t, simulatednode.Record(s.engine, s.container(), map[string]string{"": "done"}))
+	must.Succeed(s.t, simulatednode.Record(s.engine, s.container(), map[string]string{"": "done"}))
 	s.eventually("the bootstrap is done", containerMachine, func() bool {
 		state, _ := world.State(containerMachine, infrav1.MachineReadyCondition)
 		return state == "True/Ready"
@@ -214,7 +215,7 @@ func (s *story) identityIsAwaited() {
 func (s *story) engineEventIsSeen() {
 	s.t.Helper()
 	for _, name := range []string{s.container(), s.owner.LoadBalancerContainer()} {
-		must(s.t, s.engine.KillContainer(name, 137, false))
+		must.Succeed(s.t, s.engine.KillContainer(name, 137, false))
 		s.eventually(name+" is started again", nil, func() bool {
 			container, err := s.engine.InspectContainer(s.t.Context(), name)
 			return err == nil && container.Status == engine.StatusRunning
@@ -222,7 +223,7 @@ func (s *story) engineEventIsSeen() {
 	}
 	sent := &eventsv1.EventList{}
 	s.eventually("Events tell of it", nil, func() bool {
-		must(s.t, s.api.List(s.t.Context(), sent, client.InNamespace(builders.Namespace)))
+		must.Succeed(s.t, s.api.List(s.t.Context(), sent, client.InNamespace(builders.Namespace)))
 		reasons := map[string]bool{}
 		for i := range sent.Items {
 			reasons[sent.Items[i].Reason] = true
@@ -247,8 +248,8 @@ func (s *story) nothingHappens() {
 
 func (s *story) versions() string {
 	machines, clusters := &infrav1.ContainerMachineList{}, &infrav1.ContainerClusterList{}
-	must(s.t, s.api.List(s.t.Context(), machines))
-	must(s.t, s.api.List(s.t.Context(), clusters))
+	must.Succeed(s.t, s.api.List(s.t.Context(), machines))
+	must.Succeed(s.t, s.api.List(s.t.Context(), clusters))
 	out := ""
 	for i := range machines.Items {
 		out += machines.Items[i].ResourceVersion + " "
@@ -281,12 +282,12 @@ func (s *story) pauseIsSeen() {
 func (s *story) allGoes() {
 	s.t.Helper()
 	containerCluster, containerMachine := s.objects()
-	must(s.t, s.api.Delete(s.t.Context(), containerCluster))
+	must.Succeed(s.t, s.api.Delete(s.t.Context(), containerCluster))
 	s.eventually("the cluster waits for its machine", containerCluster, func() bool {
 		_, message := world.State(containerCluster, infrav1.LoadBalancerReadyCondition)
 		return message == "waiting for 1 ContainerMachines to be deleted"
 	})
-	must(s.t, s.api.Delete(s.t.Context(), containerMachine))
+	must.Succeed(s.t, s.api.Delete(s.t.Context(), containerMachine))
 	for _, object := range []client.Object{containerMachine, containerCluster} {
 		s.eventually(fmt.Sprintf("%T is gone", object), nil, func() bool {
 			return apierrors.IsNotFound(s.api.Get(s.t.Context(), client.ObjectKeyFromObject(object), object))
@@ -312,7 +313,7 @@ func (s *story) container() string { return s.owner.NodeContainer(builders.Machi
 
 func (s *story) create(object client.Object) {
 	s.t.Helper()
-	must(s.t, s.api.Create(s.t.Context(), object))
+	must.Succeed(s.t, s.api.Create(s.t.Context(), object))
 }
 
 // edit changes an object, again where somebody else did meanwhile.

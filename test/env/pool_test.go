@@ -29,6 +29,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -64,11 +65,11 @@ func (s *story) poolLives() {
 	s.takeDown()
 	s.eventually("the pool is empty", pool, func() bool { return len(pool.Spec.ProviderIDList) == 0 && pool.Status.Replicas == 0 })
 
-	must(s.t, s.api.Delete(s.t.Context(), pool))
+	must.Succeed(s.t, s.api.Delete(s.t.Context(), pool))
 	s.eventually("the pool is gone", nil, func() bool {
 		return apierrors.IsNotFound(s.api.Get(s.t.Context(), client.ObjectKeyFromObject(pool), &infrav1.ContainerMachinePool{}))
 	})
-	must(s.t, s.api.Delete(s.t.Context(), machinePool))
+	must.Succeed(s.t, s.api.Delete(s.t.Context(), machinePool))
 }
 
 func (s *story) createPool(begin *builders.Objects) (*clusterv1.MachinePool, *infrav1.ContainerMachinePool) {
@@ -110,7 +111,7 @@ func (s *story) bringUp(machinePool *clusterv1.MachinePool) {
 			})
 		}
 		s.eventually("its container is made", &instance, func() bool { return instance.Spec.ProviderID != "" })
-		must(s.t, simulatednode.Record(s.engine, s.owner.NodeContainer(name), map[string]string{"": "done"}))
+		must.Succeed(s.t, simulatednode.Record(s.engine, s.owner.NodeContainer(name), map[string]string{"": "done"}))
 		machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: name}}
 		s.editStatus(machine, func() {
 			machine.Status.NodeRef = clusterv1.MachineNodeReference{Name: name}
@@ -125,7 +126,7 @@ func (s *story) bringUp(machinePool *clusterv1.MachinePool) {
 func (s *story) takeDown() {
 	s.t.Helper()
 	for _, machine := range s.machines(leaving) {
-		must(s.t, client.IgnoreNotFound(s.api.Delete(s.t.Context(), &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{
+		must.Succeed(s.t, client.IgnoreNotFound(s.api.Delete(s.t.Context(), &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{
 			Namespace: machine.Namespace, Name: machine.Name,
 		}})))
 	}
@@ -141,7 +142,7 @@ func leaving(machine clusterv1.Machine) bool { return !machine.DeletionTimestamp
 func (s *story) machines(so func(clusterv1.Machine) bool) []clusterv1.Machine {
 	s.t.Helper()
 	all := &clusterv1.MachineList{}
-	must(s.t, s.api.List(s.t.Context(), all, client.MatchingLabels{clusterv1.MachinePoolNameLabel: builders.Pool}))
+	must.Succeed(s.t, s.api.List(s.t.Context(), all, client.MatchingLabels{clusterv1.MachinePoolNameLabel: builders.Pool}))
 	return slices.DeleteFunc(all.Items, func(machine clusterv1.Machine) bool { return !so(machine) })
 }
 
@@ -149,6 +150,6 @@ func (s *story) machines(so func(clusterv1.Machine) bool) []clusterv1.Machine {
 func (s *story) instances() []infrav1.ContainerMachine {
 	s.t.Helper()
 	all := &infrav1.ContainerMachineList{}
-	must(s.t, s.api.List(s.t.Context(), all, client.MatchingLabels{clusterv1.MachinePoolNameLabel: builders.Pool}))
+	must.Succeed(s.t, s.api.List(s.t.Context(), all, client.MatchingLabels{clusterv1.MachinePoolNameLabel: builders.Pool}))
 	return all.Items
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationWebhooks has a real API server ask the webhooks. All bad input
@@ -47,7 +48,7 @@ func TestIntegrationWebhooks(t *testing.T) {
 	t.Parallel()
 	config := env.Start(t)
 	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
-	must(t, err)
+	must.Succeed(t, err)
 	for name, input := range inputs.Bad() {
 		err := api.Create(t.Context(), inputs.Decode(t, input.Kind, "bad", input.Object), client.DryRunAll)
 		if !refuses(err, input.Field) {
@@ -89,16 +90,16 @@ func try(t *testing.T, api client.Client, change inputs.Change) error {
 	t.Helper()
 	before := inputs.Decode(t, change.Kind, "changed", change.Before)
 	wanted := before.DeepCopyObject()
-	must(t, api.Create(t.Context(), before))
+	must.Succeed(t, api.Create(t.Context(), before))
 	defer func() {
-		must(t, api.Delete(t.Context(), before))
+		must.Succeed(t, api.Delete(t.Context(), before))
 		if len(before.GetFinalizers()) > 0 {
-			must(t, api.Patch(t.Context(), before, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+			must.Succeed(t, api.Patch(t.Context(), before, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 		}
 	}()
 	if cluster, ok := wanted.(*infrav1.ContainerCluster); ok && cluster.Status.Initialization.Provisioned != nil {
 		cluster.ResourceVersion = before.GetResourceVersion()
-		must(t, api.Status().Update(t.Context(), cluster))
+		must.Succeed(t, api.Status().Update(t.Context(), cluster))
 		before.SetResourceVersion(cluster.ResourceVersion)
 	}
 	after := inputs.Decode(t, change.Kind, "changed", change.After)
@@ -133,18 +134,18 @@ func checkDefaults(t *testing.T, api client.Client) {
 		apply := func() string {
 			applied := inputs.Decode(t, kind, "defaults", body)
 			//nolint:staticcheck // Apply wants generated types, which these kinds do not have.
-			must(t, api.Patch(t.Context(), applied, client.Apply, client.FieldOwner("topology"), client.ForceOwnership))
-			must(t, api.Get(t.Context(), client.ObjectKeyFromObject(applied), object))
+			must.Succeed(t, api.Patch(t.Context(), applied, client.Apply, client.FieldOwner("topology"), client.ForceOwnership))
+			must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(applied), object))
 			return object.GetResourceVersion()
 		}
 		first := apply()
 		if again := apply(); again != first {
 			t.Errorf("applying %s again changes it", kind)
 		}
-		must(t, api.Delete(t.Context(), object))
+		must.Succeed(t, api.Delete(t.Context(), object))
 	}
 	made := inputs.Decode(t, "ContainerCluster", "defaults", `spec: {}`)
-	must(t, api.Create(t.Context(), made, client.DryRunAll))
+	must.Succeed(t, api.Create(t.Context(), made, client.DryRunAll))
 	cluster, _ := made.(*infrav1.ContainerCluster)
 	want := infrav1.ContainerClusterSpec{
 		Network: infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy},
@@ -183,13 +184,13 @@ func checkFinalizers(t *testing.T, api client.Client) {
 	} {
 		object := inputs.Decode(t, kind, "deleted", body)
 		object.SetFinalizers([]string{"example.test/finalizer"})
-		must(t, api.Create(t.Context(), object))
-		must(t, api.Delete(t.Context(), object))
-		must(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
+		must.Succeed(t, api.Create(t.Context(), object))
+		must.Succeed(t, api.Delete(t.Context(), object))
+		must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
 		// A change that would be refused at any other time.
 		changed := inputs.Decode(t, kind, "deleted", `spec: {}`)
 		changed.SetResourceVersion(object.GetResourceVersion())
-		must(t, api.Update(t.Context(), changed))
+		must.Succeed(t, api.Update(t.Context(), changed))
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
 			t.Errorf("%s is still there: %v", kind, err)
 		}
@@ -220,11 +221,11 @@ spec: {providerIDList: ["container:///a"], template: {spec: {image: "node:v1"}}}
 	} {
 		object := inputs.Decode(t, kind, "moved", body)
 		finalizers := len(object.GetFinalizers())
-		must(t, api.Create(t.Context(), object))
-		must(t, api.Patch(t.Context(), object, replaceAnnotations))
-		must(t, api.Delete(t.Context(), object))
+		must.Succeed(t, api.Create(t.Context(), object))
+		must.Succeed(t, api.Patch(t.Context(), object, replaceAnnotations))
+		must.Succeed(t, api.Delete(t.Context(), object))
 		if finalizers > 0 {
-			must(t, api.Patch(t.Context(), object, removeFinalizers))
+			must.Succeed(t, api.Patch(t.Context(), object, removeFinalizers))
 		}
 		if err := api.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
 			t.Errorf("%s is still there: %v", kind, err)

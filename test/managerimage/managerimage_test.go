@@ -43,6 +43,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -60,9 +61,7 @@ func TestIntegrationManagerImage(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t, observerImage)
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	socket, local := strings.CutPrefix(info.Endpoint, "unix://")
 	if !local {
 		t.Skipf("the engine is at %s: a Pod mounts a socket", info.Endpoint)
@@ -72,9 +71,7 @@ func TestIntegrationManagerImage(t *testing.T) {
 	program := clusterctl.New(t, root)
 	objects := overlay(t, program, info.Name+"-socket")
 	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	deployment := applyAllButRunning(t, api, objects)
 	var proxy *enginetest.Proxy
 	if info.Name == "docker" {
@@ -109,13 +106,9 @@ func buildManagerImage(t *testing.T, engine string) {
 func overlay(t *testing.T, program *clusterctl.Clusterctl, name string) []*unstructured.Unstructured {
 	t.Helper()
 	built, err := program.Kustomize(root, filepath.Join("config", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	generated, err := program.Pipe(t.Context(), built, "generate", "yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return clusterctl.Decode(t, generated)
 }
 
@@ -133,9 +126,7 @@ func applyAllButRunning(t *testing.T, api client.Client, objects []*unstructured
 			t.Fatalf("create %s %s: %v", object.GetKind(), object.GetName(), err)
 		}
 		if object.GetKind() == "Deployment" {
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, deployment); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, deployment))
 		}
 	}
 	return deployment
@@ -153,18 +144,14 @@ func pausedIsSeen(t *testing.T, api client.Client, p *pod) {
 			},
 		},
 	}
-	if err := api.Create(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Create(t.Context(), cluster))
 	containerCluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
 		Namespace: cluster.Namespace, Name: cluster.Name,
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: cluster.Name, UID: cluster.UID,
 		}},
 	}}
-	if err := api.Create(t.Context(), containerCluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Create(t.Context(), containerCluster))
 	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
 		if err := api.Get(ctx, client.ObjectKeyFromObject(containerCluster), containerCluster); err != nil {
 			return false, err

@@ -43,6 +43,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/permissions"
 )
 
@@ -289,9 +290,7 @@ func (p *pod) command(ctx context.Context, args ...string) ([]byte, error) {
 func freePort(t *testing.T) int {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer listener.Close()
 	return int(netip.MustParseAddrPort(listener.Addr().String()).Port())
 }

@@ -22,6 +22,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const recorded = `process	haproxy	own	99:99	0000000000000000	0000000000000000	1	2
@@ -56,9 +58,7 @@ func TestDiff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			found := Container{Permissions: Permissions{Name: LoadBalancer().Name, Published: LoadBalancer().Published}}
-			if err := found.read(strings.Replace(recorded, tc.replace, tc.with, 1), nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, found.read(strings.Replace(recorded, tc.replace, tc.with, 1), nil))
 			if diff := Diff(LoadBalancer(), found.Permissions); (diff != "") != tc.want {
 				t.Errorf("%s\n-want, +found:\n%s", tc.reason, diff)
 			}
@@ -104,9 +104,7 @@ func TestListens(t *testing.T) {
 		"0B00007F:8A0F":                         "",
 	} {
 		got, err := listens(address, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("listens(%q): -want, +got:\n%s", address, diff)
 		}
@@ -117,9 +115,7 @@ func TestListens(t *testing.T) {
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	document, err := os.ReadFile("../../docs/explanation/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !strings.Contains(string(document), "\n"+Markdown()+"\n") {
 		t.Errorf("docs/explanation/security.md lacks this table:\n%s", Markdown())
 	}

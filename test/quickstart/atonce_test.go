@@ -26,6 +26,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -56,9 +57,7 @@ func TestNodesAtOnce(t *testing.T) {
 	var longest time.Duration
 	for _, container := range nodeContainers(t, eng, atOnceCluster) {
 		inspected, err := eng.InspectContainer(t.Context(), container.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		longest = max(longest, inspected.StartedAt.Sub(inspected.CreatedAt))
 	}
 	t.Logf("the longest creation took %s", longest.Round(100*time.Millisecond))
@@ -71,9 +70,7 @@ func commitImageBelowVar(t *testing.T, eng engine.Host) {
 	t.Helper()
 	const container = atOnceCluster + "-image"
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() {
 		_ = exec.CommandContext(context.WithoutCancel(t.Context()), info.Name, "rmi", "--force", imageBelowVar).Run()
 	})

@@ -43,6 +43,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // The images that "make images-load" gives an engine.
@@ -193,13 +194,9 @@ func (d *declared) apply(t *testing.T, object client.Object) {
 func (d *declared) podNetwork(t *testing.T) []client.Object {
 	t.Helper()
 	parsed, err := template.New("cni").Option("missingkey=error").Parse(templates.Flannel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var manifest strings.Builder
-	if err := parsed.Execute(&manifest, struct{ PodSubnet string }{podSubnet}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, parsed.Execute(&manifest, struct{ PodSubnet string }{podSubnet}))
 	name := d.name + "-cni"
 	return []client.Object{
 		&corev1.ConfigMap{ObjectMeta: d.meta(name), Data: map[string]string{"cni.yaml": manifest.String()}},

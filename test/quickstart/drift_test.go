@@ -38,6 +38,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const driftCluster = "drift-test"
@@ -71,9 +72,7 @@ func TestDrift(t *testing.T) {
 func driftIsTold(t *testing.T, eng engine.Engine, program *capcon, kills int) {
 	t.Helper()
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	d := &drift{t: t, engine: eng, program: program, api: management(t, program), command: info.Name}
 	steps := []struct {
 		name string

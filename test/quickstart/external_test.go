@@ -38,6 +38,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const externalCluster = "external-test"
@@ -129,18 +130,14 @@ func (d *declared) controlPlaneAddress(t *testing.T) netip.Addr {
 // in its place.
 func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
 	containers, err := d.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: externalCluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, container := range containers {
 		if isLoadBalancer(container) {
 			t.Errorf("%s is a load balancer", container.Name)
 		}
 	}
 	found := &infrav1.ContainerCluster{}
-	if err := d.api.Get(t.Context(), d.key(), found); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.api.Get(t.Context(), d.key(), found))
 	if ready := conditions.Get(found, infrav1.ClusterReadyCondition); ready == nil || ready.Status != metav1.ConditionTrue {
 		t.Errorf("Ready is %+v", ready)
 	}
@@ -148,9 +145,7 @@ func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
 		t.Errorf("%s is %+v", infrav1.LoadBalancerReadyCondition, not)
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(d.program.at(t).kubeconfig(externalCluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if want := fmt.Sprintf("https://%s", netip.AddrPortFrom(address, endpointPort)); config.Host != want {
 		t.Errorf("the kubeconfig leads to %s, want %s", config.Host, want)
 	}
@@ -173,9 +168,7 @@ type endpoint struct {
 func startEndpoint(t *testing.T, eng engine.Engine) *endpoint {
 	t.Helper()
 	e := &endpoint{engine: eng}
-	if err := e.engine.RemoveContainer(t.Context(), endpointName); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, e.engine.RemoveContainer(t.Context(), endpointName))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if err := e.engine.RemoveContainer(ctx, endpointName); err != nil {

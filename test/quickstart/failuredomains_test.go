@@ -34,6 +34,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const domainsCluster = "domains-test"
@@ -63,9 +64,7 @@ func TestFailureDomains(t *testing.T) {
 	nodes := d.comesUp(t, 5)
 
 	cluster := &clusterv1.Cluster{}
-	if err := d.api.Get(t.Context(), d.key(), cluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.api.Get(t.Context(), d.key(), cluster))
 	if diff := cmp.Diff(domains, cluster.Status.FailureDomains); diff != "" {
 		t.Errorf("failure domains of the Cluster (-want, +got):\n%s", diff)
 	}
@@ -95,13 +94,9 @@ func TestFailureDomains(t *testing.T) {
 func (d *declared) isIn(t *testing.T, nodes kubernetes.Interface, machine *clusterv1.Machine, domain string) {
 	t.Helper()
 	infrastructure := &infrav1.ContainerMachine{}
-	if err := d.api.Get(t.Context(), client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, infrastructure); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.api.Get(t.Context(), client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, infrastructure))
 	node, err := nodes.CoreV1().Nodes().Get(t.Context(), machine.Status.NodeRef.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	told := map[string]string{
 		"the Machine's status":                   machine.Status.FailureDomain,
 		"the ContainerMachine's status":          infrastructure.Status.FailureDomain,

@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // variable as clusterctl has them: ${NAME} or ${NAME:=default}.
@@ -43,9 +44,7 @@ var variable = regexp.MustCompile(`\$\{(\w+)(:=([^${}]*))?\}`)
 func fillIn(t *testing.T, file string, values map[string]string) []*unstructured.Unstructured {
 	t.Helper()
 	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text := string(content)
 	for variable.MatchString(text) {
 		text = variable.ReplaceAllStringFunc(text, func(use string) string {

@@ -27,6 +27,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const ignitionCluster = "ignition-test"
@@ -84,9 +85,7 @@ func failing(t *testing.T, flavour []*unstructured.Unstructured, commands ...str
 	t.Helper()
 	const name = ignitionCluster + "-failing"
 	set := func(object *unstructured.Unstructured, value any, fields ...string) {
-		if err := unstructured.SetNestedField(object.Object, value, fields...); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, unstructured.SetNestedField(object.Object, value, fields...))
 	}
 	var objects []*unstructured.Unstructured
 	for _, object := range flavour {

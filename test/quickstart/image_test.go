@@ -32,6 +32,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // webtoolImage is put into each node by the test: no registry is needed.
@@ -47,31 +48,21 @@ func webtoolArchive(t *testing.T) []byte {
 		t.Fatalf("build webtool: %v\n%s", err, output)
 	}
 	content, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	layer := programLayer(t, "webtool", content)
 	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	config.Architecture, config.OS = "amd64", "linux"
 	config.Config.Entrypoint = []string{"/webtool"}
 	if image, err = mutate.ConfigFile(image, config); err != nil {
 		t.Fatal(err)
 	}
 	tag, err := name.NewTag(webtoolImage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var archive bytes.Buffer
-	if err := tarball.Write(tag, image, &archive); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tarball.Write(tag, image, &archive))
 	return archive.Bytes()
 }
 
@@ -80,21 +71,15 @@ func programLayer(t *testing.T, name string, content []byte) v1.Layer {
 	t.Helper()
 	var files bytes.Buffer
 	writer := tar.NewWriter(&files)
-	if err := writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}))
 	if _, err := writer.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, writer.Close())
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return layer
 }
 

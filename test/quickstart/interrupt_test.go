@@ -28,6 +28,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -78,9 +79,7 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 	}
 	eng := integration.Engine(t)
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if reason := inUse(t, eng, info.Name, interruptCluster); reason != "" {
 		if os.Getenv("POINTS") != "" || os.Getenv("CI") != "" {
 			t.Fatal(reason)

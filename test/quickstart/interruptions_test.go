@@ -30,6 +30,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // interruption is something that is done to an engine and undone again.
@@ -62,9 +63,7 @@ func interruptions(eng engine.Engine, program *capcon, kind string) map[string]i
 			statusIsUnknown(t, program.at(t))
 		}},
 		"engine-SIGKILL": {stopsAll: true, start: start, stop: func(t *testing.T) {
-			if err := syscall.Kill(enginePID(t, kind), syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, syscall.Kill(enginePID(t, kind), syscall.SIGKILL))
 			eventually(t, "the engine has ended", func(context.Context) (string, error) {
 				if enginePID(t, kind) != 0 {
 					return "it runs", nil
@@ -118,9 +117,7 @@ func inUse(t *testing.T, eng engine.Engine, kind, cluster string) string {
 func foreign(t *testing.T, eng engine.Engine, cluster string) []string {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var names []string
 	for _, container := range containers {
 		own := container.Labels[identity.LabelCluster] == cluster || container.Labels[identity.LabelRole] == string(identity.RolePlane)
@@ -141,9 +138,7 @@ func enginePID(t *testing.T, name string) int {
 		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || strings.TrimSpace(string(comm)) != program {
 		return 0
 	}
@@ -164,20 +159,14 @@ func mustExecute(t *testing.T, command ...string) {
 func restartContainers(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
 	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	rand.Shuffle(len(containers), func(i, j int) { containers[i], containers[j] = containers[j], containers[i] })
 	for _, container := range containers {
-		if err := eng.StopContainer(t.Context(), container.Name, 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, eng.StopContainer(t.Context(), container.Name, 10*time.Second))
 		if container.Labels[identity.LabelRole] == string(identity.RolePlane) {
 			statusIsUnknown(t, program)
 		}
-		if err := eng.StartContainer(t.Context(), container.Name); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, eng.StartContainer(t.Context(), container.Name))
 		t.Logf("restarted %s", container.Name)
 	}
 }

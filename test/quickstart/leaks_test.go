@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/leaks"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/permissions"
 )
 
@@ -45,9 +46,7 @@ import (
 // labels and annotations, environments and arguments.
 func nothingLeaks(t *testing.T, eng engine.Engine, program *capcon, containers map[string]permissions.Container) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig("--management"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	secrets := leaks.New()
 	secrets.Add("the token of the management plane", []byte(config.BearerToken))
 	addSecrets(t, secrets, kubernetes.NewForConfigOrDie(config), func(_ corev1.Secret, key string) bool { return key != "format" })
@@ -90,9 +89,7 @@ func nothingLeaks(t *testing.T, eng engine.Engine, program *capcon, containers m
 func addSecrets(t *testing.T, scanner *leaks.Scanner, api kubernetes.Interface, wanted func(secret corev1.Secret, key string) bool) {
 	t.Helper()
 	secrets, err := api.CoreV1().Secrets(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(secrets.Items) == 0 {
 		t.Fatal("there are no Secrets")
 	}
@@ -113,16 +110,12 @@ func shown(t *testing.T, config *rest.Config) map[string][]byte {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	api := dynamic.NewForConfigOrDie(config)
 	found := map[string][]byte{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, resource := range list.APIResources {
 			if !slices.Contains(resource.Verbs, "list") {
 				continue
@@ -137,9 +130,7 @@ func shown(t *testing.T, config *rest.Config) map[string][]byte {
 				if resource.Kind != "Event" {
 					object.Object = map[string]any{"metadata": object.Object["metadata"], "status": object.Object["status"]}
 				}
-				if err := json.NewEncoder(&text).Encode(object.Object); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, json.NewEncoder(&text).Encode(object.Object))
 			}
 			if text.Len() > 0 {
 				found["objects "+resource.Name+"."+version.Group] = text.Bytes()
@@ -157,22 +148,16 @@ func shown(t *testing.T, config *rest.Config) map[string][]byte {
 func events(t *testing.T, api kubernetes.Interface) []byte {
 	t.Helper()
 	list, err := api.CoreV1().Events(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text, err := json.MarshalIndent(list, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return text
 }
 
 func planeLog(t *testing.T, eng engine.Engine) []byte {
 	t.Helper()
 	var text bytes.Buffer
-	if err := eng.ContainerLog(t.Context(), plane.DefaultName, engine.LogRequest{}, &text); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.ContainerLog(t.Context(), plane.DefaultName, engine.LogRequest{}, &text))
 	return text.Bytes()
 }
 
@@ -180,17 +165,11 @@ func planeLog(t *testing.T, eng engine.Engine) []byte {
 func inventory(t *testing.T, eng engine.Engine) []byte {
 	t.Helper()
 	networks, err := eng.ListNetworks(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	volumes, err := eng.ListVolumes(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text, err := json.MarshalIndent([]any{networks, volumes}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return text
 }
 

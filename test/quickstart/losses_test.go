@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const lossesCluster = "losses-test"
@@ -107,9 +108,7 @@ func (l *losses) lose(t *testing.T, disturb func()) {
 	})
 	disturb()
 	objects, err := l.objects(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, object := range objects {
 		key := client.ObjectKeyFromObject(object)
 		eventually(t, "lose metadata and status of "+key.Name, func(ctx context.Context) (string, error) {
@@ -169,12 +168,8 @@ func (l *losses) pause(t *testing.T, paused bool) {
 
 func (l *losses) restartPlane(t *testing.T) {
 	t.Helper()
-	if err := l.engine.StopContainer(t.Context(), plane.DefaultName, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.engine.StartContainer(t.Context(), plane.DefaultName); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, l.engine.StopContainer(t.Context(), plane.DefaultName, 0))
+	must.Succeed(t, l.engine.StartContainer(t.Context(), plane.DefaultName))
 	eventually(t, "the management plane answers", func(ctx context.Context) (string, error) {
 		api, err := connectManagement(ctx, t.Output(), l.program)
 		if err != nil {
@@ -217,25 +212,19 @@ func (l *losses) isInitialized(ctx context.Context) (bool, error) {
 func (l *losses) systemUID(t *testing.T) string {
 	t.Helper()
 	namespace, err := l.program.at(t).connectCluster().CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(namespace.UID)
 }
 
 func (l *losses) removeControlPlane(t *testing.T) {
 	t.Helper()
 	containers, err := l.containers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for name, container := range containers {
 		if container.Labels[identity.LabelRole] != string(identity.RoleControlPlane) {
 			continue
 		}
-		if err := l.engine.RemoveContainer(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, l.engine.RemoveContainer(t.Context(), name))
 	}
 }
 

@@ -42,6 +42,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const poolCluster = "pool-test"
@@ -170,9 +171,7 @@ func (p *pool) has(t *testing.T, replicas int) {
 // survivesKill: a container that ends is started again and stays the same.
 func (p *pool) survivesKill(t *testing.T) {
 	before := p.containers(t)
-	if err := p.engine.StopContainer(t.Context(), before[0].Name, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.engine.StopContainer(t.Context(), before[0].Name, time.Second))
 	eventually(t, "the container runs again", func(ctx context.Context) (string, error) {
 		now, err := p.engine.InspectContainer(ctx, before[0].Name)
 		if err != nil || now.Status == engine.StatusRunning {
@@ -190,9 +189,7 @@ func (p *pool) survivesKill(t *testing.T) {
 // that one.
 func (p *pool) replacesLost(t *testing.T) {
 	before := p.containers(t)
-	if err := p.engine.RemoveContainer(t.Context(), before[0].Name); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.engine.RemoveContainer(t.Context(), before[0].Name))
 	p.replaced(t, before[:1])
 	p.has(t, len(before))
 	if after := ids(p.containers(t)); !slices.Contains(after, before[1].ID) {
@@ -258,16 +255,12 @@ func hold(t *testing.T, cluster kubernetes.Interface, node string) (release func
 			MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: meta.Labels},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, err = cluster.CoreV1().Pods(meta.Namespace).Create(t.Context(), &corev1.Pod{ObjectMeta: meta, Spec: corev1.PodSpec{
 		NodeName: node, Tolerations: everywhere(),
 		Containers: []corev1.Container{{Name: "web", Image: webtoolImage, ImagePullPolicy: corev1.PullNever, Args: []string{"serve"}}},
 	}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	eventually(t, "the budget counts the Pod", func(ctx context.Context) (string, error) {
 		budget, err := cluster.PolicyV1().PodDisruptionBudgets(meta.Namespace).Get(ctx, meta.Name, metav1.GetOptions{})
 		if err != nil || budget.Status.CurrentHealthy == 1 {
@@ -276,9 +269,7 @@ func hold(t *testing.T, cluster kubernetes.Interface, node string) (release func
 		return fmt.Sprintf("%+v", budget.Status), nil
 	})
 	return func() {
-		if err := cluster.PolicyV1().PodDisruptionBudgets(meta.Namespace).Delete(t.Context(), meta.Name, metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, cluster.PolicyV1().PodDisruptionBudgets(meta.Namespace).Delete(t.Context(), meta.Name, metav1.DeleteOptions{}))
 	}
 }
 
@@ -302,9 +293,7 @@ func (p *pool) replaced(t *testing.T, old []engine.Container) {
 // isDeleted: the pool goes with all it has.
 func (p *pool) isDeleted(t *testing.T) {
 	api := management(t, p.program)
-	if err := api.Delete(t.Context(), &clusterv1.MachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: p.key().Namespace, Name: p.key().Name}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Delete(t.Context(), &clusterv1.MachinePool{ObjectMeta: metav1.ObjectMeta{Namespace: p.key().Namespace, Name: p.key().Name}}))
 	eventually(t, "the pool is gone", func(ctx context.Context) (string, error) {
 		for _, object := range []client.Object{&clusterv1.MachinePool{}, &infrav1.ContainerMachinePool{}} {
 			if err := api.Get(ctx, p.key(), object); !apierrors.IsNotFound(err) {
@@ -323,9 +312,7 @@ func (p *pool) isDeleted(t *testing.T) {
 func (p *pool) containers(t *testing.T) []engine.Container {
 	t.Helper()
 	containers, err := p.listContainers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return containers
 }
 

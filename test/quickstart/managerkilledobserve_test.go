@@ -48,6 +48,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // killEvery kills the manager at intervals until stop is called, which returns how
@@ -272,9 +273,7 @@ func (k *killed) onEngine(ctx context.Context) ([]string, error) {
 func unusedVolumes(t *testing.T, eng engine.Host) []string {
 	t.Helper()
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	command := map[string][]string{"docker": {"docker"}, "podman": {"podman", "--remote"}}[info.Name]
 	command = append(command, "volume", "ls", "--quiet", "--filter", "dangling=true")
 	output, err := exec.CommandContext(t.Context(), command[0], command[1:]...).Output()

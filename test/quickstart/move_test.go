@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -81,9 +82,7 @@ func TestMove(t *testing.T) {
 	m.home = m.connect(t, plane.DefaultName, plane.New(eng, plane.Options{}))
 	m.away = m.connect(t, otherPlane, other)
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	m.addPool(t)
 	m.deploy(t)
 	m.healthy(t, m.home, machinesOfMove)
@@ -166,38 +165,26 @@ func (m *move) connect(t *testing.T, name string, p *plane.Plane) *side {
 func (m *move) planeImage(t *testing.T) string {
 	t.Helper()
 	running, err := m.engine.InspectContainer(t.Context(), plane.DefaultName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return running.Image
 }
 
 func (m *move) connectImage(t *testing.T, name string, p *plane.Plane, image string) *side {
 	t.Helper()
 	ready, err := p.Ensure(t.Context(), image, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, ready.Kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, ready.Kubeconfig, 0o600))
 	config, err := clientcmd.RESTConfigFromKubeConfig(ready.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme,
 	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, add(scheme))
 	}
 	api, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return &side{name: name, kubeconfig: path, api: api}
 }
 
@@ -234,9 +221,7 @@ func (m *move) nothingChanged(t *testing.T, since map[string][]string) {
 // still nothing of it is taken for garbage.
 func (m *move) nothingToCollect(t *testing.T) {
 	var decisions []struct{ Action, Name, Cluster string }
-	if err := json.Unmarshal([]byte(m.program.at(t).mustRun("gc", "-o", "json")), &decisions); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(m.program.at(t).mustRun("gc", "-o", "json")), &decisions))
 	for _, decision := range decisions {
 		if decision.Action != "keep" {
 			t.Errorf("gc would %s %s", decision.Action, decision.Name)

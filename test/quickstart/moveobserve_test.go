@@ -39,6 +39,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // observe what must be the same after a move.
@@ -46,30 +47,22 @@ func (m *move) observe(t *testing.T, at *side) map[string]string {
 	t.Helper()
 	containerCluster := &infrav1.ContainerCluster{}
 	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: moveCluster}
-	if err := at.api.Get(t.Context(), key, containerCluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, at.api.Get(t.Context(), key, containerCluster))
 	owner := identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: containerCluster.Spec.OwnerID}
 	seen := map[string]string{"owner": owner.ID, "endpoint": fmt.Sprint(containerCluster.Spec.ControlPlaneEndpoint)}
 	maps.Copy(seen, m.observeEngine(t, owner))
 	secret := &corev1.Secret{}
-	if err := at.api.Get(t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: moveCluster + "-kubeconfig"}, secret); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, at.api.Get(t.Context(), client.ObjectKey{Namespace: key.Namespace, Name: moveCluster + "-kubeconfig"}, secret))
 	// A hash: what differs is printed.
 	seen["secret "+secret.Name] = fmt.Sprintf("%x", sha256.Sum256(secret.Data["value"]))
 	seen["host port"] = fmt.Sprint(containerCluster.Spec.LoadBalancer.HostPort)
 	nodes, err := m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, node := range nodes.Items {
 		seen["node "+node.Name] = string(node.UID) + " " + node.Status.NodeInfo.BootID + " " + node.Spec.ProviderID
 	}
 	pods, err := m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, pod := range pods.Items {
 		restarts := 0
 		for _, status := range pod.Status.ContainerStatuses {
@@ -86,28 +79,20 @@ func (m *move) observeEngine(t *testing.T, owner identity.Owner) map[string]stri
 	t.Helper()
 	seen := map[string]string{}
 	containers, err := m.engine.ListContainers(t.Context(), owner.Labels())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, listed := range containers {
 		container, err := m.engine.InspectContainer(t.Context(), listed.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		seen["container "+container.Name] = fmt.Sprint(container.ID, container.CreatedAt, container.StartedAt, container.Networks, container.Ports)
 	}
 	managed := map[string]string{identity.LabelManaged: ""}
 	networks, err := m.engine.ListNetworks(t.Context(), managed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, network := range networks {
 		seen["network "+network.Name] = network.ID
 	}
 	volumes, err := m.engine.ListVolumes(t.Context(), managed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, volume := range volumes {
 		seen["volume "+volume.Name] = fmt.Sprint(volume.Labels)
 	}
@@ -123,9 +108,7 @@ func (m *move) changes(t *testing.T) map[string][]string {
 			continue
 		}
 		var log bytes.Buffer
-		if err := m.engine.ContainerLog(t.Context(), at.name, engine.LogRequest{}, &log); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.engine.ContainerLog(t.Context(), at.name, engine.LogRequest{}, &log))
 		for line := range strings.Lines(log.String()) {
 			if strings.Contains(line, "Called the container engine") {
 				made[at.name] = append(made[at.name], strings.TrimSpace(line))
@@ -197,9 +180,7 @@ func notReady(conditions []metav1.Condition) string {
 func nothingLeft(t *testing.T, at *side) {
 	t.Helper()
 	definitions := &apiextensionsv1.CustomResourceDefinitionList{}
-	if err := at.api.List(t.Context(), definitions, client.HasLabels{clusterctlv1.ClusterctlLabel}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, at.api.List(t.Context(), definitions, client.HasLabels{clusterctlv1.ClusterctlLabel}))
 	kinds := []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Secret")}
 	for _, definition := range definitions.Items {
 		for _, version := range definition.Spec.Versions {
@@ -211,9 +192,7 @@ func nothingLeft(t *testing.T, at *side) {
 	for _, kind := range kinds {
 		found := &unstructured.UnstructuredList{}
 		found.SetGroupVersionKind(kind)
-		if err := at.api.List(t.Context(), found, client.InNamespace(metav1.NamespaceDefault)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, at.api.List(t.Context(), found, client.InNamespace(metav1.NamespaceDefault)))
 		for _, object := range found.Items {
 			t.Errorf("%s still has %s %s", at.name, object.GetKind(), object.GetName())
 		}

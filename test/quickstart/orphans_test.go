@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -48,9 +49,7 @@ func TestOrphans(t *testing.T) {
 	before := ours(t, eng)
 	kept := declare(t, eng, orphansCluster)
 	ready, err := plane.New(eng, plane.Options{Name: lostPlane}).Ensure(t.Context(), planeImage, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	lost := describe(orphansCluster)
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
@@ -72,9 +71,7 @@ func TestOrphans(t *testing.T) {
 	for _, cluster := range []*declared{kept, lost} {
 		cluster.machinesHaveNodes(t, 1)
 		key := client.ObjectKeyFromObject(cluster.containerCluster)
-		if err := cluster.api.Get(t.Context(), key, cluster.containerCluster); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, cluster.api.Get(t.Context(), key, cluster.containerCluster))
 	}
 	keptContainers, lostContainers := containersOf(t, kept), containersOf(t, lost)
 	// A node and a load balancer each.
@@ -82,9 +79,7 @@ func TestOrphans(t *testing.T) {
 		t.Fatalf("containers of the clusters: %q and %q", keptContainers, lostContainers)
 	}
 
-	if err := discardPlane(t.Context(), eng, lostPlane); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, discardPlane(t.Context(), eng, lostPlane))
 	id := lost.containerCluster.Spec.OwnerID
 	gcNamesTheOwner(t, kept.program, id, len(lostContainers))
 	kept.program.mustRun("gc", "--owner", id, "--yes")
@@ -108,9 +103,7 @@ func TestOrphans(t *testing.T) {
 func gcNamesTheOwner(t *testing.T, program *capcon, id string, containers int) {
 	t.Helper()
 	var decisions []struct{ Action, Kind, Name, OwnerID, Reason string }
-	if err := json.Unmarshal([]byte(program.mustRun("gc", "-o", "json")), &decisions); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(program.mustRun("gc", "-o", "json")), &decisions))
 	found := 0
 	for _, decision := range decisions {
 		if decision.Action != "keep" && decision.OwnerID != "" {
@@ -134,15 +127,11 @@ func containersOf(t *testing.T, cluster *declared) []string {
 	t.Helper()
 	owner := identity.Owner{Namespace: cluster.key().Namespace, Cluster: cluster.name, ID: cluster.containerCluster.Spec.OwnerID}
 	listed, err := cluster.engine.ListContainers(t.Context(), owner.Labels())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var found []string
 	for _, container := range listed {
 		inspected, err := cluster.engine.InspectContainer(t.Context(), container.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		found = append(found, fmt.Sprint(inspected.Name, inspected.ID, inspected.StartedAt))
 	}
 	slices.Sort(found)

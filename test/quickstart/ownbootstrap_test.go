@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const ownCluster = "own-bootstrap-test"
@@ -81,22 +82,16 @@ func TestOwnBootstrap(t *testing.T) {
 func authority(t *testing.T) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: ownCluster},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	encoded, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}),
 		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }
@@ -119,13 +114,9 @@ func endpointOf(t *testing.T, program *capcon) string {
 func refusesAnonymous(t *testing.T, program *capcon) {
 	t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	anonymous, err := kubernetes.NewForConfig(rest.AnonymousClientConfig(config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := anonymous.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(t.Context()); !apierrors.IsUnauthorized(err) {
 		t.Errorf("/readyz without credentials: %v, want 401", err)
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/permissions"
 )
 
@@ -44,13 +45,9 @@ import (
 func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[string]permissions.Container {
 	t.Helper()
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	observer := permissions.Engine{Name: info.Name, Image: nodeContainers(t, eng, cluster)[0].Image}
 	found := map[string]permissions.Container{}
 	for _, container := range containers {
@@ -67,9 +64,7 @@ func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[str
 			continue
 		}
 		got, err := observer.Observe(t.Context(), container.Name, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if diff := permissions.Diff(want, got.Permissions); diff != "" {
 			t.Errorf("permissions of container %s: -documented, +found:\n%s", container.Name, diff)
 		}
@@ -138,13 +133,9 @@ func clusterInfo(t *testing.T, api client.Client) *clientcmdapi.Cluster {
 	t.Helper()
 	published := &corev1.ConfigMap{}
 	key := client.ObjectKey{Namespace: metav1.NamespacePublic, Name: bootstrapapi.ConfigMapClusterInfo}
-	if err := api.Get(t.Context(), key, published); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.Get(t.Context(), key, published))
 	kubeconfig, err := clientcmd.Load([]byte(published.Data[bootstrapapi.KubeConfigKey]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	info, ok := kubeconfig.Clusters[""]
 	if !ok {
 		t.Fatalf("%v: want a kubeconfig of a cluster without a name", published.Data)
@@ -155,9 +146,7 @@ func clusterInfo(t *testing.T, api client.Client) *clientcmdapi.Cluster {
 func planeAddress(t *testing.T, eng engine.Engine) netip.Addr {
 	t.Helper()
 	container, err := eng.InspectContainer(t.Context(), plane.DefaultName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, endpoint := range container.Networks {
 		if len(endpoint.Addresses) > 0 {
 			return endpoint.Addresses[0]
@@ -185,9 +174,7 @@ func reader(t *testing.T, api client.Client) string {
 		},
 	}
 	for _, object := range objects {
-		if err := api.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, api.Create(t.Context(), object))
 		t.Cleanup(func() {
 			if err := api.Delete(context.WithoutCancel(t.Context()), object); client.IgnoreNotFound(err) != nil {
 				t.Error(err)
@@ -195,8 +182,6 @@ func reader(t *testing.T, api client.Client) string {
 		})
 	}
 	token := &authenticationv1.TokenRequest{}
-	if err := api.SubResource("token").Create(t.Context(), account, token); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, api.SubResource("token").Create(t.Context(), account, token))
 	return token.Status.Token
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const clusterName = "quickstart-test"
@@ -256,9 +257,7 @@ func upAgain(t *testing.T, eng engine.Engine, program *capcon) {
 func nodeContainers(t *testing.T, eng engine.ContainerReader, cluster string) []engine.Container {
 	t.Helper()
 	containers, err := listNodeContainers(t.Context(), eng, cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return containers
 }
 
@@ -284,9 +283,7 @@ func ours(t *testing.T, eng engine.Engine) []string {
 	t.Helper()
 	all := []string{}
 	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, container := range containers {
 		all = append(all, "container "+container.Name)
 	}
@@ -296,9 +293,7 @@ func ours(t *testing.T, eng engine.Engine) []string {
 		t.Fatal(err)
 	}
 	volumes, err := eng.ListVolumes(t.Context(), map[string]string{identity.LabelPlane: ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, volume := range volumes {
 		all = append(all, "volume "+volume.Name)
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const remediationCluster = "remediation-test"
@@ -58,9 +59,7 @@ func TestRemediation(t *testing.T) {
 			lost := before[slices.IndexFunc(before, func(c engine.Container) bool {
 				return c.Labels[identity.LabelRole] == string(role)
 			})]
-			if err := eng.RemoveContainer(t.Context(), lost.Name); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, eng.RemoveContainer(t.Context(), lost.Name))
 			eventually(t, "another Machine in its place", func(ctx context.Context) (string, error) {
 				after, err := listNodeContainers(ctx, eng, remediationCluster)
 				if err != nil {

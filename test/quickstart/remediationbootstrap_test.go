@@ -37,6 +37,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -137,9 +138,7 @@ func (d *declared) etcdHealthy(t *testing.T) {
 func checkBootstraps(t *testing.T, directory string, machines []clusterv1.Machine) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var want, got []string
 	for _, machine := range machines {
 		want = append(want, machine.Name)

@@ -48,6 +48,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const restartCluster = "restart-test"
@@ -97,9 +98,7 @@ func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 	}
 	before := observe(t, eng, program)
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	known := interruptions(eng, program, info.Name)
 	wanted, byName := wantedRestarts(info.Name, slices.Sorted(maps.Keys(known)))
 	for _, name := range wanted {
@@ -184,9 +183,7 @@ func reloadLoadBalancer(t *testing.T, eng engine.Engine, cluster string) {
 	}
 	name := balancers[0].Name
 	before, err := newestWorker(t.Context(), eng, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := eng.Exec(t.Context(), name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +230,10 @@ func observe(t *testing.T, eng engine.Engine, program *capcon) standing {
 	kubeconfig := program.kubeconfig(program.cluster)
 	facts := map[string]string{"kubeconfig": string(kubeconfig)}
 	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelCluster: program.cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, container := range containers {
 		found, err := eng.InspectContainer(t.Context(), container.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		facts["container "+found.Name] = fmt.Sprintf("%s %v %v", found.ID, found.Networks, found.Ports)
 	}
 	for _, machine := range machines(t, program) {
@@ -253,9 +246,7 @@ func observe(t *testing.T, eng engine.Engine, program *capcon) standing {
 func management(t *testing.T, program *capcon) client.Client {
 	t.Helper()
 	api, err := connectManagement(t.Context(), t.Output(), program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return api
 }
 
@@ -296,9 +287,7 @@ func connectPlane(warnings io.Writer, kubeconfig []byte) (client.Client, error) 
 func machines(t *testing.T, program *capcon) []clusterv1.Machine {
 	t.Helper()
 	found, err := listMachines(t.Context(), management(t, program), program.cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return found
 }
 
@@ -315,14 +304,10 @@ func listMachines(ctx context.Context, api client.Reader, cluster string) ([]clu
 func nodesLive(t *testing.T, kubeconfig []byte, want int, since time.Time) {
 	t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	config.Timeout = 5 * time.Second
 	cluster, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	eventually(t, "kubelets report again", func(ctx context.Context) (string, error) {
 		leases, err := cluster.CoordinationV1().Leases("kube-node-lease").List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -361,9 +346,7 @@ func currentWebPods(t *testing.T, eng engine.Engine, program *capcon, cluster ku
 	nodes := nodeContainers(t, eng, program.cluster)
 	for _, container := range nodes {
 		found, err := eng.InspectContainer(t.Context(), container.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		// The API has whole seconds.
 		booted[container.Labels[identity.LabelMachine]] = found.StartedAt.Truncate(time.Second)
 	}

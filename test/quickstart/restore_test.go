@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestRestore loses the management cluster with all that it knew of a cluster
@@ -61,9 +62,7 @@ func TestRestore(t *testing.T) {
 	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
 	m.home = m.connect(t, plane.DefaultName, home)
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	m.addPool(t)
 	m.deploy(t)
 	m.healthy(t, m.home, machinesOfMove)
@@ -73,9 +72,7 @@ func TestRestore(t *testing.T) {
 
 	backup := t.TempDir()
 	m.runClusterctl(t, "--kubeconfig", m.home.kubeconfig, "--to-directory", backup)
-	if err := discardPlane(t.Context(), eng, plane.DefaultName); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, discardPlane(t.Context(), eng, plane.DefaultName))
 	m.home = m.connectImage(t, plane.DefaultName, home, image)
 	began := time.Now()
 	m.runClusterctl(t, "--to-kubeconfig", m.home.kubeconfig, "--from-directory", backup)
@@ -146,18 +143,14 @@ func (m *move) loseContainerMachines(t *testing.T) {
 		return "", nil
 	})
 	list := &infrav1.ContainerMachineList{}
-	if err := m.home.api.List(t.Context(), list); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.home.api.List(t.Context(), list))
 	for i := range list.Items {
 		lost := &list.Items[i]
 		if _, pooled := lost.Labels[clusterv1.MachinePoolNameLabel]; pooled {
 			continue
 		}
 		without, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": nil}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		err = errors.Join(
 			m.home.api.Patch(t.Context(), lost, client.RawPatch("application/merge-patch+json", without)),
 			m.home.api.Delete(t.Context(), lost),

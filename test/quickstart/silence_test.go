@@ -32,6 +32,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // liveThroughSilence keeps a watch and an exec session open while nothing is
@@ -45,17 +47,13 @@ func liveThroughSilence(t *testing.T, config *rest.Config) {
 		}
 	}
 	cluster, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	quiet := quietNamespace(t, cluster)
 	watched, err := cluster.CoreV1().ConfigMaps(quiet).Watch(t.Context(), metav1.ListOptions{
 		// API servers end a watch by themselves, after half an hour at the earliest.
 		FieldSelector: "metadata.name=spoken", TimeoutSeconds: ptr.To(int64(2 * silence / time.Second)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer watched.Stop()
 	session := openSession(t, config, cluster)
 	session.says(t, "before")
@@ -92,9 +90,7 @@ func quietNamespace(t *testing.T, cluster kubernetes.Interface) string {
 	namespace, err := cluster.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "quiet-"},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return namespace.Name
 }
 
@@ -109,18 +105,14 @@ func openSession(t *testing.T, config *rest.Config, cluster kubernetes.Interface
 	t.Helper()
 	webPods(t, cluster, 1)
 	pods, err := cluster.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	request := cluster.CoreV1().RESTClient().Post().
 		Resource("pods").Namespace("default").Name(pods.Items[0].Name).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
 			Command: []string{"/webtool", "repeat"}, Stdin: true, Stdout: true, Stderr: true,
 		}, scheme.ParameterCodec)
 	executor, err := remotecommand.NewWebSocketExecutor(config, "GET", request.URL().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	told, input := io.Pipe()
 	output, said := io.Pipe()
 	opened := &session{input: input, lines: make(chan string), ended: make(chan error, 1)}

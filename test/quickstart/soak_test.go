@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const soakCluster = "soak-test"
@@ -93,9 +94,7 @@ func soak(t *testing.T, eng engine.Engine, program *capcon) *membership {
 	program.mustRun("up", program.cluster, "--control-planes", "1", "--workers", "0")
 	podsTalk(t, eng, program)
 	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return &membership{t: t, engine: eng, program: program, config: config}
 }
 

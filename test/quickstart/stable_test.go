@@ -38,6 +38,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestStable has a cluster with a machine pool, and takes finalizers and
@@ -102,9 +103,7 @@ func (s *stability) objects(t *testing.T) map[string]client.Object {
 		&infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{}, &infrav1.ContainerMachinePoolList{},
 		&infrav1.ContainerMachineTemplateList{},
 	} {
-		if err := s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)))
 		if err := meta.EachListItem(list, func(item runtime.Object) error {
 			if object, ok := item.(client.Object); ok {
 				found[fmt.Sprintf("%T %s", object, object.GetName())] = object
@@ -155,9 +154,7 @@ func (s *stability) takeAway(t *testing.T) {
 func (s *stability) touchUsersOfTemplates(t *testing.T) {
 	t.Helper()
 	for _, list := range []client.ObjectList{&controlplanev1.KubeadmControlPlaneList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.ClusterClassList{}} {
-		if err := s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.api.List(t.Context(), list, client.InNamespace(metav1.NamespaceDefault)))
 		if err := meta.EachListItem(list, func(item runtime.Object) error {
 			object, ok := item.(client.Object)
 			if !ok {

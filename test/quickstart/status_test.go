@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // statusReport is what scripts read of "capcon status -o json".
@@ -80,9 +81,7 @@ func statusIsUnknown(t *testing.T, program *capcon) {
 	t.Helper()
 	report, code, err := program.status(t.Context())
 	t.Logf("status: exit code %d, %+v", code, report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if code != 1 || len(report.Clusters) > 0 || report.ManagementPlane.Answers {
 		t.Errorf("status ends with %d and tells %+v, want 1 and nothing of clusters", code, report)
 	}
@@ -196,9 +195,7 @@ func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcon) {
 	maintain(func(m *infrav1.ContainerMachine) {
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, infrav1.MaintenanceAnnotation, "")
 	})
-	if err := eng.StopContainer(t.Context(), worker.Name, 10*time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StopContainer(t.Context(), worker.Name, 10*time.Second))
 	began := time.Now()
 	var last clusterStatus
 	eventually(t, "status tells of the stopped worker", func(ctx context.Context) (string, error) {

@@ -38,6 +38,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -114,9 +115,7 @@ func (c *topology) edit(t *testing.T, change func(*clusterv1.Topology)) {
 
 func (c *topology) templatesTell(t *testing.T) {
 	info, err := c.engine.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	templates := &infrav1.ContainerMachineTemplateList{}
 	err = management(t, c.program).List(t.Context(), templates, client.MatchingLabels{clusterv1.ClusterNameLabel: topologyCluster})
 	if err != nil || len(templates.Items) != 2 {
@@ -321,9 +320,7 @@ func (c *topology) haveVersion(t *testing.T, version string) {
 	cluster := c.program.connectCluster()
 	nodesReady(t, cluster, 2)
 	nodes, err := cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, node := range nodes.Items {
 		if got := node.Status.NodeInfo.KubeletVersion; got != version {
 			t.Errorf("the kubelet of %s is %s, want %s", node.Name, got, version)

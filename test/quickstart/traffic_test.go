@@ -26,6 +26,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // traffic are clients of an API server that never pause: one that makes a new
@@ -56,9 +58,7 @@ func startTraffic(t *testing.T, config *rest.Config) *traffic {
 		"new connections": newConnections, "one connection": oneConnection,
 	} {
 		api, err := connect(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		running.ended.Go(func() {
 			for ctx.Err() == nil {
 				// A read that every member of etcd has to agree to.

@@ -32,6 +32,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const unreachableCluster = "unreachable-test"
@@ -127,9 +128,7 @@ func isConfined(t *testing.T, eng engine.Engine, program *capcon) {
 	}
 	for _, arguments := range [][]string{{program.cluster}, {"--management"}} {
 		config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(arguments...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		server, err := url.Parse(config.Host)
 		if err != nil || !net.ParseIP(server.Hostname()).IsLoopback() {
 			t.Errorf("kubeconfig %s leads to %q (%v), want an address of 127.0.0.0/8", strings.Join(arguments, " "), config.Host, err)

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestUpgrade has an earlier version of capcon create a cluster, and this one upgrade the
@@ -58,9 +59,7 @@ func TestUpgrade(t *testing.T) {
 	m := &move{program: program, engine: eng, cluster: older.connectCluster()}
 	m.deploy(t)
 	config, err := clientcmd.RESTConfigFromKubeConfig(older.kubeconfig(moveCluster))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	asking := startTraffic(t, config)
 	before := observeCluster(t, m)
 	earlierPlane := planeImageID(t, eng)
@@ -92,9 +91,7 @@ func TestUpgrade(t *testing.T) {
 func planeImageID(t *testing.T, eng engine.Engine) string {
 	t.Helper()
 	container, err := eng.InspectContainer(t.Context(), plane.DefaultName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return container.ImageID
 }
 
@@ -103,23 +100,17 @@ func observeCluster(t *testing.T, m *move) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
 	containers, err := m.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: moveCluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, container := range containers {
 		seen["container "+container.Name] = container.ID + " " + string(container.Status)
 	}
 	nodes, err := m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, node := range nodes.Items {
 		seen["node "+node.Name] = string(node.UID) + " " + node.Status.NodeInfo.BootID
 	}
 	pods, err := m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, pod := range pods.Items {
 		seen["pod "+pod.Name] = string(pod.UID)
 	}

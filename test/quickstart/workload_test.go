@@ -33,6 +33,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // patience with a workload cluster: Pods start within seconds.
@@ -85,16 +87,12 @@ func deployWeb(t *testing.T, cluster kubernetes.Interface) {
 			},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	_, err = cluster.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 8080}}},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // webPods waits until each node has a server and returns their addresses by
@@ -149,9 +147,7 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 			}},
 		},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	failed := false
 	eventually(t, "answers on node "+node, func(ctx context.Context) (string, error) {
 		job, err := cluster.BatchV1().Jobs("default").Get(ctx, asked.Name, metav1.GetOptions{})

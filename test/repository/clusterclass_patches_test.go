@@ -38,6 +38,7 @@ import (
 	"sigs.k8s.io/cluster-api/core/reconcilers/topology/cluster/patches/inline"
 
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Each variable reaches the templates it is meant for, and no others.
@@ -117,13 +118,9 @@ func TestClusterClassPatches(t *testing.T) {
 			for name, changes := range tc.want {
 				for path, value := range changes {
 					var wanted any
-					if err := json.Unmarshal([]byte(value), &wanted); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, json.Unmarshal([]byte(value), &wanted))
 					fields := append([]string{"spec", "template", "spec"}, strings.Split(path, ".")...)
-					if err := unstructured.SetNestedField(parts[name].Object, wanted, fields...); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, unstructured.SetNestedField(parts[name].Object, wanted, fields...))
 				}
 			}
 			for name, part := range parts {
@@ -187,9 +184,7 @@ func TestFlavoursInstallThePodNetwork(t *testing.T) {
 func podNetwork(t *testing.T, subnets string) string {
 	t.Helper()
 	var manifest strings.Builder
-	if err := template.Must(template.New("").Parse(templates.Flannel)).Execute(&manifest, map[string]string{"PodSubnet": subnets}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, template.Must(template.New("").Parse(templates.Flannel)).Execute(&manifest, map[string]string{"PodSubnet": subnets}))
 	return manifest.String()
 }
 
@@ -211,9 +206,7 @@ func applied(t *testing.T, command string) string {
 		t.Errorf("Jinja would read the command: %s", command)
 	}
 	manifest := filepath.Join(t.TempDir(), "cni.yaml")
-	if err := os.WriteFile(manifest, []byte(templates.Flannel), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(manifest, []byte(templates.Flannel), 0o600))
 	kubectl := filepath.Join(filepath.Dir(manifest), "kubectl")
 	if err := os.WriteFile(kubectl, []byte(refusesOnce), 0o700); err != nil { //nolint:gosec // it is run
 		t.Fatal(err)
@@ -260,9 +253,7 @@ func patched(
 	texts := map[string][]byte{}
 	for name, part := range parts {
 		text, err := part.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		texts[name] = text
 	}
 	for i := range class.Spec.Patches {
@@ -292,9 +283,7 @@ func patched(
 	after := map[string]map[string]any{}
 	for name, text := range texts {
 		object := map[string]any{}
-		if err := json.Unmarshal(text, &object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(text, &object))
 		after[name] = object
 	}
 	return after

@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const classFile = "clusterclass-container.yaml"
@@ -52,9 +53,7 @@ func clusterClass(t *testing.T) (*clusterv1.ClusterClass, map[string]*unstructur
 			continue
 		}
 		class = &clusterv1.ClusterClass{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, class, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, class, true))
 	}
 	if class == nil {
 		t.Fatalf("%s has no ClusterClass", classFile)
@@ -83,9 +82,7 @@ func TestClusterClassIsWhole(t *testing.T) {
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, add(scheme))
 	}
 	for name, part := range parts {
 		typed, err := scheme.New(part.GroupVersionKind())
@@ -160,9 +157,7 @@ func TestClusterClassIsAdmitted(t *testing.T) {
 	class, _ := clusterClass(t)
 	class.Namespace = "default"
 	scheme := runtime.NewScheme()
-	if err := clusterv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, clusterv1.AddToScheme(scheme))
 	webhook := &coreadmission.ClusterClass{Client: fake.NewClientBuilder().WithScheme(scheme).Build()}
 	if _, err := webhook.ValidateCreate(t.Context(), class); err != nil {
 		t.Error(err)
@@ -173,9 +168,7 @@ func allowClusterTopology(t *testing.T) {
 	t.Helper()
 	before := feature.Gates.Enabled(feature.ClusterTopology)
 	set := func(on bool) {
-		if err := feature.MutableGates.Set(fmt.Sprintf("%s=%t", feature.ClusterTopology, on)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, feature.MutableGates.Set(fmt.Sprintf("%s=%t", feature.ClusterTopology, on)))
 	}
 	set(true)
 	t.Cleanup(func() { set(before) })
@@ -282,9 +275,7 @@ func (v values) parsed(t *testing.T) map[string]any {
 	parsed := map[string]any{}
 	for name, text := range v {
 		var value any
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(text), &value))
 		parsed[name] = value
 	}
 	return parsed

@@ -32,6 +32,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // A default image names its registry and is pinned by digest, or it is built on
@@ -95,9 +96,7 @@ func TestDefaultImagesOfPrograms(t *testing.T) {
 	all := map[string]string{}
 	for _, directory := range sourceDirectories(t) {
 		paths, err := filepath.Glob(filepath.Join(directory, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		positions := token.NewFileSet()
 		var files []*ast.File
 		for _, path := range paths {
@@ -105,9 +104,7 @@ func TestDefaultImagesOfPrograms(t *testing.T) {
 				continue
 			}
 			file, err := parser.ParseFile(positions, path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			files = append(files, file)
 		}
 		for where, image := range imagesOf(positions, files) {
@@ -138,9 +135,7 @@ func sourceDirectories(t *testing.T) []string {
 			directories = append(directories, path)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	return directories
 }
@@ -169,9 +164,7 @@ func TestShortDefaultIsFound(t *testing.T) {
 			t.Parallel()
 			positions := token.NewFileSet()
 			file, err := parser.ParseFile(positions, "a.go", "package a\n"+tc.source, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			found := imagesOf(positions, []*ast.File{file})
 			if len(found) != 1 {
 				t.Fatalf("%s Found %v, want one image", tc.reason, found)
@@ -206,9 +199,7 @@ func TestDefaultImagesOfManifests(t *testing.T) {
 		}
 		for _, path := range paths {
 			name, err := filepath.Rel(root, path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			images := map[string]bool{}
 			for _, object := range decode(t, []byte(fillIn(t, readFile(t, name)))) {
 				collectImages(object.Object, images)

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // root is the repository's root, seen from this package.
@@ -38,9 +39,7 @@ const root = "../.."
 func TestMetadataHasTheSeriesOfTheContract(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join(root, "metadata.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var got clusterctlv1.Metadata
 	if err := yaml.UnmarshalStrict(content, &got); err != nil {
 		t.Fatalf("metadata.yaml is what clusterctl would refuse: %v", err)
@@ -73,9 +72,7 @@ func TestLayoutIsTheDocumentedOne(t *testing.T) {
 		"bin", "_artifacts",
 	}
 	entries, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, entry := range entries {
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(allowed, entry.Name()) {
 			t.Errorf("The top-level directory %s is not part of the layout", entry.Name())
@@ -167,9 +164,7 @@ func files(t *testing.T, extension string) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(found) == 0 {
 		t.Fatalf("no file *%s found below %s", extension, root)
 	}
@@ -179,8 +174,6 @@ func files(t *testing.T, extension string) []string {
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return string(content)
 }

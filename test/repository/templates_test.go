@@ -30,6 +30,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Each flavour, with its variables filled in, holds objects that the API
@@ -40,9 +41,7 @@ func TestTemplatesAreWhole(t *testing.T) {
 	for _, add := range []func(*runtime.Scheme) error{
 		clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
 	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, add(scheme))
 	}
 	flavours, err := filepath.Glob(filepath.Join(root, "templates", "cluster-template*.yaml"))
 	if err != nil || len(flavours) < 2 {

@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 type tiltConfig struct {
@@ -40,9 +42,7 @@ func tilt(t *testing.T) tiltConfig {
 	var providers []struct {
 		Config tiltConfig `json:"config"`
 	}
-	if err := json.Unmarshal([]byte(readFile(t, "tilt-provider.json")), &providers); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(readFile(t, "tilt-provider.json")), &providers))
 	if len(providers) != 1 {
 		t.Fatalf("tilt-provider.json has %d providers", len(providers))
 	}
@@ -97,9 +97,7 @@ func TestIntegrationTiltBuilds(t *testing.T) {
 	}
 	t.Parallel()
 	tiltfile, err := os.ReadFile(filepath.Join(output(t, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api"), "Tiltfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	command := assigned(t, string(tiltfile), "build_cmd")
 	program := filepath.Join(t.TempDir(), "manager")
 	for placeholder, value := range map[string]string{

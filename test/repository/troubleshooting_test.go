@@ -28,6 +28,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Whoever reads a reason in a condition finds what to do about it, and reads of
@@ -55,9 +57,7 @@ func headings(document string) []string {
 func reasons(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1alpha1", "conditions.go"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var found []string
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)
@@ -82,9 +82,7 @@ func value(t *testing.T, expression ast.Expr) string {
 	switch expression := expression.(type) {
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(expression.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		return text
 	case *ast.SelectorExpr:
 		return strings.TrimSuffix(expression.Sel.Name, "Reason")

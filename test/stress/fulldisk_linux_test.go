@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -56,21 +57,13 @@ func TestIntegrationFullDisk(t *testing.T) {
 	}
 	eng := integration.Engine(t)
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	disk := map[string]string{"docker": "/var/lib/docker", "podman": "/var/lib/containers"}[info.Name]
 	var archive bytes.Buffer
 	tag, err := name.NewTag(fullDiskImage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tarball.Write(tag, enginetest.BuildImage(t, info.Architecture), &archive); err != nil {
-		t.Fatal(err)
-	}
-	if err := eng.LoadImage(t.Context(), &archive); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, tarball.Write(tag, enginetest.BuildImage(t, info.Architecture), &archive))
+	must.Succeed(t, eng.LoadImage(t.Context(), &archive))
 	t.Cleanup(func() { removeImage(t, info.Name, fullDiskImage) })
 	for name, left := range map[string]int64{"nothing left": 0, "too little left for the bootstrap data": 256 << 10} {
 		//nolint:paralleltest // Each fills the disk.
@@ -111,16 +104,12 @@ func (s *subject) growBootstrapData() {
 func fill(t *testing.T, directory string, left int64) (free func()) {
 	t.Helper()
 	var disk syscall.Statfs_t
-	if err := syscall.Statfs(directory, &disk); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Statfs(directory, &disk))
 	if total := int64(disk.Blocks) * disk.Bsize; total > 4<<30 { //nolint:gosec // Of a small file system.
 		t.Fatalf("%s has %d GiB: it is not the small file system of this test", directory, total>>30)
 	}
 	file, err := os.Create(filepath.Join(directory, "filler"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	free = func() { _ = os.Remove(file.Name()) }
 	t.Cleanup(free)
 	defer file.Close()

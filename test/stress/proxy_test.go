@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // delay is how much later than the engine a proxy is, with one request.
@@ -62,9 +63,7 @@ type slowProxy struct {
 func newSlowProxy(t *testing.T, eng engine.Host) *slowProxy {
 	t.Helper()
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	socket, ok := strings.CutPrefix(info.Endpoint, "unix://")
 	if !ok {
 		t.Fatalf("this test needs an engine behind a Unix socket, not %s", info.Endpoint)
@@ -87,9 +86,7 @@ func newSlowProxy(t *testing.T, eng engine.Host) *slowProxy {
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	listener, err := net.Listen("unix", p.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -159,13 +156,9 @@ func (p *slowProxy) connect(t *testing.T, name string, limits metered.Options) e
 		}
 		return ""
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = eng.Close() })
 	limited, err := metered.New(eng, prometheus.NewRegistry(), limits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return limited
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // What an engine is given by default, and takes here.
@@ -72,9 +73,7 @@ func TestIntegrationSlowEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			info, err := eng.Info(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			proxy := newSlowProxy(t, eng)
 			limits := metered.Options{ReadLimit: readLimit / scale, ChangeLimit: changeLimit / scale}
 			s := &slowEngine{subject: newSubject(t, eng, proxy.connect(t, info.Name, limits), nodeImage), proxy: proxy, scale: scale}

@@ -38,6 +38,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // stallLimit is short enough for a test, and longer than a layer takes on a busy host.
@@ -50,9 +51,7 @@ func TestIntegrationStalledRegistry(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t)
 	info, err := eng.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	stalled := newStallingRegistry(t, enginetest.BuildImage(t, info.Architecture))
 	// After the container: with force, the engine would remove that too, without its volume.
 	t.Cleanup(func() { removeImage(t, info.Name, stalled.reference) })
@@ -89,13 +88,9 @@ func newStallingRegistry(t *testing.T, image v1.Image) *stallingRegistry {
 	t.Helper()
 	const layerSize = 8 << 20
 	layer, err := random.Layer(layerSize, "application/vnd.docker.image.rootfs.diff.tar.gzip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	digest, err := layer.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if image, err = mutate.AppendLayers(image, layer); err != nil {
 		t.Fatal(err)
 	}
@@ -117,9 +112,7 @@ func newStallingRegistry(t *testing.T, image v1.Image) *stallingRegistry {
 	})
 	r.reference = strings.TrimPrefix(server.URL, "http://") + "/stalled:v1"
 	reference, err := name.ParseReference(r.reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := remote.Write(reference, image); err != nil {
 		t.Fatalf("push the image: %v", err)
 	}

@@ -38,6 +38,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var root = filepath.Join("..", "..", "..")
@@ -52,9 +53,7 @@ func rendered(t *testing.T, template []byte) []*unstructured.Unstructured {
 		"CONTAINER_E2E_SOCKET": "/run/podman", "CONTAINER_E2E_SOCKET_IN_NODE": "/run/podman", "CONTAINER_E2E_IMAGES": "/images",
 	}
 	text, err := envsubst.Eval(string(template), func(name string) string { return variables[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var objects []*unstructured.Unstructured
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096); ; {
 		object := &unstructured.Unstructured{}
@@ -74,9 +73,7 @@ func rendered(t *testing.T, template []byte) []*unstructured.Unstructured {
 func build(t *testing.T) map[string][]byte {
 	t.Helper()
 	built, err := Build(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return built
 }
 
@@ -87,9 +84,7 @@ func TestFlavoursAreValid(t *testing.T) {
 	for _, add := range []func(*runtime.Scheme) error{
 		clusterv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
 	} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, add(scheme))
 	}
 	for name, template := range build(t) {
 		t.Run(name, func(t *testing.T) {
@@ -229,13 +224,9 @@ func remove(objects []*unstructured.Unstructured, kind string, path []string) bo
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "templates")
-	if err := Write(root, directory); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(root, directory))
 	entries, err := os.ReadDir(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var written []string
 	for _, entry := range entries {
 		written = append(written, entry.Name())

@@ -33,6 +33,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func comparers() cmp.Option { return cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}) }
@@ -256,18 +257,12 @@ func readAll(stream io.Reader) (engine.Output, error) {
 func pair(t *testing.T) (near, far *net.TCPConn) {
 	t.Helper()
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = listener.Close() }()
 	near, err = net.DialTCP("tcp4", nil, listener.Addr().(*net.TCPAddr)) //nolint:forcetypeassert // it listens on TCP
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	far, err = listener.AcceptTCP()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = far.Close() })
 	return near, far
 }

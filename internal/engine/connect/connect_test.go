@@ -31,6 +31,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestSelection(t *testing.T) {
@@ -103,14 +104,10 @@ func TestInfoOfWhoAnswers(t *testing.T) {
 			eng, err := connect.Connect(t.Context(), isolated(connect.Options{
 				Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{socket},
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(func() { _ = eng.Close() })
 			info, err := eng.Info(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if info.Name != c.want || info.APIVersion != "1.41" || info.Architecture != "amd64" {
 				t.Errorf("info %+v, want %s with API 1.41 on amd64", info, c.want)
 			}
@@ -179,22 +176,16 @@ func TestTLS(t *testing.T) {
 // TestSSH is not parallel: the program ssh is found by the process' PATH.
 func TestSSH(t *testing.T) {
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	directory := t.TempDir()
-	if err := os.Symlink(binary, filepath.Join(directory, "ssh")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(binary, filepath.Join(directory, "ssh")))
 	t.Setenv("PATH", directory+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv(sshTarget, serve(t, docker("through ssh")))
 	host := "ssh://user@engine.example"
 	eng, err := connect.Connect(t.Context(), connect.Options{
 		Getenv: environment(map[string]string{"HOME": t.TempDir(), "DOCKER_HOST": host}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = eng.Close() })
 	info, err := eng.Info(t.Context())
 	if err != nil || info.Version != "through ssh" || info.Endpoint != host {
@@ -211,23 +202,15 @@ func TestSocketWithoutPermission(t *testing.T) {
 	for path, mode := range map[string]os.FileMode{
 		filepath.Dir(filepath.Dir(socket)): 0o755, filepath.Dir(socket): 0o755, socket: 0o600,
 	} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Chmod(path, mode))
 	}
 	// The test binary lies where only root may go.
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	program, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	copied := filepath.Join(filepath.Dir(socket), "stranger")
-	if err := os.WriteFile(copied, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(copied, program, 0o755))
 	command := exec.CommandContext(t.Context(), copied)
 	command.Env = []string{strangerSocket + "=" + socket}
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -32,6 +32,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // sshTarget makes this test binary play the program ssh: it joins its standard
@@ -146,9 +147,7 @@ func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "docker.sock")
 	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -173,12 +172,8 @@ func environment(variables map[string]string) func(string) string {
 
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Succeed(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // writeContext makes a context as docker context create does: its directory is

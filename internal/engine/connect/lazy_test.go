@@ -29,6 +29,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // An engine that is not there when a manager starts is connected to once it is.
@@ -58,9 +59,7 @@ func TestLazy(t *testing.T) {
 	}
 
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	server := &http.Server{Handler: withEvents(docker("late")), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -86,9 +85,7 @@ func TestLazyClosedBeforeItConnects(t *testing.T) {
 	eng, err := connect.Lazy(isolated(connect.Options{
 		Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{serve(t, docker("unused"))},
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := eng.Close(); err != nil {
 		t.Errorf("Close(): %v", err)
 	}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // simulatedEndpoint is where the third engine is.
@@ -54,13 +55,9 @@ func TestRegisterEngine(t *testing.T) {
 			t.Parallel()
 			options.kinds = registered
 			eng, err := Connect(t.Context(), options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			info, err := eng.Info(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			want := engine.Info{Name: "simulated", ChosenBy: "SIMULATED_HOST", Traits: traits}
 			got := engine.Info{Name: info.Name, ChosenBy: info.ChosenBy, Traits: info.Traits}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // sshServer lets one key in and joins sockets of this host, as sshd does for
@@ -50,17 +51,11 @@ type sshServer struct {
 func newKey(t *testing.T) (ssh.Signer, []byte) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	signer, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	block, err := ssh.MarshalPrivateKey(private, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return signer, pem.EncodeToMemory(block)
 }
 
@@ -75,9 +70,7 @@ func startSSH(t *testing.T, user ssh.PublicKey) *sshServer {
 	}}
 	config.AddHostKey(hostKey)
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := &sshServer{address: listener.Addr().String(), host: hostKey.PublicKey()}
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -165,9 +158,7 @@ func TestPodmanOverSSH(t *testing.T) {
 	t.Run("CONTAINER_HOST and CONTAINER_SSHKEY", func(t *testing.T) {
 		writeKnown(t, known(server.host))
 		eng, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		t.Cleanup(func() { _ = eng.Close() })
 		info, err := eng.Info(t.Context())
 		if err != nil || info.Version != "5.0.0" || info.Endpoint != uri {

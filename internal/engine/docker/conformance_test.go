@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationConformance runs on the engine of DOCKER_HOST, by default
@@ -55,9 +56,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		endpoint = fromEnvironment
 	}
 	raw, err := client.NewClientWithOpts(client.WithHost(endpoint), client.WithAPIVersionNegotiation())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = raw.Close() })
 	if _, err := raw.Ping(t.Context()); err != nil {
 		t.Fatalf("no Docker engine answers at %s (%v); start one with hack/engine/docker.sh, or leave such tests out with -short", endpoint, err)
@@ -68,9 +67,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
 			eng, err := docker.New("", client.WithHost("unix://"+proxy.Path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(func() { _ = eng.Close() })
 			return eng
 		},
@@ -81,9 +78,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		VolumesOf: func(t *testing.T, container string) []string {
 			t.Helper()
 			found, err := raw.ContainerInspect(t.Context(), container)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			var out []string
 			for _, mount := range found.Mounts {
 				if mount.Name != "" {

@@ -36,6 +36,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func netipComparers() cmp.Option {
@@ -359,12 +360,8 @@ func TestTypedErrorKeepsTextAndCause(t *testing.T) {
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	eng, err := New("unix:///nowhere.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := eng.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, eng.Close())
 	_, inspected := eng.InspectContainer(t.Context(), "node")
 	for call, err := range map[string]error{
 		"InspectContainer": inspected,

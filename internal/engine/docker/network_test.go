@@ -29,6 +29,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationInterruptedNetworkLeavesNothing ends the caller's context at
@@ -53,21 +54,15 @@ func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
 func wantNothingLeft(t *testing.T, name string) {
 	t.Helper()
 	raw, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = raw.Close() })
 	volumes, err := raw.VolumeList(t.Context(), volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, left := range volumes.Volumes {
 		t.Errorf("volume %s is left", left.Name)
 	}
 	networks, err := raw.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, left := range networks {
 		t.Errorf("network %s is left", left.Name)
 	}
@@ -83,9 +78,7 @@ func TestIntegrationClaimLeftBehind(t *testing.T) {
 	labels := map[string]string{"container.infrastructure.cluster.x-k8s.io/creating-network": name}
 	// Names before and after every token that a claim can have.
 	for _, token := range []string{"0", "zzz"} {
-		if err := eng.CreateVolume(t.Context(), name+"-claim-"+token, labels); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, eng.CreateVolume(t.Context(), name+"-claim-"+token, labels))
 	}
 	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name + "-subnet-0", Labels: labels}); err != nil {
 		t.Fatal(err)
@@ -93,9 +86,7 @@ func TestIntegrationClaimLeftBehind(t *testing.T) {
 	began := time.Now()
 	_, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name})
 	t.Logf("created after %s", time.Since(began))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := eng.RemoveNetwork(t.Context(), name); err != nil {
 		t.Error(err)
 	}

@@ -30,6 +30,7 @@ import (
 	"github.com/docker/docker/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationRestart restarts an engine, so it starts one of its own.
@@ -77,9 +78,7 @@ func (d *daemon) writeConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err == nil {
-		if err := json.Unmarshal(content, &config); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(content, &config))
 	}
 	kept := map[string]any{}
 	for _, key := range []string{"runtimes", "default-runtime"} {
@@ -90,17 +89,13 @@ func (d *daemon) writeConfig(t *testing.T) {
 	if content, err = json.Marshal(kept); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(d.directory, "daemon.json"), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(d.directory, "daemon.json"), content, 0o600))
 }
 
 func (d *daemon) start(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(d.directory, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = log.Close() }()
 	d.process = exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
 		"--config-file", filepath.Join(d.directory, "daemon.json"),
@@ -110,9 +105,7 @@ func (d *daemon) start(t *testing.T) {
 		"--pidfile", filepath.Join(d.directory, "pid"),
 	)
 	d.process.Stdout, d.process.Stderr = log, log
-	if err := d.process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.process.Start())
 	d.ended = make(chan struct{})
 	go func() {
 		defer close(d.ended)
@@ -124,9 +117,7 @@ func (d *daemon) start(t *testing.T) {
 func (d *daemon) await(t *testing.T) {
 	t.Helper()
 	raw, err := client.NewClientWithOpts(client.WithHost(d.endpoint()), client.WithAPIVersionNegotiation())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = raw.Close() }()
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // hung is an engine that takes a call and never answers.
@@ -125,9 +126,7 @@ func TestLimit(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				eng, err := metered.New(hung{simulated.New()}, prometheus.NewRegistry(), metered.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				began := time.Now()

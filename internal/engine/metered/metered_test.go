@@ -30,15 +30,14 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // values reads the metrics as name{label values} → count.
 func values(t *testing.T, gatherer prometheus.Gatherer) map[string]uint64 {
 	t.Helper()
 	families, err := gatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	out := map[string]uint64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -65,16 +64,12 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 	})
 	registry := prometheus.NewRegistry()
 	eng, err := metered.New(inner, registry, metered.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	ctx := t.Context()
 	if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: "image:v1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := eng.StartContainer(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StartContainer(ctx, "a"))
 	_ = eng.StartContainer(ctx, "absent")
 	_, _ = eng.Exec(ctx, "a", engine.Command{Args: []string{"x"}})
 	inner.FailNext("Info", errors.New("unexpected"))
@@ -115,9 +110,7 @@ func TestConnectedStreams(t *testing.T) {
 	inner := simulated.New()
 	registry := prometheus.NewRegistry()
 	eng, err := metered.New(inner, registry, metered.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	told := make(chan engine.EventKind)
 	var watchers sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
@@ -157,9 +150,7 @@ func TestEveryMethodIsMetered(t *testing.T) {
 	inner.Down()
 	registry := prometheus.NewRegistry()
 	eng, err := metered.New(inner, registry, metered.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	callEach(t, eng, func(method string) {
 		if got := values(t, registry)["container_engine_call_errors_total unavailable "+method]; got != 1 {
 			t.Errorf("%s: %d errors counted, want 1", method, got)

@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestRate(t *testing.T) {
@@ -54,9 +55,7 @@ func TestRate(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				eng, err := metered.New(simulated.New(), prometheus.NewRegistry(), tc.options)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				began := time.Now()
 				for range 20 {
 					if _, err := eng.Info(t.Context()); err != nil {
@@ -76,9 +75,7 @@ func TestFlags(t *testing.T) {
 	var options metered.Options
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	options.AddFlags(flags)
-	if err := flags.Parse([]string{"--engine-qps=2.5", "--engine-burst=7"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, flags.Parse([]string{"--engine-qps=2.5", "--engine-burst=7"}))
 	if options.CallsPerSecond != 2.5 || options.Burst != 7 {
 		t.Errorf("options %+v, want what the flags say", options)
 	}
@@ -90,9 +87,7 @@ func TestRateEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := simulated.New()
 		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{CallsPerSecond: 0.1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		_, _ = eng.Info(t.Context())
 		short, cancelShort := context.WithTimeout(t.Context(), time.Second)
 		defer cancelShort()
@@ -126,9 +121,7 @@ func TestLog(t *testing.T) {
 	inner.AddImage(engine.Image{Tags: []string{"image:v1"}}, nil)
 	inner.HandleExec(func(string, engine.Command) (engine.Output, error) { return engine.Output{}, nil })
 	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	ctx := logr.NewContext(t.Context(), logger.WithName("c").WithValues("controller", "containermachine", "name", "m"))
 	secret := "hunter2"
 	spec := engine.Spec{Name: "a", Image: "image:v1", Environment: map[string]string{"PASSWORD": secret}}
@@ -139,9 +132,7 @@ func TestLog(t *testing.T) {
 	if err := errors.Join(created, inspected, listed); err != nil || executed == nil {
 		t.Fatalf("%v, %v", err, executed)
 	}
-	if err := eng.RemoveVolume(t.Context(), "v"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.RemoveVolume(t.Context(), "v"))
 	who := ` "controller"="containermachine" "name"="m"`
 	want := []string{
 		`c/engine: "level"=0 "msg"="Called the container engine"` + who + ` "method"="CreateContainer" "container"="a" "image"="image:v1"`,
@@ -167,9 +158,7 @@ func TestEveryChangeIsLogged(t *testing.T) {
 		logged[verb] = true
 	}, funcr.Options{Verbosity: 4})
 	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	callEach(t, eng, func(string) {})
 	for _, call := range inner.Journal() {
 		if call.Mutating != logged[call.Method] {

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationConformance runs on the service of CONTAINER_HOST, by default
@@ -76,9 +77,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
 			eng, err := podman.New(podman.Options{URI: "unix://" + proxy.Path})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			t.Cleanup(func() { _ = eng.Close() })
 			return eng
 		},
@@ -137,26 +136,18 @@ func (c rawClient) do(ctx context.Context, method, path string) ([]byte, error) 
 func (c rawClient) version(t *testing.T) string {
 	t.Helper()
 	content, err := c.do(t.Context(), http.MethodGet, "/version")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var found struct{ Version string }
-	if err := json.Unmarshal(content, &found); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(content, &found))
 	return found.Version
 }
 
 func (c rawClient) volumesOf(t *testing.T, container string) []string {
 	t.Helper()
 	content, err := c.do(t.Context(), http.MethodGet, "/containers/"+container+"/json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var found struct{ Mounts []struct{ Name string } }
-	if err := json.Unmarshal(content, &found); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(content, &found))
 	var out []string
 	for _, mount := range found.Mounts {
 		if mount.Name != "" {

@@ -32,6 +32,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func comparers() cmp.Option {
@@ -131,9 +132,7 @@ func TestContainerOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := containerOf(c.spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(c.want, got, comparers()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}

@@ -31,6 +31,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // service answers as much of Podman's API as images need, and records what it
@@ -75,9 +76,7 @@ func (s *service) engine(t *testing.T) *Engine {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	e, err := New(Options{URI: "tcp" + strings.TrimPrefix(server.URL, "http")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -100,17 +99,13 @@ func TestPullAsksTheRegistryOfTheCredentials(t *testing.T) {
 			t.Parallel()
 			s := &service{}
 			err := s.engine(t).PullImage(t.Context(), tc.name, &engine.Credentials{Username: "user", Password: "secret"}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if s.pulled != tc.want {
 				t.Errorf("%s: pulled %q, want %q", tc.reason, s.pulled, tc.want)
 			}
 			// A map from registries is kept to, credentials without a key are not.
 			text, err := base64.URLEncoding.DecodeString(s.header.Get("X-Registry-Config"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			got := map[string]map[string]string{}
 			if err := json.Unmarshal(text, &got); err != nil {
 				t.Fatalf("credentials %q: %v", text, err)

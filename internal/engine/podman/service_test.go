@@ -27,6 +27,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const defaultSocket = "/run/podman/podman.sock"
@@ -72,9 +74,7 @@ func startService(t *testing.T, network serviceNetwork) *service {
 			", and to start one takes root and the program podman")
 	}
 	directory, err := os.MkdirTemp("", "podman") //nolint:usetesting // a run root may have fifty characters
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := &service{directory: directory, network: network}
 	s.configure(t)
 	s.makeNamespace(t)
@@ -93,9 +93,7 @@ func (s *service) endpoint() string { return "unix://" + s.path("podman.sock") }
 func (s *service) configure(t *testing.T) {
 	t.Helper()
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
 	runtime := ""
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err != nil {
 		// crun refuses the hybrid of both versions.
@@ -104,9 +102,7 @@ func (s *service) configure(t *testing.T) {
 	const processes = 32768
 	content := fmt.Sprintf("[containers]\ndefault_ulimits = [\"nofile=%[1]d:%[1]d\", \"nproc=%[2]d:%[2]d\"]\n"+
 		"[engine]\n%[3]scgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n", limit.Max, processes, runtime)
-	if err := os.WriteFile(s.path("containers.conf"), []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(s.path("containers.conf"), []byte(content), 0o600))
 }
 
 // makeNamespace makes the service's namespace, which lasts from one of its processes
@@ -117,9 +113,7 @@ func (s *service) makeNamespace(t *testing.T) {
 		return
 	}
 	file := s.path("namespace")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, nil, 0o600))
 	output, err := exec.Command("unshare", "--net="+file, "ip", "link", "set", "lo", "up").CombinedOutput()
 	if err != nil {
 		t.Fatalf("make the service's network namespace: %v, %s", err, output)
@@ -142,15 +136,11 @@ func (s *service) command(args ...string) *exec.Cmd {
 func (s *service) start(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer func() { _ = log.Close() }()
 	s.process = s.command("system", "service", "--time=0", s.endpoint())
 	s.process.Stdout, s.process.Stderr = log, log
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.process.Start())
 	s.ended = make(chan struct{})
 	go func() {
 		defer close(s.ended)

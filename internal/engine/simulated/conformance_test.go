@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestConformance(t *testing.T) {
@@ -53,9 +54,7 @@ func TestConformance(t *testing.T) {
 		},
 		HostDirectory: func(t *testing.T, file, content string) string {
 			directory := "/host/" + strconv.Itoa(int(freePort(t)))
-			if err := eng.WriteHostFile(directory, file, []byte(content)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, eng.WriteHostFile(directory, file, []byte(content)))
 			return directory
 		},
 		MissingHostPath: func(*testing.T) string {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const testImage = "localhost/test:v1"
@@ -44,9 +45,7 @@ func TestJournalRecordsEachCall(t *testing.T) {
 	if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage}); err != nil {
 		t.Fatal(err)
 	}
-	if err := eng.StartContainer(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StartContainer(ctx, "a"))
 	if _, err := eng.InspectContainer(ctx, "b"); !errors.Is(err, engine.ErrNotFound) {
 		t.Fatalf("InspectContainer of an absent container: %v, want ErrNotFound", err)
 	}
@@ -169,12 +168,8 @@ func TestEndsOfAProcess(t *testing.T) {
 			if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage, Restart: c.policy}); err != nil {
 				t.Fatal(err)
 			}
-			if err := eng.StartContainer(ctx, "a"); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.end(eng); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, eng.StartContainer(ctx, "a"))
+			must.Succeed(t, c.end(eng))
 			wantStatus(t, eng, c.reason, c.status)
 			eng.RestartEngine()
 			wantStatus(t, eng, c.reason+", after the engine's restart", c.restart)
@@ -185,9 +180,7 @@ func TestEndsOfAProcess(t *testing.T) {
 func wantStatus(t *testing.T, eng *simulated.Engine, reason string, want engine.Status) {
 	t.Helper()
 	got, err := eng.InspectContainer(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got.Status != want {
 		t.Errorf("%s: status %q, want %q", reason, got.Status, want)
 	}
@@ -208,9 +201,7 @@ func TestDownIsUnavailableAndLosesEvents(t *testing.T) {
 	}
 	eng.Up()
 	wantEvent(t, events, engine.EventRelist)
-	if err := eng.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.Close())
 	if _, err := eng.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Info after Close: %v, want ErrUnavailable", err)
 	}
@@ -247,9 +238,7 @@ func TestScriptedNode(t *testing.T) {
 	if _, err := eng.CreateContainer(ctx, spec); err != nil {
 		t.Fatal(err)
 	}
-	if err := eng.StartContainer(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, eng.StartContainer(ctx, "a"))
 	output, err := eng.Exec(ctx, "a", engine.Command{Args: []string{"cat", "/var/lib/record"}})
 	if err != nil || string(output.Stdout) != "done" {
 		t.Errorf("exec: %q, %v, want what OnStart wrote", output.Stdout, err)

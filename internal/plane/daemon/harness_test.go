@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // binariesVariable names the directory of etcd, kube-apiserver and
@@ -135,9 +136,7 @@ func (p *testPlane) connect(t *testing.T) {
 		return err
 	})
 	kubeconfig, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p.kubeconfig = kubeconfig
 	if p.config, err = clientcmd.RESTConfigFromKubeConfig(kubeconfig); err != nil {
 		t.Fatal(err)
@@ -159,18 +158,14 @@ func (p *testPlane) awaitReady(t *testing.T) {
 func (p *testPlane) children(t *testing.T) map[string]int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	found := map[string]int{}
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		before, after, _ := strings.Cut(string(stat), ") ")
 		pid, name, _ := strings.Cut(before, " (")
 		fields := strings.Fields(after)

@@ -38,6 +38,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationPlane takes one plane through its life: its parts build on each other,
@@ -93,9 +94,7 @@ func (p *testPlane) testAPI(t *testing.T) {
 		t.Fatalf("get Cluster as v1beta1: %v", err)
 	}
 	version, _, err := unstructured.NestedString(old.Object, "spec", "infrastructureRef", "apiVersion")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff("infrastructure.cluster.x-k8s.io/v1alpha1", version); diff != "" {
 		t.Errorf("version of the reference after conversion: -want, +got:\n%s", diff)
 	}
@@ -113,18 +112,12 @@ func (p *testPlane) testAPI(t *testing.T) {
 	})
 
 	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "owner"}}
-	if err := p.client.Create(ctx, owner); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.client.Create(ctx, owner))
 	owned := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "owned", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID},
 	}}}
-	if err := p.client.Create(ctx, owned); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.Delete(ctx, owner); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.client.Create(ctx, owned))
+	must.Succeed(t, p.client.Delete(ctx, owner))
 	eventually(t, "what is owned is gone", func() error {
 		err := p.client.Get(ctx, client.ObjectKeyFromObject(owned), owned)
 		if err == nil {
@@ -143,16 +136,12 @@ func (p *testPlane) testClusterctl(t *testing.T) {
 	kubeconfig := program.Kubeconfig(p.config)
 	generated, err := program.Run(t.Context(), "generate", "cluster", "demo", "--kubeconfig", kubeconfig,
 		"--infrastructure", "container", "--kubernetes-version", "v1.36.3", "--control-plane-machine-count", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if objects := clusterctl.Decode(t, generated); len(objects) == 0 {
 		t.Error("clusterctl generated nothing")
 	}
 	plan, err := program.Run(t.Context(), "upgrade", "plan", "--kubeconfig", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, row := range [][2]string{
 		{"cluster-api", repository.Core}, {"bootstrap-kubeadm", repository.Core}, {"control-plane-kubeadm", repository.Core},
 		{"infrastructure-container", repository.Version},
@@ -261,9 +250,7 @@ func runs(pid int) bool {
 func (p *testPlane) testKilledDaemon(t *testing.T) {
 	t.Helper()
 	before := p.children(t)
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Process.Kill())
 	_ = p.cmd.Wait()
 	for name, pid := range before {
 		eventually(t, name+" is gone with the daemon", func() error {
@@ -287,9 +274,7 @@ func (p *testPlane) mustKeepState(t *testing.T) {
 		t.Errorf("get Cluster with the first kubeconfig: %v", err)
 	}
 	kubeconfig, err := os.ReadFile(filepath.Join(p.dir, daemon.AdminKubeconfig))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !bytes.Equal(p.kubeconfig, kubeconfig) {
 		t.Error("the kubeconfig changed")
 	}
@@ -300,9 +285,7 @@ func (p *testPlane) testStop(t *testing.T) {
 	t.Helper()
 	before := p.children(t)
 	began := time.Now()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("stop: %v", err)
 	}

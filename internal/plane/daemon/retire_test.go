@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationRetire asks a plane to retire while Clusters are created as fast
@@ -116,15 +117,11 @@ func (p *testPlane) deleteClusters(t *testing.T) {
 	t.Helper()
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(paused(t, "any").GroupVersionKind())
-	if err := p.client.List(t.Context(), list); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.client.List(t.Context(), list))
 	for i := range list.Items {
 		// Only for as long as it takes to delete it could a controller add another.
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-		if err := p.client.Patch(t.Context(), &list.Items[i], patch); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, p.client.Patch(t.Context(), &list.Items[i], patch))
 		if err := p.client.Delete(t.Context(), &list.Items[i]); client.IgnoreNotFound(err) != nil {
 			t.Fatal(err)
 		}

@@ -39,6 +39,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationTopology has Cluster API make a cluster of the ClusterClass
@@ -53,9 +54,7 @@ func TestIntegrationTopology(t *testing.T) {
 	p.awaitReady(t)
 	scheme := runtime.NewScheme()
 	err := errors.Join(clusterv1.AddToScheme(scheme), infrav1.AddToScheme(scheme))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if p.client, err = client.New(p.config, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +100,7 @@ func (p *testPlane) createCluster(t *testing.T) {
 			{Name: "nodeImages", Value: apiextensionsv1.JSON{Raw: []byte(`{"v1.36.3":"node:1"}`)}},
 		},
 	}
-	if err := p.client.Create(t.Context(), made); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.client.Create(t.Context(), made))
 	infrastructure := &infrav1.ContainerCluster{}
 	eventually(t, "the infrastructure is there", func() error {
 		key := client.ObjectKeyFromObject(made)
@@ -205,9 +202,7 @@ func (p *testPlane) testRotation(t *testing.T) {
 	})
 	p.awaitReconciled(t)
 	containers, err := p.containers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, container := range containers {
 		mounted, worker := len(container.Spec.ExtraMounts) == 1, strings.HasPrefix(container.Name, "demo-worker-")
 		uid, old := before[container.Name]
@@ -255,9 +250,7 @@ func (p *testPlane) containers(ctx context.Context) ([]infrav1.ContainerMachine,
 func (p *testPlane) uids(t *testing.T) map[string]string {
 	t.Helper()
 	containers, err := p.containers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	uids := map[string]string{}
 	for _, container := range containers {
 		uids[container.Name] = string(container.UID)

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/cluster-api/bootstrap/kubeadm/pkg/ignition"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var update = flag.Bool("update", false, "write what the bootstrap provider emits to the test data of internal/bootstrap")
@@ -59,9 +60,7 @@ func TestIgnitionTestdata(t *testing.T) {
 			InitConfiguration:    "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nnodeRegistration: {}\n",
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	join, _, err := ignition.NewNode(&ignition.NodeInput{
 		NodeInput: &cloudinit.NodeInput{
 			JoinConfiguration: "apiVersion: kubeadm.k8s.io/v1beta4\nkind: JoinConfiguration\n",
@@ -88,25 +87,17 @@ storage:
   - {filesystem: root, path: /etc/link, target: /srv/data, overwrite: true}
 `}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for operation, data := range map[bootstrap.KubeadmOperation][]byte{bootstrap.KubeadmInit: initial, bootstrap.KubeadmJoinWorker: join} {
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, data, "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Indent(&pretty, data, "", "  "))
 		pretty.WriteByte('\n')
 		file := filepath.Join("..", "..", "bootstrap", "testdata", "archive", "ignition-"+string(operation)+".json")
 		if *update {
-			if err := os.WriteFile(file, pretty.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(file, pretty.Bytes(), 0o644))
 		}
 		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
 			t.Errorf("%s is not what the bootstrap provider emits (-file +emitted; go test -update writes it):\n%s", file, diff)
 		}

@@ -32,6 +32,8 @@ import (
 
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // clientConfigs collects every clientConfig in an object.
@@ -182,13 +184,9 @@ func TestObjectsOfOthers(t *testing.T) {
 func TestInventory(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../../../metadata.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var metadata clusterctlv1.Metadata
-	if err := yaml.Unmarshal(content, &metadata); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, yaml.Unmarshal(content, &metadata))
 	newest := metadata.ReleaseSeries[len(metadata.ReleaseSeries)-1]
 	objects, got := mustObjects(t), map[string]string{}
 	for name, o := range objects {
@@ -196,9 +194,7 @@ func TestInventory(t *testing.T) {
 			continue
 		}
 		var provider clusterctlv1.Provider
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &provider, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &provider, true))
 		if name != provider.ManifestLabel() || provider.Labels["cluster.x-k8s.io/provider"] != name || objects[provider.Namespace] == nil {
 			t.Errorf("Provider %s in namespace %q has the labels %v", name, provider.Namespace, provider.Labels)
 		}

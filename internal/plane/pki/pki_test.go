@@ -32,6 +32,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func serving(dir string) Certificate {
@@ -85,9 +87,7 @@ func TestDamagedAuthorityIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mustAuthority(t, dir, "ca")
-	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "ca.pem"), []byte("damaged"), 0o600))
 	if _, err := EnsureAuthority(dir, "ca"); !errors.Is(err, ErrUnreadable) {
 		t.Errorf("EnsureAuthority(...): want ErrUnreadable, got %v", err)
 	}
@@ -141,9 +141,7 @@ func TestEnsure(t *testing.T) {
 			reason: "A certificate that cannot be read is issued anew.",
 			change: func(t *testing.T, _ string, a *Authority, c *Certificate) *Authority {
 				t.Helper()
-				if err := os.WriteFile(c.Path, nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(c.Path, nil, 0o600))
 				return a
 			},
 			at:   now,
@@ -202,9 +200,7 @@ func TestServesTLS(t *testing.T) {
 		if err != nil {
 			t.Fatalf("get: %v", err)
 		}
-		if err := response.Body.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, response.Body.Close())
 		return response.TLS.PeerCertificates[0].SerialNumber.String()
 	}
 	before := serial()

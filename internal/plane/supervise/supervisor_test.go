@@ -33,6 +33,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // shell is a process that runs a script.
@@ -184,9 +186,7 @@ func TestMain(m *testing.M) {
 func server(t *testing.T) Process {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	path := filepath.Join(t.TempDir(), "socket")
 	return Process{
 		Name: "server", Path: program, Environment: []string{serveVariable + "=" + path}, StopGrace: 50 * time.Millisecond,
@@ -300,9 +300,7 @@ func TestStopProcess(t *testing.T) {
 		return shell(name, "trap 'echo stopping; exit' TERM; echo ready; while :; do sleep 0.01; done")
 	}
 	for _, name := range []string{"a", "b"} {
-		if err := s.Start(t.Context(), stopping(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Start(t.Context(), stopping(name)))
 		eventually(t, name+" traps the signal", func() bool { return strings.Count(out.String(), "ready") == strings.Index("ab", name)+1 })
 	}
 	if err := s.StopProcess("a", time.Minute); err != nil {
@@ -315,9 +313,7 @@ func TestStopProcess(t *testing.T) {
 		t.Error("StopProcess(c): want an error, there is no such process")
 	}
 	deaf := shell("a", "trap '' TERM; echo deaf; while :; do sleep 0.01; done")
-	if err := s.Start(t.Context(), deaf); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Start(t.Context(), deaf))
 	eventually(t, "it ignores the signal", func() bool { return strings.Contains(out.String(), "deaf") })
 	if got := s.States(); len(got) != 2 || got[0].Name != "a" || got[0].PID == 0 {
 		t.Errorf("after Start(a): want it in its old place, got %+v", got)

@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestUpAndDown(t *testing.T) {
@@ -97,9 +98,7 @@ func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
 		// Nobody updates the counts: it would wait for ever.
 		w.runUntilItWaits(append([]string{"up", "demo"}, tc.args...)...)
 		present, err := management.Read(t.Context(), w.client, "default", "demo")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if present.ControlPlanes != tc.want.ControlPlanes || present.Workers != tc.want.Workers {
 			t.Errorf("%s Got %d and %d", tc.reason, present.ControlPlanes, present.Workers)
 		}
@@ -116,9 +115,7 @@ func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
 	cluster, key := &clusterv1.Cluster{}, client.ObjectKey{Namespace: "default", Name: "demo"}
-	if err := w.client.Get(t.Context(), key, cluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Get(t.Context(), key, cluster))
 	cluster.Spec.Topology = clusterv1.Topology{}
 	template := &infrav1.ContainerMachineTemplate{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "of-before"},
@@ -135,9 +132,7 @@ func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name = template.Name
-	if err := w.client.Update(t.Context(), controlPlane); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Update(t.Context(), controlPlane))
 
 	w.controllers = func() {}
 	if code, out, errs := w.run("up", "demo"); code != 0 {
@@ -194,9 +189,7 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			network, err := w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			for i := range tc.args {
 				tc.args[i] = strings.ReplaceAll(tc.args[i], "172.18.0.0/16", network.Subnets[0].Prefix.String())
 			}
@@ -266,9 +259,7 @@ func TestUpReplacesAMachineThatLostItsContainer(t *testing.T) {
 		}}},
 	}
 	for _, object := range []client.Object{lost, container} {
-		if err := w.client.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.client.Create(t.Context(), object))
 	}
 	w.controllers = func() {
 		if w.client.Get(t.Context(), client.ObjectKeyFromObject(lost), lost) == nil {
@@ -328,9 +319,7 @@ func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
 		Name: "other", Image: "localhost/capcon/node:v1.36.3",
 		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "of somebody else"}.Labels(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w.plane.state = plane.State{} // somebody removed container and volume
 	code, out, errs := w.run("status")
 	if code != 1 {

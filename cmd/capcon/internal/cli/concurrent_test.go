@@ -27,6 +27,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Two up on a fresh engine: the second fails late, and the plane has the
@@ -39,14 +40,10 @@ func TestUpThatFailsKeepsThePlaneOfAnother(t *testing.T) {
 			return
 		}
 		network, err := w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		t.Log(network.Subnets[0].Prefix)
 		other := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}
-		if err := w.client.Create(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.client.Create(t.Context(), other))
 	}
 	code, _, errs := w.run("up", "demo", "--pod-cidr", "172.18.0.0/16")
 	if code != 1 {

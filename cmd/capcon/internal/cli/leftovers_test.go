@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // leftoverWorld has a cluster that its plane knows, one that this user made and
@@ -63,18 +64,14 @@ func leftoverWorld(t *testing.T) *world {
 	directory := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated")
 	err := errors.Join(w.client.Create(ctx, cluster),
 		directory.Remember("demo", state.Cluster{OwnerID: "demo-id"}), directory.Remember("lost", state.Cluster{OwnerID: "lost-id"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return w
 }
 
 func containerNames(t *testing.T, w *world) []string {
 	t.Helper()
 	containers, err := w.engine.ListContainers(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var names []string
 	for _, container := range containers {
 		names = append(names, container.Name)
@@ -154,9 +151,7 @@ func TestGC(t *testing.T) {
 					Namespace: "default", Name: "strange",
 				}, Spec: infrav1.ContainerClusterSpec{OwnerID: "strange-id"}}
 				w.plane.state = plane.State{}
-				if err := errors.Join(w.client.Create(t.Context(), cluster), os.WriteFile(filepath.Join(w.state, "theirs"), nil, 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, errors.Join(w.client.Create(t.Context(), cluster), os.WriteFile(filepath.Join(w.state, "theirs"), nil, 0o600)))
 			},
 			args: []string{"--yes", "--all", "--kubeconfig"}, want: []string{"its cluster is in management cluster"},
 			left: []string{"demo-a", "strange-a"},
@@ -247,9 +242,7 @@ func TestForget(t *testing.T) {
 	t.Parallel()
 	w := leftoverWorld(t)
 	present := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}
-	if err := w.client.Create(t.Context(), present); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Create(t.Context(), present))
 	if code, _, errs := w.run("forget", "demo"); code != 1 || !strings.Contains(errs, "capcon down demo") {
 		t.Errorf("A cluster of the plane is not forgotten; got %d: %s", code, errs)
 	}

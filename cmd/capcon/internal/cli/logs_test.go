@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func logsWorld(t *testing.T) *world {
@@ -56,9 +57,7 @@ func logsWorld(t *testing.T) *world {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-a"},
 			Spec:       clusterv1.MachineSpec{ClusterName: "demo", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("data")}},
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return w
 }
 
@@ -154,9 +153,7 @@ func TestLogs(t *testing.T) {
 			reason: "A machine that does not run has a console.",
 			change: func(t *testing.T, w *world) {
 				w.engine.SetLog("demo-a", "systemd says\n")
-				if err := w.engine.StopContainer(t.Context(), "demo-a", 0); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.engine.StopContainer(t.Context(), "demo-a", 0))
 			},
 			args: []string{"demo", "demo-a"}, want: []string{"==> demo-a console <==\nsystemd says"},
 		},

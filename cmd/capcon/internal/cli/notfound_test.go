@@ -24,6 +24,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // A mistyped name is answered with where it was looked for and with the names
@@ -50,9 +51,7 @@ func TestNameOfNoCluster(t *testing.T) {
 			t.Parallel()
 			w := leftoverWorld(t)
 			for namespace, name := range map[string]string{"default": "demo", "team-a": "other"} {
-				if err := w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}))
 			}
 			code, out, errs := w.run(tc.args...)
 			if code != tc.code {
@@ -73,9 +72,7 @@ func TestNameOfNoCluster(t *testing.T) {
 func TestNameOfAClusterThatBegins(t *testing.T) {
 	t.Parallel()
 	w := leftoverWorld(t)
-	if err := w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new"}}))
 	_, _, errs := w.run("kubeconfig", "new")
 	mustContain(t, errs, "has no kubeconfig yet", "capcon status new")
 	_, _, errs = w.run("logs", "new")

@@ -24,6 +24,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // A management cluster that was asked for by itself stays until that is taken
@@ -31,9 +33,7 @@ import (
 func TestPlaneUpAndDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := w.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}))
 	if code, out, errs := w.run("kubeconfig", "--management"); code != 1 || !strings.Contains(errs, "capcon plane up") {
 		t.Errorf("kubeconfig of no management cluster ended with %d:\n%s%s", code, out, errs)
 	}
@@ -52,17 +52,13 @@ func TestPlaneUpAndDown(t *testing.T) {
 	}
 
 	other := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "other"}}
-	if err := w.client.Create(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Create(t.Context(), other))
 	code, _, errs := w.run("plane", "down")
 	if code != 1 {
 		t.Errorf("plane down with a cluster ended with %d", code)
 	}
 	mustContain(t, errs, "has clusters: team-a/other", "delete them first")
-	if err := w.client.Delete(t.Context(), other); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Delete(t.Context(), other))
 
 	w.controllers = w.become
 	if code, out, errs := w.run("up", "demo"); code != 0 {

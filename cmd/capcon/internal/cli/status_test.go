@@ -25,6 +25,8 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // After a restart of the engine Cluster API still reports what was true before.
@@ -36,19 +38,13 @@ func TestStatusOfStoppedContainer(t *testing.T) {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
 	cluster := &clusterv1.Cluster{}
-	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, cluster))
 	conditions.Set(cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue, Reason: "Available"})
-	if err := w.client.Update(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.client.Update(t.Context(), cluster))
 	_, out, _ := w.run("status")
 	mustContain(t, out, "0/1      available")
 
-	if err := w.engine.StopContainer(t.Context(), "demo-a-1234", time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.engine.StopContainer(t.Context(), "demo-a-1234", time.Second))
 	_, out, _ = w.run("status")
 	mustContain(t, out, "not available: container demo-a-1234 is exited")
 	_, out, _ = w.run("status", "-o", "json")

@@ -40,6 +40,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // bundleWorld is logsWorld with the secret of the bootstrap data wherever it can get to.
@@ -85,9 +86,7 @@ func bundleWorld(t *testing.T) *world {
 	} {
 		err = errors.Join(err, w.client.Create(ctx, object))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return w
 }
 
@@ -102,14 +101,10 @@ func event(machine, message string) *corev1.Event {
 func readBundle(t *testing.T, path string) map[string]string {
 	t.Helper()
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer file.Close()
 	plain, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	files := map[string]string{}
 	for archive := tar.NewReader(plain); ; {
 		header, err := archive.Next()
@@ -155,9 +150,7 @@ func TestSupportBundle(t *testing.T) {
 			reason: "Memory knows the cluster.",
 			change: func(t *testing.T, w *world) {
 				w.plane.state = plane.State{}
-				if err := w.engine.RemoveContainer(t.Context(), plane.DefaultName); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.engine.RemoveContainer(t.Context(), plane.DefaultName))
 			},
 			want: slices.Concat(containers, []string{"errors.txt", "host.json", "status.json"}),
 			errs: []string{"there are no objects", "there is no management cluster"},
@@ -232,9 +225,7 @@ func TestSupportBundleOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	w := bundleWorld(t)
 	path := filepath.Join(t.TempDir(), "bundle.tar.gz")
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte("mine"), 0o600))
 	code, _, errs := w.run("support-bundle", "demo", "--file", path)
 	if content, err := os.ReadFile(path); code != 1 || err != nil || string(content) != "mine" {
 		t.Errorf("Want code 1 and the file as it was, got %d, %v, %q", code, err, content)

@@ -49,6 +49,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // world is everything outside of capcon. Time passes only when a command
@@ -122,9 +123,7 @@ func (p *fakePlane) others(call string) {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	scheme, err := management.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	w := &world{
 		t: t, engine: simulated.New(), plane: &fakePlane{}, state: t.TempDir(), now: time.Unix(0, 0),
 		client:      fake.NewClientBuilder().WithScheme(scheme).Build(),

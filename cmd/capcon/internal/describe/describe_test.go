@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestClusterPrinted(t *testing.T) {
@@ -40,13 +41,9 @@ func TestClusterPrinted(t *testing.T) {
 	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := fakeClient(t, then)
 	root, err := Cluster(t.Context(), c, "default", "demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var out strings.Builder
-	if err := Print(&out, root, Options{Now: then.Add(90 * time.Second)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Print(&out, root, Options{Now: then.Add(90 * time.Second)}))
 	want := `NAME                                                      READY  REASON           SINCE  MESSAGE
 Cluster/demo                                              False  NotAvailable     90s    InfrastructureReady: not yet
 ├─ClusterInfrastructure - ContainerCluster/demo           True   Ready            90s
@@ -63,9 +60,7 @@ Cluster/demo                                              False  NotAvailable   
 func TestPrintKeepsToTheColumns(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if err := Print(&out, Node{Kind: "Cluster", Name: "demo", Deleting: true}, Options{Columns: 12}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Print(&out, Node{Kind: "Cluster", Name: "demo", Deleting: true}, Options{Columns: 12}))
 	if diff := cmp.Diff("NAME       …\nCluster/dem…\n", out.String()); diff != "" {
 		t.Errorf("tree differs (-want +got):\n%s", diff)
 	}
@@ -74,9 +69,7 @@ func TestPrintKeepsToTheColumns(t *testing.T) {
 func fakeClient(t *testing.T, then time.Time) client.Client {
 	t.Helper()
 	scheme, err := management.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	condition := func(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{
 			Type: conditionType, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(then),

@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestChoose(t *testing.T) {
@@ -146,9 +147,7 @@ func TestStoredCredentials(t *testing.T) {
 			directory := t.TempDir()
 			t.Setenv("DOCKER_CONFIG", directory)
 			config := fmt.Sprintf(`{"auths":{%q:%s}}`, tc.stored, entry)
-			if err := os.WriteFile(filepath.Join(directory, "config.json"), []byte(config), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(filepath.Join(directory, "config.json"), []byte(config), 0o600))
 			e := simulated.New()
 			e.AddRegistryImage(tc.image, engine.Image{}, &engine.Credentials{Username: "user", Password: "secret"})
 			err := Ensure(t.Context(), e, Node, tc.image, nil)
@@ -190,9 +189,7 @@ func TestEnsurePullsThePlaneByDigestOnly(t *testing.T) {
 				e.AddImage(engine.Image{Tags: []string{tc.local}}, nil)
 			}
 			image, err := Choose(t.Context(), e, tc.wish)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			err = Ensure(t.Context(), e, tc.wish.Use, image, nil)
 			if tc.want == nil {
 				if err != nil {
@@ -235,9 +232,7 @@ func TestReadNode(t *testing.T) {
 			})
 			e.AddImage(engine.Image{Tags: []string{"bare:1"}}, nil)
 			got, err := ReadNode(t.Context(), e, tc.image)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -254,9 +249,7 @@ func TestReadNode(t *testing.T) {
 func TestRenderCNI(t *testing.T) {
 	t.Parallel()
 	got, err := RenderCNI(templates.Flannel, "192.168.0.0/16")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !strings.Contains(got, `"--pod-subnets=192.168.0.0/16"`) || strings.Contains(got, "{{") {
 		t.Errorf("The Pod subnet has to be filled in:\n%s", got)
 	}
@@ -294,9 +287,7 @@ func TestLoad(t *testing.T) {
 				e.AddImage(engine.Image{ID: tc.present, Tags: []string{"a:1"}}, nil)
 			}
 			content, loaded, err := Load(t.Context(), e, archive(t, tc.config))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if loaded != tc.wantLoaded {
 				t.Errorf("%s Loaded: %v", tc.reason, loaded)
 			}
@@ -310,9 +301,7 @@ func TestLoad(t *testing.T) {
 func TestLoadRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "readme.tar")
-	if err := os.WriteFile(file, bytes.Repeat([]byte("no archive"), 200), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(file, bytes.Repeat([]byte("no archive"), 200), 0o600))
 	if _, _, err := Load(t.Context(), simulated.New(), file); !errors.Is(err, ErrNotAnArchive) {
 		t.Errorf("Want ErrNotAnArchive, got: %v", err)
 	}

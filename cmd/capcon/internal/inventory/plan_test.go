@@ -26,6 +26,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func owned(id string) identity.Owner {
@@ -176,9 +177,7 @@ func TestCollect(t *testing.T) {
 		if _, err := e.CreateNetwork(ctx, engine.NetworkSpec{Name: name, Labels: labels}); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.CreateVolume(ctx, name, labels); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, e.CreateVolume(ctx, name, labels))
 	}
 	labels := owned("a").ContainerLabels(identity.RoleWorker, "m")
 	labels[identity.LabelNetwork] = "ours"
@@ -188,13 +187,9 @@ func TestCollect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := e.StartContainer(ctx, "someone"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, e.StartContainer(ctx, "someone"))
 	got, err := Collect(ctx, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for i := range got {
 		if got[i].CreatedAt.IsZero() {
 			t.Errorf("%s %s has no age", got[i].Kind, got[i].Name)

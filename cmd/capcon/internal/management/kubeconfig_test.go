@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // The kubeconfig of Cluster API is the only one there is: what works on the
@@ -96,9 +97,7 @@ func TestKubeconfig(t *testing.T) {
 				return
 			}
 			config, err := clientcmd.Load(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			want := []string{tc.want.Server, tc.want.TLSServerName, "CA", "token"}
 			reached := config.Clusters["demo"]
 			if diff := cmp.Diff(want, []string{
@@ -137,17 +136,13 @@ func kubeconfig(t *testing.T) []byte {
 		Contexts:       map[string]*clientcmdapi.Context{"demo": {Cluster: "demo", AuthInfo: "demo-admin"}},
 		CurrentContext: "demo",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return data
 }
 
 func apiServer(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme, err := management.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }

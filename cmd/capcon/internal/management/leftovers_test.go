@@ -27,6 +27,8 @@ import (
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestLeftovers(t *testing.T) {
@@ -63,9 +65,7 @@ func TestLeftovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			scheme, err := Scheme()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			tc.object.SetNamespace("default")
 			tc.object.SetName("it")
 			tc.object.SetLabels(map[string]string{clusterv1.ClusterNameLabel: "demo"})
@@ -76,9 +76,7 @@ func TestLeftovers(t *testing.T) {
 			tc.object.SetOwnerReferences(owners)
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.object).Build()
 			left, err := Leftovers(t.Context(), api, "default", "demo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(tc.counts, len(left) == 1); diff != "" {
 				t.Errorf("%s\nwhether it counts (-want, +got):\n%s%q", tc.reason, diff, left)
 			}

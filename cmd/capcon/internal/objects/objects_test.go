@@ -33,6 +33,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -65,20 +66,14 @@ func TestRenderGolden(t *testing.T) {
 			v := values()
 			change(&v)
 			rendered, err := Render(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			got := manifest(t, append([]client.Object{rendered.Cluster}, rendered.Owned...))
 			golden := filepath.Join("testdata", name+".golden.yaml")
 			if *update {
-				if err := os.WriteFile(golden, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, os.WriteFile(golden, got, 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("rendered objects differ from %s (-want +got):\n%s", golden, diff)
 			}
@@ -91,9 +86,7 @@ func TestRenderGolden(t *testing.T) {
 func TestRenderClass(t *testing.T) {
 	t.Parallel()
 	rendered, err := Render(values())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	shipped := documents(t, []byte(templates.ClusterClass))
 	if len(rendered.Class) != len(shipped) {
 		t.Fatalf("%d objects are shipped, and %d rendered", len(shipped), len(rendered.Class))
@@ -109,9 +102,7 @@ func TestRenderClass(t *testing.T) {
 			t.Fatalf("rendered is a %T", object)
 		}
 		if part.GetKind() == "ClusterClass" {
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(part.Object, class, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(part.Object, class, true))
 			continue
 		}
 		there[part.GetKind()+" "+part.GetName()] = class.Name == ""
@@ -140,9 +131,7 @@ func TestRenderKeepsTheClassOfACluster(t *testing.T) {
 	v := values()
 	v.Class = "container-of-before"
 	rendered, err := Render(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(rendered.Class) > 0 || rendered.Cluster.Spec.Topology.ClassRef.Name != v.Class {
 		t.Errorf("Got %d objects of a class, and a cluster of %q", len(rendered.Class), rendered.Cluster.Spec.Topology.ClassRef.Name)
 	}
@@ -158,9 +147,7 @@ func TestRenderKeepsTheImagesOfOtherVersions(t *testing.T) {
 	v := values()
 	v.NodeImages = map[string]string{"v1.35.4": "node:v1.35.4"}
 	rendered, err := Render(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := `{"v1.35.4":"node:v1.35.4","v1.36.3":"localhost/capcon/node:v1.36.3"}`
 	if got := string(rendered.Cluster.Spec.Topology.Variables[0].Value.Raw); got != want {
 		t.Errorf("Got the images %s, want %s", got, want)
@@ -175,9 +162,7 @@ func manifest(t *testing.T, rendered []client.Object) []byte {
 	var documents [][]byte
 	for _, object := range rendered {
 		document, err := yaml.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		documents = append(documents, document)
 	}
 	return bytes.Join(documents, []byte("---\n"))

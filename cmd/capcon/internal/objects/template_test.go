@@ -28,6 +28,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/yamlprocessor"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestClusterctlTemplate keeps the flavour for clusterctl the same cluster
@@ -39,13 +41,9 @@ func TestClusterctlTemplate(t *testing.T) {
 	v.CNIManifest, v.Class = "", "container"
 	v.LoadBalancerImage, v.NodeImage = "haproxy:3.2", "kindest/node:v1.36.3"
 	rendered, err := Render(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	text, err := yaml.Marshal(rendered.Cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	byCapcon := documents(t, text)
 	unstructured.RemoveNestedField(byCapcon[0], "metadata", "annotations")
 	byFile := fileObjects(t, map[string]string{
@@ -56,9 +54,7 @@ func TestClusterctlTemplate(t *testing.T) {
 	if err != nil || !cmp.Equal(variables[len(variables)-1], any(map[string]any{"name": "cni", "value": "default"})) {
 		t.Fatalf("the last variable of %v is not the Pod network, %v", variables, err)
 	}
-	if err := unstructured.SetNestedSlice(byFile[0], variables[:len(variables)-1], "spec", "topology", "variables"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, unstructured.SetNestedSlice(byFile[0], variables[:len(variables)-1], "spec", "topology", "variables"))
 	if diff := cmp.Diff(byCapcon, byFile); diff != "" {
 		t.Errorf("cluster-template-topology.yaml is another cluster than capcon's (-capcon +file):\n%s", diff)
 	}
@@ -67,9 +63,7 @@ func TestClusterctlTemplate(t *testing.T) {
 func fileObjects(t *testing.T, variables map[string]string) []map[string]any {
 	t.Helper()
 	raw, err := os.ReadFile("../../../../templates/cluster-template-topology.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	processed, err := yamlprocessor.NewSimpleProcessor().Process(raw, func(name string) (string, error) {
 		value, known := variables[name]
 		if !known {
@@ -77,9 +71,7 @@ func fileObjects(t *testing.T, variables map[string]string) []map[string]any {
 		}
 		return value, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return documents(t, processed)
 }
 

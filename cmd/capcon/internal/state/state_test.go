@@ -24,6 +24,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestRoot(t *testing.T) {
@@ -77,9 +79,7 @@ func TestDirectoryProtectsWhatItHolds(t *testing.T) {
 		got[relative] = info.Mode().Perm()
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := map[string]fs.FileMode{
 		".":                   0o700,
 		"docker-395e5e2ec7ba": 0o700,
@@ -100,9 +100,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	directory := For(root, "docker", "ID:1")
 	fill(t, directory)
 	for range 2 { // forgetting twice is no error
-		if err := errors.Join(directory.Forget("demo"), directory.ForgetManagement()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(directory.Forget("demo"), directory.ForgetManagement()))
 	}
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Nothing must be left once the last cluster is gone, got: %v", err)
@@ -115,13 +113,9 @@ func TestForgetLeavesOthersAlone(t *testing.T) {
 	one, other := For(root, "docker", "a"), For(root, "docker", "b")
 	fill(t, one)
 	fill(t, other)
-	if err := errors.Join(one.Forget("demo"), one.ForgetManagement()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(one.Forget("demo"), one.ForgetManagement()))
 	names, err := other.Clusters()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if diff := cmp.Diff([]string{"demo"}, names); diff != "" {
 		t.Errorf("clusters of the other engine differ (-want +got):\n%s", diff)
 	}
@@ -130,9 +124,7 @@ func TestForgetLeavesOthersAlone(t *testing.T) {
 func TestAFileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "capcon")
-	if err := os.WriteFile(root, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(root, nil, 0o600))
 	directory := For(root, "docker", "id")
 	_, all := All(root)
 	_, clusters := directory.Clusters()
@@ -168,7 +160,5 @@ func fill(t *testing.T, directory Directory) {
 	_, clusterErr := directory.WriteKubeconfig("demo", []byte("a"))
 	_, planeErr := directory.WriteManagementKubeconfig([]byte("b"))
 	err := errors.Join(clusterErr, planeErr, directory.Remember("demo", Cluster{OwnerID: "abc", Namespace: "default"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
