@@ -66,7 +66,8 @@ type Spec struct {
 }
 
 // Hash identifies the specification: two with the same hash describe the same
-// container.
+// container. A field that is added is encoded with omitzero: else the hash of each
+// existing container changes.
 func (s Spec) Hash() (string, error) {
 	encoded, err := json.Marshal(s)
 	if err != nil {

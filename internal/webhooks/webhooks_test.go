@@ -173,7 +173,7 @@ func TestCommonSpecFields(t *testing.T) {
 				changed = changed || change.Kind == machine && strings.Contains(change.After, name+": ")
 			}
 			if !refused || !changed {
-				t.Errorf("test/inputs has a bad value of it: %t, a change: %t", refused, changed)
+				t.Errorf("spec.%s has a bad value in test/inputs/bad.go: %t, and a change in changes.go: %t; add them", name, refused, changed)
 			}
 		})
 	}

@@ -20,6 +20,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,6 +41,26 @@ func TestTroubleshootingHasEachReason(t *testing.T) {
 	documented := headings(readFile(t, "docs/troubleshooting.md"))
 	if diff := cmp.Diff(reasons(t), documented); diff != "" {
 		t.Errorf("Reasons in api/v1alpha1/conditions.go (-) and in docs/troubleshooting.md (+):\n%s", diff)
+	}
+}
+
+// A reason that nothing sets is documented in vain.
+func TestEachReasonIsUsed(t *testing.T) {
+	t.Parallel()
+	var source strings.Builder
+	must.Succeed(t, filepath.WalkDir(filepath.Join(root, "controllers"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		source.Write(content)
+		return err
+	}))
+	content := readFile(t, "api/v1alpha1/conditions.go")
+	for _, match := range regexp.MustCompile(`(?m)^\t(\w+Reason) += `).FindAllStringSubmatch(content, -1) {
+		if !strings.Contains(source.String(), "infrav1."+match[1]) {
+			t.Errorf("%s is set by no controller", match[1])
+		}
 	}
 }
 

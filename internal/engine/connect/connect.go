@@ -96,7 +96,7 @@ func ReservedNetworks() []string {
 }
 
 // Help of a flag that takes one of Names.
-const Help = "Container engine: auto, docker or podman. auto takes Docker where it answers, or else Podman."
+const Help = "container engine: auto, docker or podman"
 
 // defaultTimeout is how long one endpoint may take to answer. A first
 // connection over ssh takes a few seconds.

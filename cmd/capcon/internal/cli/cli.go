@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
@@ -132,7 +133,7 @@ func (a *app) rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.PersistentFlags().StringVar(&a.engineName, "engine", "auto", "container engine: auto, docker or podman")
+	root.PersistentFlags().StringVar(&a.engineName, "engine", connect.Auto, connect.Help)
 	root.PersistentFlags().StringVar(&a.engineSocket, "engine-socket", "",
 		"path of the engine's socket on the engine's host, for the management plane (default: the one of the connection, or\n"+
 			"/var/run/docker.sock or /run/podman/podman.sock where the engine runs in a virtual machine)")
