@@ -33,8 +33,10 @@ import (
 
 // defaultFeatures of Cluster API in the plane: ClusterClass, which capcon makes
 // its clusters of, taints that reach Nodes without a new Machine, and the
-// bootstrap format Ignition. They cost nothing until one is used.
-const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,KubeadmBootstrapFormatIgnition=true"
+// bootstrap format Ignition. They cost nothing until one is used. Stale caches are
+// prevented by package readyourwrites, and not by a second between two reconciles.
+const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,KubeadmBootstrapFormatIgnition=true," +
+	"ReconcilerRateLimiting=false"
 
 // runManager runs the controllers until the process is told to stop.
 func runManager(args []string) error {

@@ -47,6 +47,7 @@ import (
 // strips the managed fields that core's server-side apply looks at.
 func cacheOptions(scheme *runtime.Scheme, syncPeriod time.Duration) cache.Options {
 	return cache.Options{
+		Scheme:     scheme,
 		SyncPeriod: &syncPeriod,
 		ByObject: map[client.Object]cache.ByObject{
 			// Only the secretClient reads Secrets from the cache: the

@@ -24,10 +24,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -44,6 +46,8 @@ import (
 	topologymachinedeployment "sigs.k8s.io/cluster-api/core/reconcilers/topology/machinedeployment"
 	topologymachineset "sigs.k8s.io/cluster-api/core/reconcilers/topology/machineset"
 	"sigs.k8s.io/cluster-api/feature"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
 )
 
 // The grace periods of Cluster API's managers.
@@ -54,8 +58,9 @@ const (
 
 // provider wires Cluster API's providers to one manager.
 type provider struct {
-	mgr  ctrl.Manager
-	opts Options
+	mgr       ctrl.Manager
+	opts      Options
+	informers *readyourwrites.Informers
 	// secrets reads the cached Secrets of clusters.
 	secrets client.Client
 	// clusters connects to workload clusters.
@@ -72,8 +77,20 @@ const (
 	waiting workload = 3
 )
 
+// Delays of the retries of a reconcile that fails, which double from the first to the
+// last. Without ReconcilerRateLimiting, controller-runtime's begin at 5 ms and have ten
+// attempts within 5 s; these have six.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// concurrently returns the options of one controller, which has its own rate limiter.
 func (p *provider) concurrently(w workload) controller.Options {
-	return controller.Options{MaxConcurrentReconciles: p.opts.Concurrency * int(w)}
+	return controller.Options{
+		MaxConcurrentReconciles: p.opts.Concurrency * int(w),
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+	}
 }
 
 // step sets one controller or webhook up; name says which in an error.
@@ -168,7 +185,7 @@ func (p *provider) setupTopology(ctx context.Context) error {
 // Secrets that belong to no cluster.
 func (p *provider) secretMetadataCache() (cache.Cache, error) {
 	syncPeriod := p.opts.SyncPeriod
-	secrets, err := cache.New(p.mgr.GetConfig(), cache.Options{
+	options, err := p.informers.Watch(cache.Options{
 		Scheme:     p.mgr.GetScheme(),
 		Mapper:     p.mgr.GetRESTMapper(),
 		HTTPClient: p.mgr.GetHTTPClient(),
@@ -181,6 +198,10 @@ func (p *provider) secretMetadataCache() (cache.Cache, error) {
 			return cache.TransformStripManagedFields()(object)
 		},
 	})
+	if err != nil {
+		return nil, fmt.Errorf("read the options of the cache of Secret metadata: %w", err)
+	}
+	secrets, err := cache.New(p.mgr.GetConfig(), options)
 	if err != nil {
 		return nil, fmt.Errorf("create cache of Secret metadata: %w", err)
 	}

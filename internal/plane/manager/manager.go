@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -36,6 +37,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/apiwarnings"
 	"sigs.k8s.io/cluster-api/util/index"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
 )
 
@@ -118,14 +120,28 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 
-	mgr, err := newManager(opts)
+	scheme, err := newScheme(opts.Schemes)
+	if err != nil {
+		return err
+	}
+	if err := readyourwrites.Register(); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	informers := readyourwrites.New(scheme)
+	cfg := restConfig(opts.Config)
+	cfg.Wrap(informers.Wrap)
+	caches, err := informers.Watch(cacheOptions(scheme, opts.SyncPeriod))
+	if err != nil {
+		return fmt.Errorf("read the options of the cache: %w", err)
+	}
+	mgr, err := newManager(cfg, caches, opts)
 	if err != nil {
 		return err
 	}
 	if err := index.AddDefaultIndexes(ctx, mgr); err != nil {
 		return fmt.Errorf("add indexes: %w", err)
 	}
-	providers := provider{mgr: mgr, opts: opts}
+	providers := provider{mgr: mgr, opts: opts, informers: informers}
 	if providers.secrets, err = secretClient(mgr); err != nil {
 		return fmt.Errorf("create client for cached secrets: %w", err)
 	}
@@ -156,30 +172,32 @@ func Run(ctx context.Context, opts Options) error {
 	return nil
 }
 
-func newManager(opts Options) (ctrl.Manager, error) {
-	scheme, err := newScheme(opts.Schemes)
-	if err != nil {
-		return nil, err
-	}
-	cfg := rest.CopyConfig(opts.Config)
+// restConfig of all clients of the plane's API server.
+func restConfig(given *rest.Config) *rest.Config {
+	cfg := rest.CopyConfig(given)
 	// Everything shares this one client; the API server is next door and
 	// bounds what it takes itself.
 	cfg.QPS, cfg.Burst = 200, 400
 	cfg.UserAgent = remote.DefaultClusterAPIUserAgent(name)
+	// readyourwrites reads no other.
+	cfg.ContentType = runtime.ContentTypeJSON
 	cfg.WarningHandler = apiwarnings.DefaultHandler(ctrl.Log.WithName("API Server Warning"))
+	return cfg
+}
 
+func newManager(cfg *rest.Config, caches cache.Options, opts Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Controller: config.Controller{
 			UsePriorityQueue: ptr.To(feature.Gates.Enabled(feature.PriorityQueue)),
 			CacheSyncTimeout: 5 * time.Minute,
 		},
-		Scheme: scheme,
+		Scheme: caches.Scheme,
 		// The plane's lock and supervisor see to it that there is one
 		// manager; an election would only delay its start.
 		LeaderElection:         false,
 		HealthProbeBindAddress: opts.HealthAddress,
 		Metrics:                metricsserver.Options{BindAddress: opts.MetricsAddress},
-		Cache:                  cacheOptions(scheme, opts.SyncPeriod),
+		Cache:                  caches,
 		Client:                 clientOptions(),
 		WebhookServer: webhook.NewServer(webhook.Options{
 			Host:     opts.WebhookAddress,

@@ -1,0 +1,329 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	featuretesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machineset"
+	"sigs.k8s.io/cluster-api/feature"
+	"sigs.k8s.io/cluster-api/util/index"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
+	"github.com/capi-samples/cluster-api-provider-container/test/env"
+)
+
+// longestDelay of an event in a stale cache.
+const longestDelay = 2 * time.Second
+
+// TestIntegrationStaleCaches has caches that are stale by up to two seconds.
+// Not parallel: feature gates are the process's.
+func TestIntegrationStaleCaches(t *testing.T) {
+	featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.ReconcilerRateLimiting, false)
+	config := env.Start(t)
+
+	t.Run("Unprotected", func(t *testing.T) {
+		t.Parallel()
+		unprotected := start(t, config, "unprotected", func(*rest.Config, *readyourwrites.Informers) {})
+		if got := unprotected.scale(t); got.created <= got.wantCreated && got.deleted <= got.wantDeleted {
+			t.Errorf("%+v; the caches were not stale, and the test proves nothing", got)
+		}
+	})
+	t.Run("Protected", func(t *testing.T) {
+		t.Parallel()
+		protected := start(t, config, "protected", func(config *rest.Config, informers *readyourwrites.Informers) { config.Wrap(informers.Wrap) })
+		if got := protected.scale(t); got.created != got.wantCreated || got.deleted != got.wantDeleted {
+			t.Errorf("%+v", got)
+		}
+		protected.readBack(t)
+	})
+}
+
+// stale is a manager with stale caches, and with the MachineSet controller in one namespace.
+type stale struct {
+	namespace string
+	manager   ctrl.Manager
+	// live reads from the API server.
+	live client.WithWatch
+}
+
+func start(t *testing.T, config *rest.Config, namespace string, protect func(*rest.Config, *readyourwrites.Informers)) stale {
+	t.Helper()
+	scheme, err := newScheme([]func(*runtime.Scheme) error{infrav1.AddToScheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := live.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	informers := readyourwrites.New(scheme)
+	caches, err := informers.Watch(cache.Options{
+		Scheme: scheme, NewInformer: newStaleInformer, DefaultNamespaces: map[string]cache.Config{namespace: {}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := restConfig(config)
+	protect(cfg, informers)
+	mgr, err := newManager(cfg, caches, Options{HealthAddress: "0", MetricsAddress: "0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := index.AddDefaultIndexes(ctx, mgr); err != nil {
+		t.Fatal(err)
+	}
+	options := (&provider{opts: Options{Concurrency: 1}}).concurrently(quick)
+	options.SkipNameValidation = ptr.To(true)
+	if err := (&machineset.Reconciler{
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), ClusterCache: clustercache.NewFakeEmptyClusterCache(),
+	}).SetupWithManager(ctx, mgr, options); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the manager ended with %v", err)
+		}
+	})
+	return stale{namespace: namespace, manager: mgr, live: live}
+}
+
+// newStaleInformer returns an informer whose events are late.
+func newStaleInformer(lw toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	from := toolscache.ToListerWatcherWithContext(lw)
+	return toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
+		ListWithContextFunc: from.ListWithContext,
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			events, err := from.WatchWithContext(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return delay(events), nil
+		},
+	}, object, resync, indexers)
+}
+
+// delay each event by some time below longestDelay, without changing their order.
+func delay(from watch.Interface) watch.Interface {
+	type late struct {
+		watch.Event
+
+		due time.Time
+	}
+	queue, events := make(chan late, 1000), make(chan watch.Event)
+	to := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(queue)
+		for event := range from.ResultChan() {
+			queue <- late{event, time.Now().Add(rand.N(longestDelay))}
+		}
+	}()
+	go func() {
+		defer close(events)
+		defer from.Stop()
+		for event := range queue {
+			select {
+			case <-time.After(time.Until(event.due)):
+			case <-to.StopChan():
+				return
+			}
+			select {
+			case events <- event.Event:
+			case <-to.StopChan():
+				return
+			}
+		}
+	}()
+	return to
+}
+
+// counts of Machines.
+type counts struct{ created, wantCreated, deleted, wantDeleted int }
+
+// scale a MachineSet to 3, 1, and 4 replicas, and count the Machines on the way.
+func (s stale) scale(t *testing.T) counts {
+	t.Helper()
+	machines, err := s.live.Watch(t.Context(), &clusterv1.MachineList{}, client.InNamespace(s.namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machines.Stop()
+	set := s.createMachineSet(t)
+	got := counts{wantCreated: 6, wantDeleted: 2}
+	for _, replicas := range []int32{3, 1, 4} {
+		patch := client.MergeFrom(set.DeepCopy())
+		set.Spec.Replicas = ptr.To(replicas)
+		if err := s.live.Patch(t.Context(), set, patch); err != nil {
+			t.Fatal(err)
+		}
+		s.settle(t, set, machines, &got)
+	}
+	return got
+}
+
+// settle counts until status says that the replicas are as wanted, and nothing has
+// happened for three times the longest delay.
+func (s stale) settle(t *testing.T, set *clusterv1.MachineSet, machines watch.Interface, got *counts) {
+	t.Helper()
+	quiet, limit := time.NewTimer(3*longestDelay), time.After(2*time.Minute)
+	for {
+		select {
+		case event := <-machines.ResultChan():
+			switch event.Type {
+			case watch.Added:
+				got.created++
+			case watch.Modified:
+				s.finalize(t, event.Object.(*clusterv1.Machine)) //nolint:forcetypeassert // It watches Machines.
+			case watch.Deleted:
+				got.deleted++
+			default:
+			}
+			quiet.Reset(3 * longestDelay)
+		case <-quiet.C:
+			if err := s.live.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
+				t.Fatal(err)
+			}
+			if ptr.Deref(set.Status.Replicas, 0) == *set.Spec.Replicas {
+				return
+			}
+			quiet.Reset(3 * longestDelay)
+		case <-limit:
+			t.Fatalf("the MachineSet has not %d replicas: %+v", *set.Spec.Replicas, set.Status)
+		}
+	}
+}
+
+// finalize a Machine as its controller does, which does not run here.
+func (s stale) finalize(t *testing.T, machine *clusterv1.Machine) {
+	t.Helper()
+	if machine.DeletionTimestamp == nil || len(machine.Finalizers) == 0 {
+		return
+	}
+	patch := client.MergeFrom(machine.DeepCopy())
+	machine.Finalizers = nil
+	if err := s.live.Patch(t.Context(), machine, patch); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+}
+
+// createMachineSet without replicas, and what it refers to.
+func (s stale) createMachineSet(t *testing.T) *clusterv1.MachineSet {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: s.namespace, Name: "demo"}
+	reference := func(kind string) clusterv1.ContractVersionedObjectReference {
+		return clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: kind, Name: meta.Name}
+	}
+	cluster := &clusterv1.Cluster{ObjectMeta: meta, Spec: clusterv1.ClusterSpec{InfrastructureRef: reference("ContainerCluster")}}
+	labels := map[string]string{clusterv1.ClusterNameLabel: meta.Name, "set": meta.Name}
+	set := &clusterv1.MachineSet{ObjectMeta: meta, Spec: clusterv1.MachineSetSpec{
+		ClusterName: meta.Name, Replicas: ptr.To[int32](0), Selector: metav1.LabelSelector{MatchLabels: labels},
+		Template: clusterv1.MachineTemplateSpec{ObjectMeta: clusterv1.ObjectMeta{Labels: labels}, Spec: clusterv1.MachineSpec{
+			ClusterName: meta.Name, InfrastructureRef: reference("ContainerMachineTemplate"),
+			Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("data")},
+		}},
+	}}
+	for _, object := range []client.Object{cluster, &infrav1.ContainerMachineTemplate{ObjectMeta: meta}, set} {
+		if err := s.live.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return set
+}
+
+// readBack writes an object in all ways, and reads it in the three ways that a cache
+// has.
+func (s stale) readBack(t *testing.T) {
+	t.Helper()
+	writer, ctx := s.manager.GetClient(), t.Context()
+	object := &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "read", Finalizers: []string{"example.com/one"}}}
+	kind := infrav1.GroupVersion.WithKind("ContainerMachine")
+	unstructuredCopy, metadata := &unstructured.Unstructured{}, &metav1.PartialObjectMetadata{}
+	unstructuredCopy.SetGroupVersionKind(kind)
+	metadata.SetGroupVersionKind(kind)
+	check := func(write string) {
+		for _, reader := range []client.Object{&infrav1.ContainerMachine{}, unstructuredCopy.DeepCopy(), metadata.DeepCopy()} {
+			// The client reads unstructured objects from the cache too.
+			err := writer.Get(ctx, client.ObjectKeyFromObject(object), reader)
+			if write == "finalize" {
+				if !apierrors.IsNotFound(err) {
+					t.Errorf("after %s, %T is read with %v, want not found", write, reader, err)
+				}
+			} else if diff := cmp.Diff(object.ResourceVersion, reader.GetResourceVersion()); err != nil || diff != "" {
+				t.Errorf("after %s, %T is read with %v and the version (-want +got):\n%s", write, reader, err, diff)
+			}
+		}
+	}
+	// Informers begin with their first reader.
+	for _, reader := range []client.Object{&infrav1.ContainerMachine{}, unstructuredCopy.DeepCopy(), metadata.DeepCopy()} {
+		if err := writer.Get(ctx, client.ObjectKeyFromObject(object), reader); !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		write string
+		do    func() error
+	}{
+		{"create", func() error { return writer.Create(ctx, object) }},
+		{"update", func() error { object.Labels = map[string]string{"a": "b"}; return writer.Update(ctx, object) }},
+		{"patch", func() error {
+			before := client.MergeFrom(object.DeepCopy())
+			object.Labels["a"] = "c"
+			return writer.Patch(ctx, object, before)
+		}},
+		{"status", func() error { object.Status.FailureDomain = "a"; return writer.Status().Update(ctx, object) }},
+		{"delete", func() error {
+			if err := writer.Delete(ctx, object); err != nil {
+				return err
+			}
+			return s.live.Get(ctx, client.ObjectKeyFromObject(object), object)
+		}},
+		{"finalize", func() error { object.Finalizers = nil; return writer.Update(ctx, object) }},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.write, err)
+		}
+		check(step.write)
+	}
+}
