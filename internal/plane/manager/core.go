@@ -79,10 +79,11 @@ const (
 
 // Delays of the retries of a reconcile that fails, which double from the first to the
 // last. Without ReconcilerRateLimiting, controller-runtime's begin at 5 ms and have ten
-// attempts within 5 s; these have six.
+// attempts within 5 s; these have six. What fails here waits for something that is about
+// to come, such as an API server, so that the last is no longer than ten seconds.
 const (
 	firstRetry = 100 * time.Millisecond
-	lastRetry  = 30 * time.Second
+	lastRetry  = 10 * time.Second
 )
 
 // concurrently returns the options of one controller, which has its own rate limiter.
