@@ -46,6 +46,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // longestDelay of an event in a stale cache.
@@ -85,33 +86,21 @@ type stale struct {
 func start(t *testing.T, config *rest.Config, namespace string, protect func(*rest.Config, *readyourwrites.Informers)) stale {
 	t.Helper()
 	scheme, err := newScheme([]func(*runtime.Scheme) error{infrav1.AddToScheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	live, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := live.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, live.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	informers := readyourwrites.New(scheme)
 	caches, err := informers.Watch(cache.Options{
 		Scheme: scheme, NewInformer: newStaleInformer, DefaultNamespaces: map[string]cache.Config{namespace: {}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	cfg := restConfig(config)
 	protect(cfg, informers)
 	mgr, err := newManager(cfg, caches, Options{HealthAddress: "0", MetricsAddress: "0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := index.AddDefaultIndexes(ctx, mgr); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, index.AddDefaultIndexes(ctx, mgr))
 	options := (&provider{opts: Options{Concurrency: 1}}).concurrently(quick)
 	options.SkipNameValidation = ptr.To(true)
 	if err := (&machineset.Reconciler{
@@ -186,18 +175,14 @@ type counts struct{ created, wantCreated, deleted, wantDeleted int }
 func (s stale) scale(t *testing.T) counts {
 	t.Helper()
 	machines, err := s.live.Watch(t.Context(), &clusterv1.MachineList{}, client.InNamespace(s.namespace))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer machines.Stop()
 	set := s.createMachineSet(t)
 	got := counts{wantCreated: 6, wantDeleted: 2}
 	for _, replicas := range []int32{3, 1, 4} {
 		patch := client.MergeFrom(set.DeepCopy())
 		set.Spec.Replicas = ptr.To(replicas)
-		if err := s.live.Patch(t.Context(), set, patch); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.live.Patch(t.Context(), set, patch))
 		s.settle(t, set, machines, &got)
 	}
 	return got
@@ -222,9 +207,7 @@ func (s stale) settle(t *testing.T, set *clusterv1.MachineSet, machines watch.In
 			}
 			quiet.Reset(3 * longestDelay)
 		case <-quiet.C:
-			if err := s.live.Get(t.Context(), client.ObjectKeyFromObject(set), set); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.live.Get(t.Context(), client.ObjectKeyFromObject(set), set))
 			if ptr.Deref(set.Status.Replicas, 0) == *set.Spec.Replicas {
 				return
 			}
@@ -265,9 +248,7 @@ func (s stale) createMachineSet(t *testing.T) *clusterv1.MachineSet {
 		}},
 	}}
 	for _, object := range []client.Object{cluster, &infrav1.ContainerMachineTemplate{ObjectMeta: meta}, set} {
-		if err := s.live.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.live.Create(t.Context(), object))
 	}
 	return set
 }

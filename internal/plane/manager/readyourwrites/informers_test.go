@@ -25,15 +25,14 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestResourceNames: informers know kinds, and paths have resources.
 func TestResourceNames(t *testing.T) {
 	t.Parallel()
 	objects, err := manifests.Objects(manifests.Server{}, crd.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	definitions := 0
 	for _, object := range objects {
 		kind, plural := field(object, "kind"), field(object, "plural")

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const (
@@ -150,9 +151,7 @@ func watch(t *testing.T) (*readyourwrites.Informers, caches) {
 	options, err := informers.Watch(cache.Options{ByObject: map[client.Object]cache.ByObject{
 		&corev1.Secret{}: {Label: labels.SelectorFromSet(labels.Set{"cached": "yes"})},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	typed := options.NewInformer(&toolscache.ListWatch{}, &corev1.Secret{}, 0, toolscache.Indexers{})
 	if options, err = informers.Watch(cache.Options{}); err != nil {
 		t.Fatal(err)
