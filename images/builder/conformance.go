@@ -38,24 +38,26 @@ const testRegistry = "registry.k8s.io/e2e-test-images/"
 // agnhostVersion is the tag of agnhost, which it also reports.
 const agnhostVersion = "2.63.0"
 
-// testImages are the images of the conformance tests which nodes do not have, in
-// testRegistry, by the names of their archives. Nothing pulls them: they are built under
-// the names that the tests ask for, which a test compares.
-func testImages() map[string]string {
-	return map[string]string{
-		"agnhost":           "agnhost:" + agnhostVersion,
-		"agnhost-previous":  "agnhost:2.55",
-		"busybox":           "busybox:1.37.0-1",
-		"glibc-dns-testing": "glibc-dns-testing:2.0.0",
-		"kitten":            "kitten:1.8",
-		"nautilus":          "nautilus:1.8",
-		"nginx":             "nginx:1.15-4",
-		"nginx-new":         "nginx:1.27-0",
-		"nonewprivs":        "nonewprivs:1.4",
-		"nonroot":           "nonroot:1.5",
-		"sample-apiserver":  "sample-apiserver:1.29.2",
+// testImages are the images of the conformance tests which nodes do not have, as
+// repository and tag in testRegistry, by the names of their archives. Nothing pulls them:
+// they are built under the names that the tests ask for, which a test compares.
+func testImages() map[string][2]string {
+	return map[string][2]string{
+		"agnhost":           {"agnhost", agnhostVersion},
+		"agnhost-previous":  {"agnhost", "2.55"},
+		"busybox":           {"busybox", "1.37.0-1"},
+		"glibc-dns-testing": {"glibc-dns-testing", "2.0.0"},
+		"kitten":            {"kitten", "1.8"},
+		"nautilus":          {"nautilus", "1.8"},
+		"nginx":             {"nginx", "1.15-4"},
+		"nginx-new":         {"nginx", "1.27-0"},
+		"nonewprivs":        {"nonewprivs", "1.4"},
+		"nonroot":           {"nonroot", "1.5"},
+		"sample-apiserver":  {"sample-apiserver", "1.29.2"},
 	}
 }
+
+func testReference(image [2]string) string { return testRegistry + image[0] + ":" + image[1] }
 
 // conformanceNames are those images, and the one with the tests.
 func conformanceNames() []string {
@@ -102,7 +104,7 @@ func (b *builder) addConformance(images map[string]*artifact, c *components, sta
 		static:  static,
 	}
 	for name, image := range bases.images(c, programs) {
-		image.name, image.reference = name, testRegistry+testImages()[name]
+		image.name, image.reference = name, testReference(testImages()[name])
 		images[name] = image.artifact()
 		images[name].recipe = append(images[name].recipe, "conformance.go")
 	}

@@ -51,7 +51,7 @@ func TestTestImages(t *testing.T) {
 		}
 	}
 	for _, image := range testImages() {
-		got = append(got, testRegistry+image)
+		got = append(got, testReference(image))
 	}
 	slices.Sort(want)
 	slices.Sort(got)

@@ -35,7 +35,7 @@ func distribution() []Rule {
 		{ID: "K13", Says: "A repository may be a local directory.", Proof: Proof{clusterctlTests, clusterctl}},
 		{ID: "K14", Says: "Templates have all objects, in the namespace that is asked for.", Proof: Proof{repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml"}},
 		{ID: "K15", Says: "ClusterClasses have files of their own.", Proof: Proof{clusterctlTests, clusterctl}},
-		{ID: "K16", Says: "Every object of the provider leads to a Cluster by its owners.", Proof: Proof{poolTests, "TestSituations/Created"}},
+		{ID: "K16", Says: "Every object of the provider leads to a Cluster by its owners.", Proof: Proof{poolTests, "TestReconcile/Created"}},
 		{ID: "K17", Says: "clusterctl changes what it installs.", Unproved: "Describes clusterctl."},
 		{ID: "K18", Says: "A template has all that it refers to.", Proof: Proof{repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml"}},
 		{ID: "K19", Says: "clusterctl installs a provider of core's contract.", Proof: Proof{repositoryTests, "TestMetadataHasTheSeriesOfTheContract"}},

@@ -20,7 +20,7 @@ package contract
 func move() []Rule {
 	return []Rule{
 		{ID: "M1", Says: "clusterctl finds objects by the labels of their definitions.", Unproved: "clusterctl labels what it installs; rule K9 proves the provider's own label."},
-		{ID: "M2", Says: "What is to be moved along leads to a Cluster by its owners, also when these were taken away.", Proof: Proof{poolTests, "TestSituations/OwnersAndLabels"}},
+		{ID: "M2", Says: "What is to be moved along leads to a Cluster by its owners, also when these were taken away.", Proof: Proof{poolTests, "TestReconcile/OwnersAndLabels"}},
 		{ID: "M3", Says: "Objects, or all of a kind, can be labelled to be moved.", Unproved: "None needs it: all have owners."},
 		{ID: "M4", Says: "Status is lost: it is written again as it was, from spec, annotations and the engine.", Proof: Proof{contractTests, "TestRestore"}},
 		{ID: "M4", Says: "Identities are new: nothing on the engine is found by them.", Proof: Proof{contractTests, "TestRestore"}},
