@@ -120,7 +120,7 @@ func (p *testPlane) start(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Signal(syscall.SIGTERM)
-		_, _ = p.cmd.Process.Wait()
+		_ = p.cmd.Wait() // until all output is read
 		if t.Failed() {
 			t.Logf("plane:\n%s", p.output)
 		}

@@ -119,12 +119,10 @@ func (p *testPlane) deleteClusters(t *testing.T) {
 	list.SetGroupVersionKind(paused(t, "any").GroupVersionKind())
 	must.Succeed(t, p.client.List(t.Context(), list))
 	for i := range list.Items {
-		// Only for as long as it takes to delete it could a controller add another.
+		// In this order: a controller adds its finalizer again unless the object is being deleted.
 		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
-		must.Succeed(t, p.client.Patch(t.Context(), &list.Items[i], patch))
-		if err := p.client.Delete(t.Context(), &list.Items[i]); client.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, client.IgnoreNotFound(p.client.Delete(t.Context(), &list.Items[i])))
+		must.Succeed(t, client.IgnoreNotFound(p.client.Patch(t.Context(), &list.Items[i], patch)))
 	}
 	eventually(t, "the Clusters are gone", func() error {
 		if err := p.client.List(t.Context(), list); err != nil || len(list.Items) > 0 {

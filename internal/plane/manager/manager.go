@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -120,21 +121,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 
-	scheme, err := newScheme(opts.Schemes)
-	if err != nil {
-		return err
-	}
-	if err := readyourwrites.Register(); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	informers := readyourwrites.New(scheme)
-	cfg := restConfig(opts.Config)
-	cfg.Wrap(informers.Wrap)
-	caches, err := informers.Watch(cacheOptions(scheme, opts.SyncPeriod))
-	if err != nil {
-		return fmt.Errorf("read the options of the cache: %w", err)
-	}
-	mgr, err := newManager(cfg, caches, opts)
+	informers, mgr, err := newManager(opts)
 	if err != nil {
 		return err
 	}
@@ -172,6 +159,26 @@ func Run(ctx context.Context, opts Options) error {
 	return nil
 }
 
+// newManager whose writes return when its caches show them.
+func newManager(opts Options) (*readyourwrites.Informers, ctrl.Manager, error) {
+	scheme, err := newScheme(opts.Schemes)
+	if err != nil {
+		return nil, nil, err
+	}
+	informers := readyourwrites.New(scheme)
+	if err := informers.Register(metrics.Registry); err != nil {
+		return nil, nil, fmt.Errorf("register metrics: %w", err)
+	}
+	caches, err := informers.Watch(cacheOptions(scheme, opts.SyncPeriod))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the options of the cache: %w", err)
+	}
+	cfg := restConfig(opts.Config)
+	cfg.Wrap(informers.Wrap)
+	mgr, err := createManager(cfg, caches, opts)
+	return informers, mgr, err
+}
+
 // restConfig of all clients of the plane's API server.
 func restConfig(given *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(given)
@@ -185,7 +192,7 @@ func restConfig(given *rest.Config) *rest.Config {
 	return cfg
 }
 
-func newManager(cfg *rest.Config, caches cache.Options, opts Options) (ctrl.Manager, error) {
+func createManager(cfg *rest.Config, caches cache.Options, opts Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Controller: config.Controller{
 			UsePriorityQueue: ptr.To(feature.Gates.Enabled(feature.PriorityQueue)),

@@ -53,7 +53,8 @@ import (
 const longestDelay = 2 * time.Second
 
 // TestIntegrationStaleCaches has caches that are stale by up to two seconds.
-// Not parallel: feature gates are the process's.
+//
+//nolint:tparallel // Feature gates are the process's.
 func TestIntegrationStaleCaches(t *testing.T) {
 	featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.ReconcilerRateLimiting, false)
 	config := env.Start(t)
@@ -97,7 +98,7 @@ func start(t *testing.T, config *rest.Config, namespace string, protect func(*re
 	must.Succeed(t, err)
 	cfg := restConfig(config)
 	protect(cfg, informers)
-	mgr, err := newManager(cfg, caches, Options{HealthAddress: "0", MetricsAddress: "0"})
+	mgr, err := createManager(cfg, caches, Options{HealthAddress: "0", MetricsAddress: "0"})
 	must.Succeed(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	must.Succeed(t, index.AddDefaultIndexes(ctx, mgr))

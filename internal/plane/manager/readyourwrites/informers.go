@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,6 +34,8 @@ import (
 // Informers are those that writes wait for, of all caches that Watch has seen.
 type Informers struct {
 	scheme *runtime.Scheme
+	// exceeded counts writes that the caches did not show within the limit.
+	exceeded *prometheus.CounterVec
 
 	mutex      sync.RWMutex
 	byResource map[schema.GroupResource][]informer
@@ -40,7 +43,19 @@ type Informers struct {
 
 // New returns Informers without any. The scheme must have the kinds of typed objects.
 func New(scheme *runtime.Scheme) *Informers {
-	return &Informers{scheme: scheme, byResource: map[schema.GroupResource][]informer{}}
+	return &Informers{
+		scheme: scheme,
+		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "capcon_plane_writes_not_observed_total",
+			Help: "Writes that the manager's caches did not show within five seconds.",
+		}, []string{"group", "resource"}),
+		byResource: map[schema.GroupResource][]informer{},
+	}
+}
+
+// Register the metrics.
+func (i *Informers) Register(registry prometheus.Registerer) error {
+	return registry.Register(i.exceeded)
 }
 
 // Watch returns the options of a cache whose informers are added when they are

@@ -24,7 +24,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,7 +31,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 const (
@@ -43,34 +41,26 @@ const (
 	interval = time.Millisecond
 )
 
-// exceeded counts writes that the caches did not show within the limit.
-var exceeded = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "capcon_plane_writes_not_observed_total",
-	Help: "Writes that the manager's caches did not show within five seconds.",
-}, []string{"group", "resource"})
-
-// Register the metrics of this package.
-func Register() error { return metrics.Registry.Register(exceeded) }
-
-// requests names resources in paths as the API server does.
-var requests = request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
-
 // Wrap is a rest.Config's: writes through the round tripper return when the informers
 // show them. It reads JSON only, so the config must ask for JSON.
 func (i *Informers) Wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper{next: next, informers: i}
+	return roundTripper{next: next, informers: i, requests: request.RequestInfoFactory{
+		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+	}}
 }
 
 type roundTripper struct {
 	next      http.RoundTripper
 	informers *Informers
+	// requests names resources in paths as the API server does.
+	requests request.RequestInfoFactory
 }
 
 // WrappedRoundTripper is for what looks for the transport below.
 func (t roundTripper) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	info, err := requests.NewRequestInfo(req)
+	info, err := t.requests.NewRequestInfo(req)
 	if err != nil {
 		return nil, fmt.Errorf("read the resource of %s: %w", req.URL.Path, err)
 	}
@@ -112,7 +102,7 @@ func (t roundTripper) await(req *http.Request, resource schema.GroupResource, wr
 		case <-req.Context().Done():
 			return
 		case <-timeout.C:
-			exceeded.WithLabelValues(resource.Group, resource.Resource).Inc()
+			t.informers.exceeded.WithLabelValues(resource.Group, resource.Resource).Inc()
 			return
 		}
 	}

@@ -65,8 +65,8 @@ func (c caches) remove(version string) {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	type args struct {
-		method, path, answer string
-		status               int
+		method, path string
+		answer       answer
 		// before the request, and while it waits.
 		before, meanwhile func(caches)
 	}
@@ -83,30 +83,30 @@ func TestRoundTrip(t *testing.T) {
 		// waits = the request returns only after meanwhile.
 		waits bool
 	}{
-		"Created":     {"A created object is in all caches.", args{"POST", strings.TrimSuffix(path, "/a"), written, 201, absent, seen}, true},
-		"Updated":     {"A cache that has an older version is stale.", args{"PUT", path, written, 200, old, seen}, true},
-		"Status":      {"A subresource is part of the object.", args{"PATCH", path + "/status", written, 200, old, seen}, true},
-		"Overtaken":   {"A later version shows the write too.", args{"PUT", path, written, 200, old, later}, true},
-		"AlreadySeen": {"The event can be faster than the response.", args{"PUT", path, written, 200, seen, nil}, false},
-		"OnlyTyped": {"All caches of the resource count.", args{"PUT", path, written, 200, func(c caches) {
+		"Created":     {"A created object is in all caches.", args{"POST", strings.TrimSuffix(path, "/a"), answer{201, written}, absent, seen}, true},
+		"Updated":     {"A cache that has an older version is stale.", args{"PUT", path, answer{200, written}, old, seen}, true},
+		"Status":      {"A subresource is part of the object.", args{"PATCH", path + "/status", answer{200, written}, old, seen}, true},
+		"Overtaken":   {"A later version shows the write too.", args{"PUT", path, answer{200, written}, old, later}, true},
+		"AlreadySeen": {"The event can be faster than the response.", args{"PUT", path, answer{200, written}, seen, nil}, false},
+		"OnlyTyped": {"All caches of the resource count.", args{"PUT", path, answer{200, written}, func(c caches) {
 			old(c)
 			_ = c.typed.Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "b", ResourceVersion: "7"}})
 		}, seen}, true},
-		"Deleted":      {"A deletion is seen when the object is gone.", args{"DELETE", path, deleted, 200, old, gone}, true},
-		"Recreated":    {"An object of the same name is another one.", args{"DELETE", path, deleted, 200, old, func(c caches) { c.add("2", "7") }}, true},
-		"AlreadyGone":  {"The event can be faster than the response.", args{"DELETE", path, deleted, 200, absent, nil}, false},
-		"Finalizer":    {"The deletion that waits for finalizers is an update.", args{"DELETE", path, written, 200, old, seen}, true},
-		"LastOne":      {"The update that removes the last finalizer deletes.", args{"PATCH", path, ended, 200, old, gone}, true},
-		"LabelRemoved": {"An object that the selector no longer matches leaves the cache.", args{"PUT", path, left, 200, old, func(c caches) { seen(c); gone(c) }}, true},
-		"NotSelected": {"An object that the selector does not match never comes.", args{"PUT", path, left, 200, func(c caches) {
+		"Deleted":      {"A deletion is seen when the object is gone.", args{"DELETE", path, answer{200, deleted}, old, gone}, true},
+		"Recreated":    {"An object of the same name is another one.", args{"DELETE", path, answer{200, deleted}, old, func(c caches) { c.add("2", "7") }}, true},
+		"AlreadyGone":  {"The event can be faster than the response.", args{"DELETE", path, answer{200, deleted}, absent, nil}, false},
+		"Finalizer":    {"The deletion that waits for finalizers is an update.", args{"DELETE", path, answer{200, written}, old, seen}, true},
+		"LastOne":      {"The update that removes the last finalizer deletes.", args{"PATCH", path, answer{200, ended}, old, gone}, true},
+		"LabelRemoved": {"An object that the selector no longer matches leaves the cache.", args{"PUT", path, answer{200, left}, old, func(c caches) { seen(c); gone(c) }}, true},
+		"NotSelected": {"An object that the selector does not match never comes.", args{"PUT", path, answer{200, left}, func(c caches) {
 			_ = c.metadata.Add(&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "5"}})
 		}, nil}, false},
-		"DryRun":     {"A dry run writes nothing.", args{"PUT", path + "?dryRun=All", written, 200, old, nil}, false},
-		"Refused":    {"Nor does a request that fails.", args{"PUT", path, deleted, 409, old, nil}, false},
-		"Read":       {"Nor does a read.", args{"GET", path, written, 200, old, nil}, false},
-		"Token":      {"What has no UID is in no cache.", args{"POST", "/api/v1/namespaces/default/serviceaccounts/a/token", `{"kind":"TokenRequest"}`, 201, old, nil}, false},
-		"NotCached":  {"There is no informer of the resource.", args{"POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases", written, 201, old, nil}, false},
-		"NoResource": {"Other paths are none of resources.", args{"POST", "/version", `{}`, 200, old, nil}, false},
+		"DryRun":     {"A dry run writes nothing.", args{"PUT", path + "?dryRun=All", answer{200, written}, old, nil}, false},
+		"Refused":    {"Nor does a request that fails.", args{"PUT", path, answer{409, deleted}, old, nil}, false},
+		"Read":       {"Nor does a read.", args{"GET", path, answer{200, written}, old, nil}, false},
+		"Token":      {"What has no UID is in no cache.", args{"POST", "/api/v1/namespaces/default/serviceaccounts/a/token", answer{201, `{"kind":"TokenRequest"}`}, old, nil}, false},
+		"NotCached":  {"There is no informer of the resource.", args{"POST", "/apis/coordination.k8s.io/v1/namespaces/default/leases", answer{201, written}, old, nil}, false},
+		"NoResource": {"Other paths are none of resources.", args{"POST", "/version", answer{200, `{}`}, old, nil}, false},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRoundTrip(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				informers, stores := watch(t)
 				test.args.before(stores)
-				returned := request(t, informers, test.args.method, test.args.path, test.args.answer, test.args.status)
+				returned := request(t, informers, test.args.method, test.args.path, test.args.answer)
 				time.Sleep(time.Second)
 				if waits := !returned(); waits != test.waits {
 					t.Errorf("%s\nthe request waits: %t, want %t", test.reason, waits, test.waits)
@@ -136,7 +136,7 @@ func TestRoundTripEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		informers, _ := watch(t)
-		returned := request(t, informers, "PUT", path, written, 200)
+		returned := request(t, informers, "PUT", path, answer{200, written})
 		time.Sleep(10 * time.Second)
 		if !returned() {
 			t.Error("the request waits longer than ten seconds")
@@ -163,15 +163,13 @@ func watch(t *testing.T) (*readyourwrites.Informers, caches) {
 }
 
 // request makes a request in the background, and returns whether it has returned.
-func request(t *testing.T, informers *readyourwrites.Informers, method, path, answer string, status int) func() bool {
+func request(t *testing.T, informers *readyourwrites.Informers, method, path string, answer answer) func() bool {
 	t.Helper()
-	transport := informers.Wrap(roundTripper(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer))}, nil
-	}))
+	transport := informers.Wrap(answer)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://api"+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://api"+path, http.NoBody)
 		if err != nil {
 			t.Error(err)
 			return
@@ -182,8 +180,8 @@ func request(t *testing.T, informers *readyourwrites.Informers, method, path, an
 			return
 		}
 		defer response.Body.Close()
-		if body, err := io.ReadAll(response.Body); err != nil || string(body) != answer {
-			t.Errorf("the caller reads %q, %v, want %q", body, err, answer)
+		if body, err := io.ReadAll(response.Body); err != nil || string(body) != answer.body {
+			t.Errorf("the caller reads %q, %v, want %q", body, err, answer.body)
 		}
 	}()
 	return func() bool {
@@ -197,6 +195,12 @@ func request(t *testing.T, informers *readyourwrites.Informers, method, path, an
 	}
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
+// answer to each request.
+type answer struct {
+	status int
+	body   string
+}
 
-func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
+func (a answer) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: a.status, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+}
