@@ -242,7 +242,7 @@ run_once() {
     cd e2e
     # Nothing of this is repeated: the first result counts.
     "${artifacts}/${ENGINE}-${management}/e2e.test" -test.run="^TestE2E\$" -test.timeout=0 -ginkgo.timeout=48h -ginkgo.v -ginkgo.no-color \
-      -ginkgo.focus="${FOCUS:-}" -ginkgo.junit-report="${into}/junit.xml" \
+      -ginkgo.focus="$(IFS='|' && echo "${selected[*]}")" -ginkgo.fail-on-empty -ginkgo.junit-report="${into}/junit.xml" \
       -e2e.config="${into}/container.yaml" -e2e.artifacts="${into}" -e2e.components="${components}" -e2e.binaries="${artifacts}/clusterctl" \
       -e2e.archives="${artifacts}/images" -e2e.engine="${ENGINE}" \
       -e2e.management="${management}" -e2e.kubeconfig="${kubeconfig}" "${skip_cleanup[@]}"
