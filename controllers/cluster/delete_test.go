@@ -18,6 +18,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -269,10 +270,16 @@ func TestManagerLeavesNetwork(t *testing.T) {
 		exists bool
 		// lives is the network that the manager's container is created on.
 		lives string
+		// faults are calls that fail once.
+		faults []string
 		// networks that the manager's container is on afterwards, and all there are.
 		on, networks []string
 	}{
 		"ItsOwn": {reason: "A network made for the cluster is left and removed.", lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon"}},
+		"CallsFail": {
+			reason: "Calls that fail are made again.", lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon"},
+			faults: []string{"InspectNetwork", "DisconnectNetwork"},
+		},
 		"GivenAndOnly": {
 			reason: "The network of a kind cluster is that of its control plane.", exists: true, lives: "mine",
 			on: []string{"mine"}, networks: []string{"capcon", "mine"},
@@ -303,6 +310,12 @@ func TestManagerLeavesNetwork(t *testing.T) {
 			w.Cluster.SelfContainer = self
 			w.SettleCluster()
 			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
+			for _, call := range tc.faults {
+				w.Engine.FailNext(call, engine.ErrUnavailable)
+				if _, err := w.ReconcileCluster(); !errors.Is(err, engine.ErrUnavailable) {
+					t.Errorf("%s\nwithout %s the reconcile returned %v", tc.reason, call, err)
+				}
+			}
 			w.SettleCluster()
 			found, err := w.Engine.InspectContainer(t.Context(), self)
 			must.Succeed(t, err)

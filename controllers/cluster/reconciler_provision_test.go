@@ -77,6 +77,24 @@ func provisioning() map[string]reconcileTest {
 				}
 			},
 		},
+		"OwnImage": {
+			reason: "The load balancer has the image that the cluster asks for.",
+			args: args{
+				options: spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.Image = "localhost/mine:1" }),
+				setup: func(_ *testing.T, w *world.World) {
+					w.Engine.AddImage(engine.Image{Tags: []string{"localhost/mine:1"}}, nil)
+				},
+			},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found, err := w.Engine.InspectContainer(t.Context(), balancer())
+				must.Succeed(t, err)
+				if found.Image != "localhost/mine:1" {
+					t.Errorf("the load balancer has the image %s", found.Image)
+				}
+			},
+		},
 		"ImageBeingPulled": {
 			reason: "A pull does not hold up the reconcile.",
 			args:   args{setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) }},

@@ -94,6 +94,11 @@ func TestDeaths(t *testing.T) {
 			if _, remaining := deaths.Recent(id); remaining != 0 {
 				t.Error("it is reported for longer than three seconds")
 			}
+			clock.SetTime(clock.Now().Add(time.Hour))
+			deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: "another"})
+			if _, remaining := deaths.Recent(id); remaining != 0 {
+				t.Error("it is reported again with the death of another container")
+			}
 		})
 	}
 }

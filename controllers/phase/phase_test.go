@@ -93,3 +93,17 @@ func TestRun(t *testing.T) {
 		})
 	}
 }
+
+// Outcomes are logged, and read where one is not handled.
+func TestOutcomeText(t *testing.T) {
+	t.Parallel()
+	for want, outcome := range map[string]error{
+		"wait for an event":        phase.RequeueAfter(0),
+		"wait for 15s":             phase.RequeueAfter(phase.UserInterval),
+		"wait for 2s\nnot reached": phase.Join(phase.RequeueAfter(phase.PullInterval), errors.New("not reached")),
+	} {
+		if got := outcome.Error(); got != want {
+			t.Errorf("the outcome is %q, want %q", got, want)
+		}
+	}
+}

@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	featuretesting "k8s.io/component-base/featuregate/testing"
 
 	"sigs.k8s.io/cluster-api/feature"
@@ -122,5 +123,17 @@ func TestUnsupportedFeatures(t *testing.T) {
 	featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.RuntimeSDK, true)
 	if err := checkFeatures(logr.Discard()); !errors.Is(err, ErrUnsupportedFeature) {
 		t.Errorf("checkFeatures() with RuntimeSDK: want ErrUnsupportedFeature, got %v", err)
+	}
+}
+
+// readyourwrites reads JSON only.
+func TestRestConfig(t *testing.T) {
+	t.Parallel()
+	given := &rest.Config{Host: "http://127.0.0.1:1"}
+	if config := restConfig(given); config.Host != given.Host || config.ContentType != "application/json" {
+		t.Errorf("the manager asks %s for %s", config.Host, config.ContentType)
+	}
+	if given.ContentType != "" {
+		t.Error("the given configuration is changed")
 	}
 }

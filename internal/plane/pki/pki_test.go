@@ -27,6 +27,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -240,5 +241,24 @@ func TestKubeconfig(t *testing.T) {
 	got := []string{config.Host, config.BearerToken, string(config.CAData)}
 	if diff := cmp.Diff([]string{"https://127.0.0.1:6443", "token", string(a.CertificatePEM())}, got); diff != "" {
 		t.Errorf("kubeconfig: -want, +got:\n%s", diff)
+	}
+}
+
+// What cannot be read or written is an error that names the file, and is not replaced.
+func TestUnusableFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing", "file")
+	_, token := EnsureToken(dir)
+	for name, test := range map[string]struct {
+		err  error
+		path string
+	}{
+		"NoDirectory":    {WriteFile(missing, []byte("a")), missing},
+		"TokenDirectory": {token, dir},
+	} {
+		if test.err == nil || !strings.Contains(test.err.Error(), test.path) {
+			t.Errorf("%s: error %v, want one that names %s", name, test.err, test.path)
+		}
 	}
 }
