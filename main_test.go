@@ -54,13 +54,11 @@ func TestWebhookPort(t *testing.T) {
 			flags := pflag.NewFlagSet("manager", pflag.ContinueOnError)
 			opts.addServingFlags(flags)
 			must.Succeed(t, flags.Parse(tc.args))
-			scheme, err := newScheme()
-			must.Succeed(t, err)
+			scheme := must.Get(newScheme())(t)
 			server := &countedServer{Server: webhook.NewServer(webhook.Options{})}
-			mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
+			mgr := must.Get(ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
 				Scheme: scheme, Logger: logr.Discard(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
-			})
-			must.Succeed(t, err)
+			}))(t)
 			must.Succeed(t, setupWebhooks(mgr, opts.webhookPort))
 			if got := server.registered > 0; got != tc.want {
 				t.Errorf("%s\n%d webhooks are served", tc.reason, server.registered)
@@ -107,16 +105,14 @@ func TestSecretsAreReadLive(t *testing.T) {
 	t.Cleanup(server.Close)
 	opts := defaultOptions()
 	opts.healthAddress, opts.leaderElect = "0", false
-	options, err := managerOptions(opts)
-	must.Succeed(t, err)
+	options := must.Get(managerOptions(opts))(t)
 	options.Logger = logr.Discard()
 	options.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 		mapper := meta.NewDefaultRESTMapper(nil)
 		mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 		return mapper, nil
 	}
-	mgr, err := ctrl.NewManager(&rest.Config{Host: server.URL}, options)
-	must.Succeed(t, err)
+	mgr := must.Get(ctrl.NewManager(&rest.Config{Host: server.URL}, options))(t)
 	// The manager does not run, and so has nothing in its cache.
 	found := &corev1.Secret{}
 	if err := mgr.GetClient().Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "own"}, found); err != nil || found.Name != "own" {

@@ -72,10 +72,8 @@ func TestIntegrationEngineOutage(t *testing.T) {
 		"--webhook-port="+strconv.Itoa(certificate.LocalServingPort), "--webhook-cert-dir="+certificate.LocalServingCertDir)
 
 	eventually(t, "the manager is ready", func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") })
-	scheme, err := newScheme()
-	must.Succeed(t, err)
-	api, err := client.New(config, client.Options{Scheme: scheme})
-	must.Succeed(t, err)
+	scheme := must.Get(newScheme())(t)
+	api := must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
 	cluster, infrastructure := createCluster(t, api)
 	key := client.ObjectKeyFromObject(infrastructure)
 	eventually(t, "the object reports the outage", func(ctx context.Context) error {
@@ -121,8 +119,7 @@ func needsDefinitions(t *testing.T) {
 	t.Helper()
 	opts := defaultOptions()
 	opts.healthAddress = "0"
-	mgr, err := newManager(opts)
-	must.Succeed(t, err)
+	mgr := must.Get(newManager(opts))(t)
 	var outdated *definitions.OutdatedError
 	if err := setup(t.Context(), mgr, nil, opts); !errors.As(err, &outdated) {
 		t.Fatalf("without any definition the manager's start ends with %v", err)

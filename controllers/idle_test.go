@@ -124,7 +124,7 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 		},
 	}
 	for i, reconciler := range reconcilers {
-		c, err := controller.NewTypedUnmanaged("idle", controller.TypedOptions[reconcile.Request]{
+		c := must.Get(controller.NewTypedUnmanaged("idle", controller.TypedOptions[reconcile.Request]{
 			SkipNameValidation: ptr.To(true),
 			UsePriorityQueue:   ptr.To(false),
 			LogConstructor:     func(*reconcile.Request) logr.Logger { return logr.Discard() },
@@ -136,8 +136,7 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 				time.Sleep(time.Second)
 				return result, err
 			}),
-		})
-		must.Succeed(t, err)
+		}))(t)
 		all := func(context.Context) []reconcile.Request { return everything[i] }
 		must.Succeed(t, c.Watch(engineevents.Source(w.Engine, engineevents.Mapping{
 			Container: func(ctx context.Context, _ map[string]string) []reconcile.Request { return all(ctx) }, All: all,

@@ -54,8 +54,7 @@ func TestLogHasAMachinesLife(t *testing.T) {
 		}
 		calls = append(calls, match[1])
 	}, funcr.Options{})
-	eng, err := metered.New(w.Engine, prometheus.NewRegistry(), metered.Options{})
-	must.Succeed(t, err)
+	eng := must.Get(metered.New(w.Engine, prometheus.NewRegistry(), metered.Options{}))(t)
 	w.Machine.Engine = eng
 	// As controller-runtime does it.
 	ctx := ctrl.LoggerInto(t.Context(), logger.WithValues("ContainerMachine", klog.KRef(builders.Namespace, builders.Machine)))

@@ -160,8 +160,7 @@ func (p poolWork) checkEnd(t *testing.T, w *world.World) {
 		machines = append(machines, machine.Name)
 	}
 	w.Calls.Hook(nil, nil)
-	found, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleWorker)})
-	must.Succeed(t, err)
+	found := must.Get(w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleWorker)}))(t)
 	for _, container := range found {
 		containers = append(containers, container.Labels[identity.LabelMachine])
 	}

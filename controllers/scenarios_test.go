@@ -136,8 +136,7 @@ func snapshot(t *testing.T, w *world.World) state {
 	names := []string{}
 	found := state{Volumes: len(w.Engine.VolumeNames()), Objects: map[string]any{}}
 	for _, listed := range containers {
-		container, err := w.Engine.InspectContainer(ctx, listed.Name)
-		must.Succeed(t, err)
+		container := must.Get(w.Engine.InspectContainer(ctx, listed.Name))(t)
 		known := cmp.Or(container.Labels[identity.LabelMachine], container.Labels[identity.LabelRole])
 		names = append(names, container.Name, "<"+known+">", container.Labels[identity.LabelOwnerID], "<owner>")
 		if container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer) && len(container.Ports) > 0 {
@@ -194,8 +193,7 @@ func plain(t *testing.T, object client.Object, names []string) any {
 		}
 		conditional.SetConditions(all)
 	}
-	text, err := json.Marshal(object)
-	must.Succeed(t, err)
+	text := must.Get(json.Marshal(object))(t)
 	var value any
 	must.Succeed(t, json.Unmarshal([]byte(strings.NewReplacer(names...).Replace(string(text))), &value))
 	return value

@@ -48,8 +48,7 @@ func mute(t *testing.T, answers map[string]string) (socket string) {
 	must.Succeed(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(directory) })
 	socket = filepath.Join(directory, "docker.sock")
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	must.Succeed(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "unix", socket))(t)
 	server := &http.Server{
 		ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

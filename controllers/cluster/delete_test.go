@@ -56,10 +56,9 @@ func TestDeletions(t *testing.T) {
 	create := func(name string, labels map[string]string, networkName string) func(*testing.T, *world.World) {
 		return func(t *testing.T, w *world.World) {
 			t.Helper()
-			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+			must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{
 				Name: name, Image: builders.NodeImage, Labels: labels, Attachment: engine.Attachment{Network: networkName},
-			})
-			must.Succeed(t, err)
+			}))(t)
 		}
 	}
 	cases := map[string]struct {
@@ -81,8 +80,7 @@ func TestDeletions(t *testing.T) {
 			reason: "A network that we did not make is not ours to remove.", options: onMine,
 			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
-				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine"})
-				must.Succeed(t, err)
+				must.Get(w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine"}))(t)
 			},
 			networks: []string{"capcon", "mine"},
 		},
@@ -90,8 +88,7 @@ func TestDeletions(t *testing.T) {
 			reason: "Nor is one that somebody uses.", options: onMine,
 			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
-				_, err := w.Engine.CreateNetwork(t.Context(), managed)
-				must.Succeed(t, err)
+				must.Get(w.Engine.CreateNetwork(t.Context(), managed))(t)
 				create("somebody", nil, "mine")(t, w)
 			},
 			containers: []string{"somebody"}, networks: []string{"capcon", "mine"},
@@ -232,8 +229,7 @@ func TestLeaving(t *testing.T) {
 			w.SettleCluster()
 			if tc.calls != nil {
 				before := len(w.Calls.Made())
-				_, err := w.ReconcileCluster()
-				must.Succeed(t, err)
+				must.Get(w.ReconcileCluster())(t)
 				methods := []string{}
 				for _, call := range w.Calls.Made()[before:] {
 					methods = append(methods, call.Method)
@@ -243,8 +239,7 @@ func TestLeaving(t *testing.T) {
 				}
 			}
 			running := []string{}
-			containers, err := w.Engine.ListContainers(t.Context(), nil)
-			must.Succeed(t, err)
+			containers := must.Get(w.Engine.ListContainers(t.Context(), nil))(t)
 			for _, container := range containers {
 				if container.Status == engine.StatusRunning {
 					running = append(running, container.Name)
@@ -299,13 +294,11 @@ func TestManagerLeavesNetwork(t *testing.T) {
 			w := world.New(t, builders.New(spec(func(s *infrav1.ContainerClusterSpec) { s.Network.Name = "mine" })...))
 			world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
 			if tc.exists {
-				_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine", Labels: tc.labels})
-				must.Succeed(t, err)
+				must.Get(w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "mine", Labels: tc.labels}))(t)
 			}
-			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+			must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{
 				Name: self, Image: builders.NodeImage, Attachment: engine.Attachment{Network: tc.lives},
-			})
-			must.Succeed(t, err)
+			}))(t)
 			must.Succeed(t, w.Engine.StartContainer(t.Context(), self))
 			w.Cluster.SelfContainer = self
 			w.SettleCluster()
@@ -317,8 +310,7 @@ func TestManagerLeavesNetwork(t *testing.T) {
 				}
 			}
 			w.SettleCluster()
-			found, err := w.Engine.InspectContainer(t.Context(), self)
-			must.Succeed(t, err)
+			found := must.Get(w.Engine.InspectContainer(t.Context(), self))(t)
 			if diff := cmp.Diff(tc.on, slices.Sorted(maps.Keys(found.Networks))); diff != "" {
 				t.Errorf("%s\nnetworks of the manager (-want +got):\n%s", tc.reason, diff)
 			}
@@ -341,8 +333,7 @@ func deleteWaitsForProbe(t *testing.T) {
 	world.Purge(w, builders.Machine, &infrav1.ContainerMachine{})
 	run := func(container engine.Spec) {
 		container.Image = builders.NodeImage
-		_, err := w.Engine.CreateContainer(t.Context(), container)
-		must.Succeed(t, err)
+		must.Get(w.Engine.CreateContainer(t.Context(), container))(t)
 		must.Succeed(t, w.Engine.StartContainer(t.Context(), container.Name))
 	}
 	run(engine.Spec{Name: self, Attachment: engine.Attachment{Network: "capcon"}})
@@ -366,8 +357,7 @@ func deleteWaitsForProbe(t *testing.T) {
 // checkLeft compares what is left on the engine of all that these tests make.
 func checkLeft(t *testing.T, w *world.World, reason string, containers, networks []string) {
 	t.Helper()
-	found, err := w.Engine.ListContainers(context.WithoutCancel(t.Context()), nil)
-	must.Succeed(t, err)
+	found := must.Get(w.Engine.ListContainers(context.WithoutCancel(t.Context()), nil))(t)
 	names := []string{}
 	for _, container := range found {
 		names = append(names, container.Name)

@@ -65,8 +65,7 @@ func TestEndIsReported(t *testing.T) {
 			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				found, err := w.Engine.InspectContainer(t.Context(), balancer())
-				must.Succeed(t, err)
+				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
 			},
 			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was started again",

@@ -187,8 +187,7 @@ func TestBackends(t *testing.T) {
 				other.ID = "another"
 				labels := other.ContainerLabels(identity.RoleControlPlane, "m3")
 				labels[identity.LabelNetwork], labels[identity.LabelAddress] = "capcon", "172.18.230.1"
-				_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: builders.NodeImage, Labels: labels})
-				must.Succeed(t, err)
+				must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: builders.NodeImage, Labels: labels}))(t)
 				must.Succeed(t, w.Engine.StartContainer(t.Context(), "other"))
 			},
 			want: both(haproxy.FullWeight, haproxy.FullWeight),

@@ -46,9 +46,7 @@ func TestPreflightOfAllMachines(t *testing.T) {
 		})
 		w := world.New(t, builders.New())
 		w.Cluster.Host = hostinfo.NewObserver(host)
-		if _, err := w.Cluster.Host.Observe(t.Context(), builders.NodeImage, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Cluster.Host.Observe(t.Context(), builders.NodeImage, ""))(t)
 		expect := func(reason, want, words string) {
 			t.Helper()
 			w.SettleCluster()

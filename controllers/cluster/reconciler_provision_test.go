@@ -55,8 +55,7 @@ func provisioning() map[string]reconcileTest {
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				event("NetworkCreated")(t, w)
-				found, err := w.Engine.InspectNetwork(t.Context(), "mine")
-				must.Succeed(t, err)
+				found := must.Get(w.Engine.InspectNetwork(t.Context(), "mine"))(t)
 				if found.Labels[identity.LabelManaged] == "" || found.Subnets[0].Prefix != prefix("10.77.0.0/24") {
 					t.Errorf("the network is %+v", found)
 				}
@@ -88,8 +87,7 @@ func provisioning() map[string]reconcileTest {
 			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
-				found, err := w.Engine.InspectContainer(t.Context(), balancer())
-				must.Succeed(t, err)
+				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
 				if found.Image != "localhost/mine:1" {
 					t.Errorf("the load balancer has the image %s", found.Image)
 				}
@@ -137,8 +135,7 @@ func pinnedWhole(t *testing.T, w *world.World) {
 	t.Helper()
 	event("LoadBalancerCreated")(t, w)
 	object := get(w)
-	found, err := w.Engine.InspectContainer(t.Context(), balancer())
-	must.Succeed(t, err)
+	found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
 	want := infrav1.ContainerClusterSpec{
 		OwnerID:              builders.OwnerID,
 		ControlPlaneEndpoint: infrav1.APIEndpoint{Host: found.Labels[identity.LabelAddress], Port: 6443},
@@ -210,8 +207,7 @@ func endpoints() map[string]reconcileTest {
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				endpoint("172.18.222.2", 8443)(t, w)
-				found, err := w.Engine.InspectContainer(t.Context(), balancer())
-				must.Succeed(t, err)
+				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
 				if address := found.Labels[identity.LabelAddress]; address != "172.18.222.2" {
 					t.Errorf("the load balancer is at %s", address)
 				}
@@ -271,8 +267,7 @@ func invalidInput() map[string]reconcileTest {
 	network := func(spec engine.NetworkSpec) func(*testing.T, *world.World) {
 		return func(t *testing.T, w *world.World) {
 			t.Helper()
-			_, err := w.Engine.CreateNetwork(t.Context(), spec)
-			must.Succeed(t, err)
+			must.Get(w.Engine.CreateNetwork(t.Context(), spec))(t)
 		}
 	}
 	const unusable = "False/" + infrav1.NetworkUnusableReason
@@ -315,11 +310,10 @@ func invalidInput() map[string]reconcileTest {
 					network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/29")}})(t, w)
 					for i := 2; i < 7; i++ {
 						address := fmt.Sprintf("10.77.0.%d", i)
-						_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+						must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{
 							Name: fmt.Sprintf("filler-%d", i), Image: builders.NodeImage,
 							Labels: map[string]string{identity.LabelNetwork: "mine", identity.LabelAddress: address},
-						})
-						must.Succeed(t, err)
+						}))(t)
 					}
 				},
 			},
@@ -343,10 +337,9 @@ func invalidInput() map[string]reconcileTest {
 				}),
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
-					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "somebody", Image: builders.NodeImage, Labels: map[string]string{
+					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "somebody", Image: builders.NodeImage, Labels: map[string]string{
 						identity.LabelNetwork: "capcon", identity.LabelAddress: "172.18.222.2",
-					}})
-					must.Succeed(t, err)
+					}}))(t)
 				},
 			},
 			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "somebody", requeueAfter: anyDelay},
@@ -368,8 +361,7 @@ func invalidInput() map[string]reconcileTest {
 			args: args{
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
-					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: balancer(), Image: builders.NodeImage})
-					must.Succeed(t, err)
+					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: balancer(), Image: builders.NodeImage}))(t)
 					must.Succeed(t, w.Engine.StartContainer(t.Context(), balancer()))
 				},
 			},

@@ -215,8 +215,7 @@ func samePins(t *testing.T, w *world.World) {
 // pins are address and port as the spec has them and as the load balancer has.
 func pins(t *testing.T, w *world.World) string {
 	t.Helper()
-	found, err := w.Engine.InspectContainer(t.Context(), balancer())
-	must.Succeed(t, err)
+	found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
 	object := get(w)
 	return fmt.Sprint(
 		object.Spec.ControlPlaneEndpoint.Host, object.Spec.LoadBalancer.HostPort,

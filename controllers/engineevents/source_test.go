@@ -106,8 +106,7 @@ func TestSource(t *testing.T) {
 			reason: "Looking causes no event.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
-				_, err := eng.InspectContainer(t.Context(), ours)
-				must.Succeed(t, err)
+				must.Get(eng.InspectContainer(t.Context(), ours))(t)
 				stream, err := eng.Download(t.Context(), ours, "/etc/hostname")
 				if err == nil {
 					must.Succeed(t, stream.Close())
@@ -255,15 +254,11 @@ func newEngine(t *testing.T) *simulated.Engine {
 	t.Helper()
 	eng := simulated.New()
 	eng.AddImage(engine.Image{Tags: []string{image}}, nil)
-	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "n1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "n1"}))(t)
 	owner := identity.Owner{Namespace: "default", Cluster: "c1", ID: "abcdefgh"}
 	for name, labels := range map[string]map[string]string{ours: owner.ContainerLabels(identity.RoleWorker, "m1"), foreign: {"mine": "yes"}} {
 		spec := engine.Spec{Name: name, Image: image, Labels: labels, Attachment: engine.Attachment{Network: "n1"}}
-		if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(eng.CreateContainer(t.Context(), spec))(t)
 		must.Succeed(t, eng.StartContainer(t.Context(), name))
 	}
 	return eng

@@ -45,16 +45,13 @@ func newEngine(t *testing.T, options ...simulated.Option) *simulated.Engine {
 	t.Helper()
 	eng := simulated.New(options...)
 	eng.AddImage(engine.Image{Tags: []string{image}}, nil)
-	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: network}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: network}))(t)
 	return eng
 }
 
 func left(t *testing.T, eng *simulated.Engine) []string {
 	t.Helper()
-	containers, err := eng.ListContainers(t.Context(), nil)
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), nil))(t)
 	var names []string
 	for _, container := range containers {
 		names = append(names, container.Name)
@@ -209,9 +206,7 @@ func TestRenew(t *testing.T) {
 func TestObserveKilled(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
-	if _, err := hostinfo.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(hostinfo.NewObserver(eng).Observe(t.Context(), image, network))(t)
 	calls := len(eng.Journal())
 	for number := range calls {
 		t.Run(fmt.Sprintf("call-%d", number+1), func(t *testing.T) {
@@ -265,9 +260,7 @@ func TestHungEngine(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	observer := hostinfo.NewObserver(eng)
-	if _, err := observer.Observe(t.Context(), image, network); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(observer.Observe(t.Context(), image, network))(t)
 	hung, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	eng.OnCall(func(simulated.Call) error {
@@ -361,12 +354,8 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	labels := map[string]string{identity.LabelRole: string(identity.RoleProbe)}
-	if _, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "another", Image: image, Labels: labels}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := hostinfo.NewObserver(eng).Observe(t.Context(), image, network); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateContainer(t.Context(), engine.Spec{Name: "another", Image: image, Labels: labels}))(t)
+	must.Get(hostinfo.NewObserver(eng).Observe(t.Context(), image, network))(t)
 	if diff := cmp.Diff([]string{"another"}, left(t, eng)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}

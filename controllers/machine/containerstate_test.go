@@ -58,8 +58,7 @@ func TestEndIsReported(t *testing.T) {
 			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				found, err := w.Engine.InspectContainer(t.Context(), container())
-				must.Succeed(t, err)
+				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
 			},
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",

@@ -192,8 +192,7 @@ func deletions() map[string]deletion {
 func TestForeignContainerIsNeverRemoved(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New())
-	_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
-	must.Succeed(t, err)
+	must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage}))(t)
 	w.SettleMachine(builders.Machine)
 	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	w.SettleMachine(builders.Machine)
@@ -259,8 +258,7 @@ func secondsUntilGone(t *testing.T, w *world.World, others func()) int {
 	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 	for second := range 100 {
 		w.Clock.SetTime(object.DeletionTimestamp.Add(secondsOf(second)))
-		_, err := w.ReconcileMachine(builders.Machine)
-		must.Succeed(t, err)
+		must.Get(w.ReconcileMachine(builders.Machine))(t)
 		others()
 		if _, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{}); !there {
 			return second

@@ -46,8 +46,7 @@ type etcd struct {
 func runEtcd(t *testing.T, w *world.World, manifest string) *etcd {
 	t.Helper()
 	must.Succeed(t, w.Engine.WriteFile(builders.Container(second), "/etc/kubernetes/manifests/"+manifest, []byte("kind: Pod")))
-	observed, err := w.Engine.InspectContainer(t.Context(), container())
-	must.Succeed(t, err)
+	observed := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
 	address := network.Addresses(observed, network.DefaultName)[0]
 	e := &etcd{}
 	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
@@ -131,8 +130,7 @@ func TestDeletionReportsEtcd(t *testing.T) {
 	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	for range 2 {
 		w.SettleCluster()
-		_, err := w.ReconcileMachine(builders.Machine)
-		must.Succeed(t, err)
+		must.Get(w.ReconcileMachine(builders.Machine))(t)
 	}
 	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 	state, message := world.State(object, infrav1.MachineReadyCondition)

@@ -264,8 +264,7 @@ func invalidInput() map[string]reconcileTest {
 			args: args{
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
-					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage})
-					must.Succeed(t, err)
+					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage}))(t)
 				},
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: phase.UserInterval},
@@ -283,10 +282,9 @@ func invalidInput() map[string]reconcileTest {
 					t.Helper()
 					other := builders.Owner()
 					other.ID = "another-owner"
-					_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{
 						Name: container(), Image: builders.NodeImage, Labels: other.ContainerLabels("worker", builders.Machine),
-					})
-					must.Succeed(t, err)
+					}))(t)
 				},
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "owner ID another-owner", requeueAfter: phase.UserInterval},
@@ -306,8 +304,7 @@ func invalidInput() map[string]reconcileTest {
 // fullNetwork makes the network "small", whose static addresses are taken.
 func fullNetwork(t *testing.T, w *world.World) {
 	t.Helper()
-	_, err := w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "small", Subnets: prefixes("10.9.0.0/29")})
-	must.Succeed(t, err)
+	must.Get(w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "small", Subnets: prefixes("10.9.0.0/29")}))(t)
 	for i := range 8 {
 		name := fmt.Sprintf("filler-%d", i)
 		spec := engine.Spec{

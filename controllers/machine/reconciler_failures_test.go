@@ -165,11 +165,10 @@ func adopted() map[string]reconcileTest {
 			t.Helper()
 			all := map[string]string{labelNetwork: "capcon", labelAddress: "172.18.200.9"}
 			maps.Copy(all, labels)
-			_, err := w.Engine.CreateContainer(t.Context(), engine.Spec{
+			must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{
 				Name: kept, Image: builders.NodeImage, Labels: all,
 				Attachment: engine.Attachment{Network: "capcon", Addresses: addresses("172.18.200.9")},
-			})
-			must.Succeed(t, err)
+			}))(t)
 			must.Succeed(t, w.Engine.StartContainer(t.Context(), kept))
 			must.Succeed(t, w.Engine.WriteFile(kept, "/var/lib/cluster-api-bootstrap/record/state", []byte("done")))
 		}

@@ -147,10 +147,9 @@ func first(states ...string) string {
 // containers of the machine.
 func containers(t *testing.T, w *world.World) []engine.Container {
 	t.Helper()
-	found, err := w.Engine.ListContainers(t.Context(), map[string]string{
+	found := must.Get(w.Engine.ListContainers(t.Context(), map[string]string{
 		identity.LabelOwnerID: builders.OwnerID, identity.LabelMachine: builders.Machine,
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return found
 }
 

@@ -146,8 +146,7 @@ func checkContract(t *testing.T, w *world.World, reason string) {
 	if ready := ptr.Deref(pool.Status.Ready, false); ready != ptr.Deref(pool.Status.Initialization.Provisioned, false) {
 		t.Errorf("%s\nstatus.ready is %t, want the value of status.initialization.provisioned", reason, ready)
 	}
-	containers, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleWorker)})
-	must.Succeed(t, err)
+	containers := must.Get(w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleWorker)}))(t)
 	if len(containers) > len(names(w)) {
 		t.Errorf("%s\n%d containers for %d instances", reason, len(containers), len(names(w)))
 	}
@@ -345,8 +344,7 @@ func scaled() map[string]reconcileTest {
 					renamed.Spec.Replicas = ptr.To[int32](1)
 					must.Succeed(t, w.Client.Create(t.Context(), renamed))
 					edit(w, func(p *infrav1.ContainerMachinePool) { p.OwnerReferences[0].Name = long })
-					_, err := w.ReconcilePool()
-					must.Succeed(t, err)
+					must.Get(w.ReconcilePool())(t)
 					made := w.ContainerMachines()
 					if len(made) != 1 || made[0].Labels[clusterv1.MachinePoolNameLabel] != format.MustFormatValue(long) {
 						t.Fatalf("made %+v", made)

@@ -179,8 +179,7 @@ func TestResultsAreReadAsWritten(t *testing.T) {
 	}
 	want := results{"QuickStart": {"docker, kind": {{Date: "2026-11-24", Commit: "c", Seconds: 1, Passed: true}}}}
 	must.Succeed(t, resultfile.Write(path, want))
-	got, err := readResults(path)
-	must.Succeed(t, err)
+	got := must.Get(readResults(path))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Results (-want +got):\n%s", diff)
 	}
@@ -207,14 +206,11 @@ func TestRunEntersAReport(t *testing.T) {
 // Every spec of the suite has a row, and every row a spec.
 func TestCatalogueHasTheSpecsOfTheSuite(t *testing.T) {
 	t.Parallel()
-	catalogue, err := readCatalogue("specs.yaml")
-	must.Succeed(t, err)
+	catalogue := must.Get(readCatalogue("specs.yaml"))(t)
 	described := map[string]bool{}
-	paths, err := filepath.Glob(filepath.Join("..", "..", "e2e", "*_test.go"))
-	must.Succeed(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join("..", "..", "e2e", "*_test.go")))(t)
 	for _, path := range paths {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		must.Succeed(t, err)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(file, func(node ast.Node) bool {
 			if call, isCall := node.(*ast.CallExpr); isCall {
 				if text, isDescribe := describes(call); isDescribe {

@@ -42,8 +42,7 @@ func golden(t *testing.T, file, got string) {
 		must.Succeed(t, os.WriteFile(file, []byte(got), 0o644))
 		return
 	}
-	want, err := os.ReadFile(file)
-	must.Succeed(t, err)
+	want := must.Get(os.ReadFile(file))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; go test -update writes it):\n%s", file, diff)
 	}
@@ -61,10 +60,8 @@ func TestArchiveGolden(t *testing.T) {
 	for _, source := range sources {
 		t.Run(filepath.Base(source), func(t *testing.T) {
 			t.Parallel()
-			data, err := os.ReadFile(source)
-			must.Succeed(t, err)
-			config, err := Parse(data, formats[filepath.Ext(source)], instance)
-			must.Succeed(t, err)
+			data := must.Get(os.ReadFile(source))(t)
+			config := must.Get(Parse(data, formats[filepath.Ext(source)], instance))(t)
 			if config, err = config.Adapt(ContainerAdaptation()); err != nil {
 				t.Fatal(err)
 			}
@@ -77,8 +74,7 @@ func TestArchiveGolden(t *testing.T) {
 				Files:    []File{{Path: "/etc/provider", Content: []byte("file\n")}},
 				Commands: []Command{{Args: []string{"systemctl", "restart", "containerd"}}},
 			}
-			archive, err := Archive(in)
-			must.Succeed(t, err)
+			archive := must.Get(Archive(in))(t)
 			golden(t, strings.TrimSuffix(source, filepath.Ext(source))+".golden", listing(t, archive))
 			arePaths(t, archive)
 			again, err := Archive(in)
@@ -119,8 +115,7 @@ func listing(t *testing.T, archive []byte) string {
 			return out.String()
 		}
 		must.Succeed(t, err)
-		content, err := io.ReadAll(reader)
-		must.Succeed(t, err)
+		content := must.Get(io.ReadAll(reader))(t)
 		fmt.Fprintf(&out, "%v %d:%d %s", header.FileInfo().Mode(), header.Uid, header.Gid, header.Name)
 		if header.Linkname != "" {
 			fmt.Fprintf(&out, " -> %s", header.Linkname)
@@ -144,10 +139,8 @@ func TestAdaptKubeadmGolden(t *testing.T) {
 	for _, source := range append(sources, "testdata/kubeadm/script.sh") {
 		t.Run(filepath.Base(source), func(t *testing.T) {
 			t.Parallel()
-			data, err := os.ReadFile(source)
-			must.Succeed(t, err)
-			got, err := adaptKubeadm(data, ContainerAdaptation())
-			must.Succeed(t, err)
+			data := must.Get(os.ReadFile(source))(t)
+			got := must.Get(adaptKubeadm(data, ContainerAdaptation()))(t)
 			again, err := adaptKubeadm(got, ContainerAdaptation())
 			if err != nil || !bytes.Equal(got, again) {
 				t.Errorf("what is adapted needs nothing more (%v):\n%s", err, cmp.Diff(string(got), string(again)))

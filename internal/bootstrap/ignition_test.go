@@ -150,14 +150,13 @@ func TestParseIgnition(t *testing.T) {
 // TestParseIgnitionUnits covers what entries about the same unit come to.
 func TestParseIgnitionUnits(t *testing.T) {
 	t.Parallel()
-	config, err := Parse([]byte(`{"ignition": {"version": "2.3.0"}, "systemd": {"units": [
+	config := must.Get(Parse([]byte(`{"ignition": {"version": "2.3.0"}, "systemd": {"units": [
 		{"name": "a.service", "enable": true, "contents": "[Unit]\n"},
 		{"name": "b.mount", "enabled": true},
 		{"name": "a.service", "enabled": false, "dropins": [{"name": "1.conf", "contents": "[Service]\n"}, {"name": "2.conf"}]},
 		{"name": "b.mount", "mask": true},
 		{"name": "c@x.timer", "enabled": false}
-	]}}`), FormatIgnition, Instance{})
-	must.Succeed(t, err)
+	]}}`), FormatIgnition, Instance{}))(t)
 	want := []unitState{
 		{step: "systemd.units[0]", name: "a.service", enabled: SwitchOn, changed: true},
 		{step: "systemd.units[1]", name: "b.mount", enabled: SwitchOn, masked: true},
@@ -313,12 +312,11 @@ func TestParseIgnitionInvalid(t *testing.T) {
 
 func TestIgnitionSecrets(t *testing.T) {
 	t.Parallel()
-	config, err := Parse([]byte(`{"ignition": {"version": "2.3.0"},
+	config := must.Get(Parse([]byte(`{"ignition": {"version": "2.3.0"},
 		"passwd": {"users": [{"name": "a"}, {"name": "b", "passwordHash": "hash-of-b"}], "groups": [{"name": "g", "passwordHash": "hash-of-g"}]},
 		"storage": {"files": [{"filesystem": "root", "path": "/k", "mode": 384, "contents": {"source": "data:,line%20of%20a%20key"}}]},
 		"systemd": {"units": [{"name": "a.service", "enabled": true, "contents": "[Service]\nEnvironment=TOKEN=secret-of-unit\n",
-			"dropins": [{"name": "a.conf", "contents": "Environment=PASSWORD=secret-of-dropin\n"}]}]}}`), FormatIgnition, Instance{})
-	must.Succeed(t, err)
+			"dropins": [{"name": "a.conf", "contents": "Environment=PASSWORD=secret-of-dropin\n"}]}]}}`), FormatIgnition, Instance{}))(t)
 	log := "hash-of-b hash-of-g line of a key secret-of-unit secret-of-dropin"
 	if got, want := Redact(log, config.Secrets()...), strings.TrimSuffix(strings.Repeat("[redacted] ", 5), " "); got != want {
 		t.Errorf("Redact() = %q, want %q", got, want)

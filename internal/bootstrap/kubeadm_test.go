@@ -132,8 +132,7 @@ func TestAdapt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			before := string(tc.config.Files[0].Content)
-			got, err := tc.config.Adapt(ContainerAdaptation())
-			must.Succeed(t, err)
+			got := must.Get(tc.config.Adapt(ContainerAdaptation()))(t)
 			var proxies, maxPerCore []int
 			for _, file := range got.Files {
 				proxies = append(proxies, strings.Count(string(file.Content), "kind: KubeProxyConfiguration\n"))

@@ -33,9 +33,7 @@ func compress(t *testing.T, content string) string {
 	t.Helper()
 	var buffer bytes.Buffer
 	w := gzip.NewWriter(&buffer)
-	if _, err := w.Write([]byte(content)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte(content)))(t)
 	must.Succeed(t, w.Close())
 	return buffer.String()
 }
@@ -154,8 +152,7 @@ func TestParseModules(t *testing.T) {
 
 func TestParseCompressed(t *testing.T) {
 	t.Parallel()
-	got, err := Parse([]byte(compress(t, "#cloud-config\nruncmd: [x]\n")), "", Instance{})
-	must.Succeed(t, err)
+	got := must.Get(Parse([]byte(compress(t, "#cloud-config\nruncmd: [x]\n")), "", Instance{}))(t)
 	if diff := cmp.Diff(Config{Commands: shellCommands("x")}, got); diff != "" {
 		t.Errorf("compressed data is like other data (-want +got):\n%s", diff)
 	}

@@ -93,8 +93,7 @@ func TestScriptFiles(t *testing.T) {
 			if got := n.read(tc.file.Path); got != tc.want {
 				t.Errorf("%s: content %q, want %q", tc.reason, got, tc.want)
 			}
-			info, err := os.Stat(n.path(tc.file.Path))
-			must.Succeed(t, err)
+			info := must.Get(os.Stat(n.path(tc.file.Path)))(t)
 			if got := info.Mode(); got != tc.mode {
 				t.Errorf("%s: mode %v, want %v", tc.reason, got, tc.mode)
 			}
@@ -123,8 +122,7 @@ func TestScriptOwner(t *testing.T) {
 		t.Errorf("it failed at write_files[3], got %+v", got)
 	}
 	for name, want := range map[string]string{"/a": "1:2", "/b": "0:0", "/c": "3:0"} {
-		info, err := os.Stat(n.path(name))
-		must.Succeed(t, err)
+		info := must.Get(os.Stat(n.path(name)))(t)
 		stat, _ := info.Sys().(*syscall.Stat_t)
 		if got := fmt.Sprintf("%d:%d", stat.Uid, stat.Gid); got != want {
 			t.Errorf("owner of %s is %s, want %s", name, got, want)

@@ -74,8 +74,7 @@ func TestRender(t *testing.T) {
 			if *update {
 				must.Succeed(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
-			want, err := os.ReadFile(golden)
-			must.Succeed(t, err)
+			want := must.Get(os.ReadFile(golden))(t)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("%s\nRender: -want +got:\n%s", tc.reason, diff)
 			}
@@ -88,10 +87,8 @@ func TestRenderIsDeterministic(t *testing.T) {
 	ordered := Config{Port: 6443, Backends: backends("172.18.0.%d", 5)}
 	shuffled := Config{Port: 6443, Family: FamilyIPv4, Backends: slices.Clone(ordered.Backends)}
 	slices.Reverse(shuffled.Backends)
-	want, err := Render(ordered)
-	must.Succeed(t, err)
-	got, err := Render(shuffled)
-	must.Succeed(t, err)
+	want := must.Get(Render(ordered))(t)
+	got := must.Get(Render(shuffled))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("equal configurations give different texts: -ordered +shuffled:\n%s", diff)
 	}
@@ -102,10 +99,8 @@ func TestRenderIsDeterministic(t *testing.T) {
 
 func TestGeneration(t *testing.T) {
 	t.Parallel()
-	one, err := Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 1)})
-	must.Succeed(t, err)
-	two, err := Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 2)})
-	must.Succeed(t, err)
+	one := must.Get(Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 1)}))(t)
+	two := must.Get(Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 2)}))(t)
 	if len(Generation(one)) != generationDigits || Generation(one) == Generation(two) {
 		t.Errorf("generations %q and %q must be %d digits and differ", Generation(one), Generation(two), generationDigits)
 	}

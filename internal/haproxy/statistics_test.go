@@ -91,10 +91,8 @@ func TestParseStatisticsOfVersions(t *testing.T) {
 	for _, version := range []string{"2.6", "3.0"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(filepath.Join("testdata", "statistics-"+version+".csv"))
-			must.Succeed(t, err)
-			got, err := ParseStatistics(text)
-			must.Succeed(t, err)
+			text := must.Get(os.ReadFile(filepath.Join("testdata", "statistics-"+version+".csv")))(t)
+			got := must.Get(ParseStatistics(text))(t)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("ParseStatistics: -want +got:\n%s", diff)
 			}

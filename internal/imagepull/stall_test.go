@@ -97,8 +97,7 @@ func TestStalledPullIsRetried(t *testing.T) {
 				eng := &slowRegistry{Engine: simulated.New(), steps: tc.steps, pause: tc.pause}
 				tracker := start(t, eng)
 				ask := func() imagepull.Status {
-					status, err := tracker.Ensure(t.Context(), reference)
-					must.Succeed(t, err)
+					status := must.Get(tracker.Ensure(t.Context(), reference))(t)
 					synctest.Wait()
 					return status
 				}
@@ -129,8 +128,7 @@ func TestLocalImageIsNotPulled(t *testing.T) {
 		eng := simulated.New()
 		tracker := start(t, eng)
 		ask := func() imagepull.Status {
-			status, err := tracker.Ensure(t.Context(), built)
-			must.Succeed(t, err)
+			status := must.Get(tracker.Ensure(t.Context(), built))(t)
 			synctest.Wait()
 			return status
 		}

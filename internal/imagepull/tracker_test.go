@@ -72,15 +72,13 @@ func TestEnsurePullsOnce(t *testing.T) {
 		eng.AddRegistryImage(reference, engine.Image{}, nil)
 		tracker := start(t, eng)
 		for range 5 {
-			status, err := tracker.Ensure(t.Context(), reference)
-			must.Succeed(t, err)
+			status := must.Get(tracker.Ensure(t.Context(), reference))(t)
 			if status.Present {
 				t.Fatal("image is there before it was pulled")
 			}
 		}
 		synctest.Wait()
-		status, err := tracker.Ensure(t.Context(), reference)
-		must.Succeed(t, err)
+		status := must.Get(tracker.Ensure(t.Context(), reference))(t)
 		if !status.Present {
 			t.Errorf("image is not there after its pull: %s", status.Text())
 		}
@@ -140,8 +138,7 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 		eng := simulated.New()
 		tracker := start(t, eng)
 		ask := func() imagepull.Status {
-			status, err := tracker.Ensure(t.Context(), reference)
-			must.Succeed(t, err)
+			status := must.Get(tracker.Ensure(t.Context(), reference))(t)
 			synctest.Wait()
 			return status
 		}
@@ -176,13 +173,10 @@ func TestPullIsOfWhoAsked(t *testing.T) {
 		for _, name := range []string{reference, "example.test/other:v1"} {
 			inner.AddRegistryImage(name, engine.Image{}, nil)
 		}
-		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
-		must.Succeed(t, err)
+		eng := must.Get(metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger}))(t)
 		tracker := start(t, eng)
 		ask := func(ctx context.Context, name string) {
-			if _, err := tracker.Ensure(ctx, name); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(tracker.Ensure(ctx, name))(t)
 		}
 		for _, machine := range []string{"first", "second"} {
 			asking, cancel := context.WithCancel(logr.NewContext(t.Context(), logger.WithValues("machine", machine)))

@@ -76,8 +76,7 @@ func TestEnsurePrivilegedPort(t *testing.T) {
 	eng, _ := newProcess(t)
 	s := spec()
 	s.Config.Port = 443
-	state, err := loadbalancer.Ensure(t.Context(), eng, s)
-	must.Succeed(t, err)
+	state := must.Get(loadbalancer.Ensure(t.Context(), eng, s))(t)
 	got, _ := eng.Spec(state.Name)
 	if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
 		t.Errorf("capabilities: -want +got:\n%s", diff)
@@ -149,8 +148,7 @@ func TestEnsureAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng, _, before := ensured(t)
-			was, err := eng.InspectContainer(t.Context(), before.Name)
-			must.Succeed(t, err)
+			was := must.Get(eng.InspectContainer(t.Context(), before.Name))(t)
 			s := pinned(before)
 			if tc.change != nil {
 				tc.change(t, eng, &s, before)
@@ -184,8 +182,7 @@ func TestEnsureMovesToPinnedPlace(t *testing.T) {
 			eng, _, _ := ensured(t)
 			s := spec()
 			change(&s)
-			state, err := loadbalancer.Ensure(t.Context(), eng, s)
-			must.Succeed(t, err)
+			state := must.Get(loadbalancer.Ensure(t.Context(), eng, s))(t)
 			if len(s.Addresses) > 0 && state.Address() != s.Addresses[0] || s.HostPort != 0 && state.HostPort != s.HostPort {
 				t.Errorf("state %+v, want what is pinned", state)
 			}
@@ -198,9 +195,7 @@ func TestEnsureRestoresConfiguration(t *testing.T) {
 	eng, p, state := ensured(t)
 	must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte("broken")))
 	must.Succeed(t, eng.StopContainer(t.Context(), state.Name, 0))
-	if _, err := loadbalancer.Ensure(t.Context(), eng, spec()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(loadbalancer.Ensure(t.Context(), eng, spec()))(t)
 	if haproxy.Generation(p.text) != state.Generation {
 		t.Errorf("it started with %q", p.text)
 	}
@@ -217,9 +212,7 @@ func TestForeign(t *testing.T) {
 			t.Parallel()
 			eng, _ := newProcess(t)
 			container := testOwner.LoadBalancerContainer()
-			if _, err := eng.CreateContainer(t.Context(), engine.Spec{Name: container, Image: testImage, Labels: labels}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(eng.CreateContainer(t.Context(), engine.Spec{Name: container, Image: testImage, Labels: labels}))(t)
 			_, err := loadbalancer.Ensure(t.Context(), eng, spec())
 			var foreign *loadbalancer.ForeignError
 			if !errors.As(err, &foreign) || !errors.Is(err, loadbalancer.ErrForeign) || foreign.Container != container {
@@ -293,7 +286,6 @@ func TestEnsureSurvivesCrashes(t *testing.T) {
 
 func container(t *testing.T, eng *simulated.Engine, name string) engine.Container {
 	t.Helper()
-	found, err := eng.InspectContainer(t.Context(), name)
-	must.Succeed(t, err)
+	found := must.Get(eng.InspectContainer(t.Context(), name))(t)
 	return found
 }

@@ -42,8 +42,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 		"/proc/1/status": {"CapBnd:\t0000000000000000\n", "CapEff:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Uid:\t99\t99\t99\t99\n"},
 		"/proc/1/limits": {"Max open files            10000                10000"},
 	} {
-		output, err := h.engine.Exec(t.Context(), state.Name, engine.Command{Args: []string{"cat", file}})
-		must.Succeed(t, err)
+		output := must.Get(h.engine.Exec(t.Context(), state.Name, engine.Command{Args: []string{"cat", file}}))(t)
 		for _, want := range wants {
 			if !strings.Contains(string(output.Stdout), want) {
 				t.Errorf("%s has no %q:\n%s", file, want, output.Stdout)

@@ -61,9 +61,7 @@ func newProcess(t *testing.T) (*simulated.Engine, *process) {
 	t.Helper()
 	eng := simulated.New()
 	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
-	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Ensure(t.Context(), eng, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}))(t)
 	p := &process{engine: eng, name: testOwner.LoadBalancerContainer()}
 	eng.OnStart(func(name string) {
 		if name == p.name {
@@ -170,7 +168,6 @@ func config(letters string) haproxy.Config {
 func ensured(t *testing.T) (*simulated.Engine, *process, loadbalancer.State) {
 	t.Helper()
 	eng, p := newProcess(t)
-	state, err := loadbalancer.Ensure(t.Context(), eng, spec())
-	must.Succeed(t, err)
+	state := must.Get(loadbalancer.Ensure(t.Context(), eng, spec()))(t)
 	return eng, p, state
 }

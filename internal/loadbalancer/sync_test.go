@@ -34,8 +34,7 @@ import (
 func TestSync(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab"))
-	must.Succeed(t, err)
+	after := must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
 	if after.Generation == state.Generation || len(after.Backends) != 2 || after.Backends[0].Status != haproxy.StatusUp {
 		t.Errorf("state %+v, want two backends that are up", after)
 	}
@@ -50,13 +49,9 @@ func TestSync(t *testing.T) {
 func TestSyncWritesNothingTwice(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
 	eng.ResetJournal()
-	if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ba")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ba")))(t)
 	for _, call := range eng.MutatingCalls() {
 		if call.Method != "Exec" || !strings.Contains(strings.Join(call.Command, " "), "/dev/tcp") {
 			t.Errorf("equal configuration, and it called %+v", call)
@@ -69,10 +64,8 @@ func TestSyncWritesNothingTwice(t *testing.T) {
 
 func TestSyncRepairs(t *testing.T) {
 	t.Parallel()
-	want, err := haproxy.Render(config("ab"))
-	must.Succeed(t, err)
-	behind, err := haproxy.Render(config("a"))
-	must.Succeed(t, err)
+	want := must.Get(haproxy.Render(config("ab")))(t)
+	behind := must.Get(haproxy.Render(config("a")))(t)
 	cases := map[string]struct {
 		reason string
 		change func(write func(string), p *process)
@@ -99,9 +92,7 @@ func TestSyncRepairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng, p, state := ensured(t)
-			if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
 			before := p.reloaded()
 			tc.change(func(text string) {
 				must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte(text)))
@@ -222,25 +213,20 @@ func TestSyncWaitsForStart(t *testing.T) {
 func TestServing(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
 	serving := func(name string) bool {
 		t.Helper()
-		got, err := loadbalancer.Serving(t.Context(), eng, state.Name, name)
-		must.Succeed(t, err)
+		got := must.Get(loadbalancer.Serving(t.Context(), eng, state.Name, name))(t)
 		return got
 	}
 	if !serving("a") || !serving("b") || serving("c") {
 		t.Error("a and b are served, c is no backend")
 	}
-	observed, err := loadbalancer.Observe(t.Context(), eng, state.Name)
-	must.Succeed(t, err)
+	observed := must.Get(loadbalancer.Observe(t.Context(), eng, state.Name))(t)
 	leaving := machines("ab")
 	leaving[0].Deleting = true
 	draining := haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(leaving, observed)}
-	after, err := loadbalancer.Sync(t.Context(), eng, state.Name, draining)
-	must.Succeed(t, err)
+	after := must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, draining))(t)
 	if serving("a") || !serving("b") {
 		t.Error("a was let go of, b is served")
 	}

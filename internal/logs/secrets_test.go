@@ -54,8 +54,7 @@ func TestBootstrapSecrets(t *testing.T) {
 				metav1.SetMetaDataAnnotation(&objects.ContainerMachine.ObjectMeta, infrav1.BootstrapDataSecretAnnotation, secret.Name)
 			}
 			c := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(objects.Machine, objects.ContainerMachine, secret).Build()
-			found, err := logs.BootstrapSecrets(t.Context(), c, objects.Machine.Namespace, builders.Machine, "container")
-			must.Succeed(t, err)
+			found := must.Get(logs.BootstrapSecrets(t.Context(), c, objects.Machine.Namespace, builders.Machine, "container"))(t)
 			if slices.Contains(found, token) != tc.want {
 				t.Errorf("secrets %q, want the token: %t", found, tc.want)
 			}

@@ -94,8 +94,7 @@ func TestParseSubnet(t *testing.T) {
 func TestParseSubnetHasRoom(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"10.0.0.0/29", "fd00::/125"} {
-		prefix, err := network.ParseSubnet(text)
-		must.Succeed(t, err)
+		prefix := must.Get(network.ParseSubnet(text))(t)
 		subnet := engine.Subnet{Prefix: prefix, Dynamic: engine.DynamicSlice(prefix)}
 		taken := network.Holders{}
 		for _, holder := range []string{"load balancer", "machine"} {

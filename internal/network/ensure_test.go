@@ -53,8 +53,7 @@ func (i inspected) InspectNetwork(context.Context, string) (engine.Network, erro
 func TestEnsureCreates(t *testing.T) {
 	t.Parallel()
 	eng := simulated.New()
-	first, err := network.Ensure(t.Context(), eng, network.Request{})
-	must.Succeed(t, err)
+	first := must.Get(network.Ensure(t.Context(), eng, network.Request{}))(t)
 	if first.Name != network.DefaultName || first.Labels[identity.LabelManaged] == "" || len(first.Subnets) != 1 {
 		t.Errorf("created %+v, want a managed network with a subnet", first)
 	}
@@ -156,9 +155,7 @@ func TestEnsureRefuses(t *testing.T) {
 func TestEnsurePassesErrorsOn(t *testing.T) {
 	t.Parallel()
 	eng := simulated.New()
-	if _, err := network.Ensure(t.Context(), eng, network.Request{Name: "a", Subnets: prefixes("10.7.0.0/24")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Ensure(t.Context(), eng, network.Request{Name: "a", Subnets: prefixes("10.7.0.0/24")}))(t)
 	_, err := network.Ensure(t.Context(), eng, network.Request{Name: "b", Subnets: prefixes("10.7.0.0/25")})
 	if !engine.IsTaken(err, engine.ResourceSubnet) {
 		t.Errorf("Ensure: %v, want a conflict of the subnet", err)
@@ -175,15 +172,11 @@ func TestRemove(t *testing.T) {
 	if gone, err := network.Remove(t.Context(), eng, "absent"); err != nil || !gone {
 		t.Errorf("Remove of an absent network = %t, %v", gone, err)
 	}
-	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "users", Subnets: prefixes("10.6.0.0/24")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "users", Subnets: prefixes("10.6.0.0/24")}))(t)
 	if gone, err := network.Remove(t.Context(), eng, "users"); err != nil || gone {
 		t.Errorf("Remove of a user's network = %t, %v, want it kept", gone, err)
 	}
-	if _, err := network.Place(t.Context(), eng, placement("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Place(t.Context(), eng, placement("a")))(t)
 	if gone, err := network.Remove(t.Context(), eng, network.DefaultName); err != nil || gone {
 		t.Errorf("Remove of a network in use = %t, %v, want it kept", gone, err)
 	}

@@ -88,10 +88,8 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 	eng := integration.Engine(t, integrationImage)
 	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
 	name := "capcon-test-" + owner.ID
-	found, err := network.Ensure(t.Context(), eng, network.Request{Name: name})
-	must.Succeed(t, err)
-	first, err := network.Allocate(found.Subnets[0], nil)
-	must.Succeed(t, err)
+	found := must.Get(network.Ensure(t.Context(), eng, network.Request{Name: name}))(t)
+	first := must.Get(network.Allocate(found.Subnets[0], nil))(t)
 	t.Cleanup(func() {
 		ctx := cleanupContext(t)
 		for _, container := range []string{"other-" + owner.ID, "ours-" + owner.ID} {
@@ -107,9 +105,7 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 		Name: "ours-" + owner.ID, Image: integrationImage, Entrypoint: []string{"sleep", "600"}, Labels: owner.Labels(),
 	}}
 	// An interrupted Place left this.
-	if _, err := eng.CreateContainer(t.Context(), p.Spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateContainer(t.Context(), p.Spec))(t)
 	// The other one comes between our looking and our starting.
 	raced := false
 	p.Prepare = func(ctx context.Context, _ []netip.Addr) error {
@@ -126,8 +122,7 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 		}
 		return eng.StartContainer(ctx, "other-"+owner.ID)
 	}
-	container, err := network.Place(t.Context(), eng, p)
-	must.Succeed(t, err)
+	container := must.Get(network.Place(t.Context(), eng, p))(t)
 	if got := container.Networks[name].Addresses; len(got) != 1 || got[0] == first {
 		t.Errorf("addresses %v, want another one than %s", got, first)
 	}

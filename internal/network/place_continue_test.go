@@ -107,8 +107,7 @@ func TestPlaceAfterItsCallerGaveUp(t *testing.T) {
 	if _, err := network.Place(ctx, eng, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("Place: %v, want the end of the context", err)
 	}
-	first, err := eng.InspectContainer(t.Context(), "a")
-	must.Succeed(t, err)
+	first := must.Get(eng.InspectContainer(t.Context(), "a"))(t)
 	p.Prepare = nil
 	if container, err := network.Place(t.Context(), eng, p); err != nil || container.ID != first.ID {
 		t.Errorf("second Place: %s, %v, want the container of the first", container.ID, err)
@@ -147,8 +146,7 @@ func TestPlaceReplaces(t *testing.T) {
 			if _, err := network.Place(t.Context(), eng, placement("a")); !errors.Is(err, engine.ErrUnavailable) {
 				t.Fatalf("first Place: %v", err)
 			}
-			first, err := eng.InspectContainer(t.Context(), "a")
-			must.Succeed(t, err)
+			first := must.Get(eng.InspectContainer(t.Context(), "a"))(t)
 			p := placement("a")
 			if tc.change != nil {
 				tc.change(&p)

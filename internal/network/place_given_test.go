@@ -69,13 +69,10 @@ func TestPlaceDual(t *testing.T) {
 	t.Parallel()
 	eng := simulated.New()
 	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
-	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.8.0.0/24", "fd00:8::/64")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.8.0.0/24", "fd00:8::/64")}))(t)
 	p := placement("a")
 	p.Addresses = addresses("fd00:8::9")
-	container, err := network.Place(t.Context(), eng, p)
-	must.Succeed(t, err)
+	container := must.Get(network.Place(t.Context(), eng, p))(t)
 	got := network.Addresses(container, network.DefaultName)
 	if len(got) != 2 || !netip.MustParsePrefix("10.8.0.0/24").Contains(got[0]) || got[1] != p.Addresses[0] {
 		t.Errorf("addresses %s, want one of 10.8.0.0/24 and %s", got, p.Addresses[0])

@@ -39,9 +39,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 	t.Helper()
 	eng := simulated.New(simulated.WithSubnets(netip.MustParsePrefix("10.7.0.0/24")))
 	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
-	if _, err := network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.7.0.0/24")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Ensure(t.Context(), eng, network.Request{Subnets: prefixes("10.7.0.0/24")}))(t)
 	return eng
 }
 
@@ -71,8 +69,7 @@ func texts(addresses []netip.Addr) []string {
 
 func names(t *testing.T, eng *simulated.Engine) []string {
 	t.Helper()
-	containers, err := eng.ListContainers(t.Context(), nil)
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), nil))(t)
 	var out []string
 	for _, container := range containers {
 		out = append(out, container.Name)
@@ -93,8 +90,7 @@ func TestPlace(t *testing.T) {
 		}
 		return nil
 	}
-	container, err := network.Place(t.Context(), eng, p)
-	must.Succeed(t, err)
+	container := must.Get(network.Place(t.Context(), eng, p))(t)
 	want := []netip.Addr{preferred(t, "a")}
 	if container.Status != engine.StatusRunning {
 		t.Errorf("container is %s, want it running", container.Status)
@@ -119,8 +115,7 @@ func TestPlace(t *testing.T) {
 // preferred is the address of a container that has the network to itself.
 func preferred(t *testing.T, name string) netip.Addr {
 	t.Helper()
-	container, err := network.Place(t.Context(), newEngine(t), placement(name))
-	must.Succeed(t, err)
+	container := must.Get(network.Place(t.Context(), newEngine(t), placement(name)))(t)
 	return network.Addresses(container, network.DefaultName)[0]
 }
 
@@ -142,9 +137,7 @@ func TestPlaceHonoursStoppedContainers(t *testing.T) {
 	t.Parallel()
 	eng, first := newEngine(t), placement("a")
 	first.Addresses = []netip.Addr{preferred(t, "b")}
-	if _, err := network.Place(t.Context(), eng, first); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Place(t.Context(), eng, first))(t)
 	must.Succeed(t, eng.StopContainer(t.Context(), "a", 0))
 	second, err := network.Place(t.Context(), eng, placement("b"))
 	if err != nil || network.Addresses(second, network.DefaultName)[0] == first.Addresses[0] {
@@ -212,8 +205,7 @@ func TestPlaceGivesWayToClaim(t *testing.T) {
 		_, err := eng.CreateContainer(t.Context(), spec)
 		return err
 	})
-	container, err := network.Place(t.Context(), eng, placement("a"))
-	must.Succeed(t, err)
+	container := must.Get(network.Place(t.Context(), eng, placement("a")))(t)
 	if got := network.Addresses(container, network.DefaultName); got[0] == address {
 		t.Errorf("took %v, which another container claims", got)
 	}
@@ -236,8 +228,7 @@ func TestPlaceLeftovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng := newEngine(t)
-			id, err := eng.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: testImage, Labels: tc.labels})
-			must.Succeed(t, err)
+			id := must.Get(eng.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: testImage, Labels: tc.labels}))(t)
 			if tc.start {
 				must.Succeed(t, eng.StartContainer(t.Context(), "a"))
 			}
@@ -269,9 +260,7 @@ func (b booted) InspectContainer(ctx context.Context, name string) (engine.Conta
 func TestPlaceKeepsWhatRanBeforeBoot(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
-	if _, err := network.Place(t.Context(), eng, placement("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Place(t.Context(), eng, placement("a")))(t)
 	_, err := network.Place(t.Context(), booted{eng}, placement("a"))
 	if !engine.IsTaken(err, engine.ResourceName) {
 		t.Errorf("Place: %v, want a conflict of the name", err)

@@ -128,8 +128,7 @@ func TestCheckMountsKnowsSpecAndAdaptation(t *testing.T) {
 // directories of the files that adapt a node to the host.
 func directories(t *testing.T, host node.Host) []string {
 	t.Helper()
-	archive, err := node.Archive(host)
-	must.Succeed(t, err)
+	archive := must.Get(node.Archive(host))(t)
 	var found []string
 	for reader := tar.NewReader(bytes.NewReader(archive)); ; {
 		header, err := reader.Next()

@@ -142,8 +142,7 @@ func TestAdaptation(t *testing.T) {
 			if diff := cmp.Diff(tc.flags, got, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 				t.Errorf("%s: flags (-want, +got):\n%s", tc.reason, diff)
 			}
-			archive, err := node.Archive(tc.host)
-			must.Succeed(t, err)
+			archive := must.Get(node.Archive(tc.host))(t)
 			// Whatever the host: a node that boots again waits for its Pod network.
 			dropIns := []string{"20-pod-network.conf"}
 			if tc.dropIn {
@@ -192,8 +191,7 @@ func TestKubeletFlagsIdentify(t *testing.T) {
 
 func TestArchiveIsBelowRootFileSystem(t *testing.T) {
 	t.Parallel()
-	archive, err := node.Archive(node.Host{CannotRaiseLimits: true})
-	must.Succeed(t, err)
+	archive := must.Get(node.Archive(node.Host{CannotRaiseLimits: true}))(t)
 	reader := tar.NewReader(bytes.NewReader(archive))
 	for {
 		header, err := reader.Next()

@@ -99,25 +99,20 @@ func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
 			plane := newPlane(eng)
 			labels := map[string]string{identity.LabelRole: string(identity.RolePlane), labelPort: "28170"}
 			must.Succeed(t, eng.CreateVolume(t.Context(), DefaultName, labels))
-			if _, err := network.Ensure(t.Context(), eng, network.Request{Name: network.DefaultName}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(network.Ensure(t.Context(), eng, network.Request{Name: network.DefaultName}))(t)
 			if containerExists {
 				spec := engine.Spec{
 					Name: DefaultName, Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
 					Labels: map[string]string{identity.LabelRole: string(identity.RolePlane), labelSpec: "earlier"},
 					Mounts: []engine.Mount{{Type: engine.MountVolume, Source: DefaultName, Target: stateDir}},
 				}
-				if _, err := eng.CreateContainer(t.Context(), spec); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(eng.CreateContainer(t.Context(), spec))(t)
 				must.Succeed(t, eng.StartContainer(t.Context(), DefaultName))
 			}
 			if _, err := plane.Remove(t.Context()); containerExists && !errors.Is(err, ErrCannotRetire) {
 				t.Errorf("Remove() of an earlier plane: got %v, want ErrCannotRetire", err)
 			}
-			ready, err := plane.Ensure(t.Context(), testImage, nil)
-			must.Succeed(t, err)
+			ready := must.Get(plane.Ensure(t.Context(), testImage, nil))(t)
 			if diff := cmp.Diff(Ready{ID: DefaultName, Kubeconfig: []byte("kubeconfig")}, ready); diff != "" {
 				t.Errorf("Ensure(...): -want, +got:\n%s", diff)
 			}
@@ -181,8 +176,7 @@ func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
 		}
 	})
 	mustEnsure(t, newPlane(eng))
-	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)})
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)}))(t)
 	if len(containers) != 1 || containers[0].Status != engine.StatusRunning || containers[0].ImageID != "sha256:2" {
 		t.Errorf("planes: want one of the new image that runs, got %+v", containers)
 	}

@@ -123,20 +123,17 @@ func mustEnsure(t *testing.T, p *plane.Plane) []byte {
 
 func mustConnect(t *testing.T, kubeconfig []byte) client.Client {
 	t.Helper()
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(kubeconfig))(t)
 	scheme := runtime.NewScheme()
 	must.Succeed(t, errors.Join(corev1.AddToScheme(scheme), clusterv1.AddToScheme(scheme)))
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	must.Succeed(t, err)
+	c := must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
 	return c
 }
 
 // mustBeLocal checks that only this host's users reach the plane.
 func mustBeLocal(t *testing.T, eng engine.Engine, name string) {
 	t.Helper()
-	container, err := eng.InspectContainer(t.Context(), name)
-	must.Succeed(t, err)
+	container := must.Get(eng.InspectContainer(t.Context(), name))(t)
 	if len(container.Ports) != 1 || !container.Ports[0].HostAddress.IsLoopback() {
 		t.Errorf("published ports: want one on 127.0.0.1, got %+v", container.Ports)
 	}
@@ -144,8 +141,7 @@ func mustBeLocal(t *testing.T, eng engine.Engine, name string) {
 
 func mustLeaveNothing(t *testing.T, eng engine.Engine, p *plane.Plane, name string) {
 	t.Helper()
-	container, err := eng.InspectContainer(t.Context(), name)
-	must.Succeed(t, err)
+	container := must.Get(eng.InspectContainer(t.Context(), name))(t)
 	if clusters, err := p.Remove(t.Context()); err != nil || len(clusters) > 0 {
 		t.Fatalf("Remove(...): %v, %v", clusters, err)
 	}

@@ -209,9 +209,7 @@ func TestRemoveKeepsWhatIsNotThePlanes(t *testing.T) {
 		t.Errorf("network that a node is on, after Remove: %v", err)
 	}
 	foreign := engine.Spec{Name: DefaultName, Image: testImage}
-	if _, err := eng.CreateContainer(t.Context(), foreign); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateContainer(t.Context(), foreign))(t)
 	if _, err := p.Remove(t.Context()); !errors.As(err, new(*ForeignError)) {
 		t.Errorf("Remove(...) of a foreign container: want a ForeignError, got %v", err)
 	}

@@ -177,8 +177,7 @@ func integrationImages() []string {
 func TestIntegrationProbe(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t, integrationImages()...)
-	found, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon-test-" + identity.NewOwnerID()})
-	must.Succeed(t, err)
+	found := must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon-test-" + identity.NewOwnerID()}))(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
@@ -189,10 +188,9 @@ func TestIntegrationProbe(t *testing.T) {
 	for _, image := range integrationImages() {
 		t.Run(image, func(t *testing.T) {
 			t.Parallel()
-			host, err := preflight.Probe(t.Context(), eng, preflight.ProbeContainer{
+			host := must.Get(preflight.Probe(t.Context(), eng, preflight.ProbeContainer{
 				Name: "capcon-test-" + identity.NewOwnerID(), Image: image, Network: found.Name,
-			})
-			must.Succeed(t, err)
+			}))(t)
 			if host.PrivilegedError != nil || !host.HasCapabilities || host.InotifyInstances <= 0 || host.InotifyWatches <= 0 ||
 				host.OpenFiles == 0 || host.StorageFreeBytes <= 0 || host.StorageTotalBytes < host.StorageFreeBytes {
 				t.Errorf("Probe = %+v, want all of it known", host)

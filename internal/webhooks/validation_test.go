@@ -184,8 +184,7 @@ func TestWarning(t *testing.T) {
 		if !ok {
 			t.Fatal("the object is no cluster")
 		}
-		warnings, err := containerCluster().ValidateCreate(t.Context(), cluster)
-		must.Succeed(t, err)
+		warnings := must.Get(containerCluster().ValidateCreate(t.Context(), cluster))(t)
 		if want := strings.HasSuffix(object, "{type: None}}"); (len(warnings) > 0) != want {
 			t.Errorf("%s: warnings %q", object, warnings)
 		}

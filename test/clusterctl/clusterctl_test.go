@@ -61,9 +61,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 	api := connect(t, config)
 
 	needsCertManager(t, program, repository, api)
-	if _, err := program.Run(t.Context(), "init", "--kubeconfig", kubeconfig, "--infrastructure", "container"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(program.Run(t.Context(), "init", "--kubeconfig", kubeconfig, "--infrastructure", "container"))(t)
 	nobodyServesWebhooks(t, api)
 	flavours := repository.Files("cluster-template*.yaml")
 	if len(flavours) == 0 {
@@ -82,8 +80,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 			}
 			const image = "registry.example.com/node:1"
 			for _, given := range []string{"", image} {
-				generated, err := program.With("CONTAINER_NODE_IMAGE="+given).Run(t.Context(), args...)
-				must.Succeed(t, err)
+				generated := must.Get(program.With("CONTAINER_NODE_IMAGE="+given).Run(t.Context(), args...))(t)
 				accepted(t, api, generated)
 				for _, text := range []string{image, "kindest/node"} {
 					if has := strings.Contains(string(generated), text); has != (given == text) {
@@ -97,8 +94,7 @@ func TestIntegrationClusterctl(t *testing.T) {
 
 func connect(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
-	api, err := client.New(config, client.Options{})
-	must.Succeed(t, err)
+	api := must.Get(client.New(config, client.Options{}))(t)
 	return api
 }
 
@@ -106,10 +102,8 @@ func connect(t *testing.T, config *rest.Config) client.Client {
 // and no others. Only clusterctl init installs it by itself.
 func needsCertManager(t *testing.T, program *clusterctl.Clusterctl, repository *clusterctl.Repository, api client.Client) {
 	t.Helper()
-	content, err := os.ReadFile(repository.Files("infrastructure-components.yaml")[0])
-	must.Succeed(t, err)
-	components, err := program.Pipe(t.Context(), content, "generate", "yaml")
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile(repository.Files("infrastructure-components.yaml")[0]))(t)
+	components := must.Get(program.Pipe(t.Context(), content, "generate", "yaml"))(t)
 	refused := []string{}
 	for _, object := range clusterctl.Decode(t, components) {
 		// Without their namespace, which is not created here, objects are refused as well.

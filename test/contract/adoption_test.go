@@ -195,8 +195,7 @@ func TestExternallyManaged(t *testing.T) {
 	if state, message := world.State(machine, infrav1.MachineReadyCondition); state != "True/Ready" {
 		t.Errorf("the control plane is %s: %s", state, message)
 	}
-	containers, err := w.Engine.ListContainers(t.Context(), nil)
-	must.Succeed(t, err)
+	containers := must.Get(w.Engine.ListContainers(t.Context(), nil))(t)
 	if len(containers) != 1 || containers[0].Name != builders.Container(controlPlane) {
 		t.Errorf("there are the containers %v, want the control plane alone", containers)
 	}

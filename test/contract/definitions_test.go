@@ -33,12 +33,10 @@ import (
 // definitions returns the schemas that an API server is given, by kind.
 func definitions(t *testing.T) map[string]apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	files, err := fs.Glob(crd.FS, "bases/*.yaml")
-	must.Succeed(t, err)
+	files := must.Get(fs.Glob(crd.FS, "bases/*.yaml"))(t)
 	found := map[string]apiextensionsv1.CustomResourceDefinition{}
 	for _, file := range files {
-		content, err := fs.ReadFile(crd.FS, file)
-		must.Succeed(t, err)
+		content := must.Get(fs.ReadFile(crd.FS, file))(t)
 		var definition apiextensionsv1.CustomResourceDefinition
 		must.Succeed(t, yaml.UnmarshalStrict(content, &definition))
 		found[definition.Spec.Names.Kind] = definition
@@ -145,8 +143,7 @@ func TestTemplatesAreNotImmutableBySchema(t *testing.T) {
 			continue
 		}
 		templates++
-		content, err := yaml.Marshal(definition.Spec.Versions[0].Schema)
-		must.Succeed(t, err)
+		content := must.Get(yaml.Marshal(definition.Spec.Versions[0].Schema))(t)
 		if strings.Contains(string(content), "oldSelf") {
 			t.Errorf("%s has a rule about what it was before", kind)
 		}

@@ -47,12 +47,10 @@ import (
 func TestIntegrationWatchFilter(t *testing.T) {
 	t.Parallel()
 	config := env.Start(t)
-	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
-	must.Succeed(t, err)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	api := must.Get(client.New(config, client.Options{Scheme: builders.Scheme(t)}))(t)
+	mgr := must.Get(ctrl.NewManager(config, ctrl.Options{
 		Scheme: api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	must.Succeed(t, controllers.Setup(ctx, mgr, controllers.Options{
 		Engine: simulated.New(), ClusterCache: clustercache.NewFakeEmptyClusterCache(), WatchFilterValue: "ours",

@@ -50,8 +50,7 @@ func objects(t *testing.T) map[string]client.Object {
 	scheme := kinds(t)
 	found := map[string]client.Object{}
 	for kind := range scheme.KnownTypes(infrav1.GroupVersion) {
-		made, err := scheme.New(infrav1.GroupVersion.WithKind(kind))
-		must.Succeed(t, err)
+		made := must.Get(scheme.New(infrav1.GroupVersion.WithKind(kind)))(t)
 		if object, ok := made.(client.Object); ok {
 			found[kind] = object
 		}
@@ -91,8 +90,7 @@ func TestEmptyFieldsAreAbsent(t *testing.T) {
 	for kind, object := range objects(t) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			content, err := json.Marshal(object)
-			must.Succeed(t, err)
+			content := must.Get(json.Marshal(object))(t)
 			var written map[string]any
 			must.Succeed(t, json.Unmarshal(content, &written))
 			for _, field := range []string{"spec", "status"} {
@@ -102,8 +100,7 @@ func TestEmptyFieldsAreAbsent(t *testing.T) {
 			}
 		})
 	}
-	pool, err := json.Marshal(infrav1.ContainerMachinePoolStatus{Ready: ptr.To(true)})
-	must.Succeed(t, err)
+	pool := must.Get(json.Marshal(infrav1.ContainerMachinePoolStatus{Ready: ptr.To(true)}))(t)
 	if !strings.Contains(string(pool), `"replicas":0`) {
 		t.Errorf("a pool of no replicas does not say so: %s", pool)
 	}
@@ -133,8 +130,7 @@ func TestTemplatesMakeTheirKind(t *testing.T) {
 			c.template.SetNamespace(builders.Namespace)
 			c.template.SetName("template")
 			// So that they are there where the kind itself is not known.
-			template, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c.template)
-			must.Succeed(t, err)
+			template := must.Get(runtime.DefaultUnstructuredConverter.ToUnstructured(c.template))(t)
 			from := &unstructured.Unstructured{Object: template}
 			from.SetGroupVersionKind(infrav1.GroupVersion.WithKind(kind + "Template"))
 			api := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(from).Build()

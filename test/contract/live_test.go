@@ -108,9 +108,7 @@ func observe(w *world.World) state {
 		Specs: map[string]any{}, Statuses: map[string]any{}, Finalizers: map[string]any{}, Owners: map[string]any{},
 	}
 	containers, err := w.Engine.ListContainers(context.WithoutCancel(w.TB.Context()), nil)
-	if err != nil {
-		w.TB.Fatal(err)
-	}
+	must.Succeed(w.TB, err)
 	for _, container := range containers {
 		s.Containers[container.Name] = container.ID + " " + string(container.Status)
 	}

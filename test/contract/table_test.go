@@ -57,16 +57,13 @@ func TestTable(t *testing.T) {
 // texts of the package's tests.
 func hasTest(t *testing.T, proof contract.Proof) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, proof.Package, "*_test.go"))
-	must.Succeed(t, err)
+	files := must.Get(filepath.Glob(filepath.Join(root, proof.Package, "*_test.go")))(t)
 	// Tables that several packages test.
-	inputs, err := filepath.Glob(filepath.Join(root, "test", "inputs", "*.go"))
-	must.Succeed(t, err)
+	inputs := must.Get(filepath.Glob(filepath.Join(root, "test", "inputs", "*.go")))(t)
 	files = append(files, inputs...)
 	var all strings.Builder
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		must.Succeed(t, err)
+		content := must.Get(os.ReadFile(file))(t)
 		all.Write(content)
 	}
 	function, subtest, hasSubtest := strings.Cut(proof.Test, "/")
@@ -98,8 +95,7 @@ func TestTableIsWhole(t *testing.T) {
 // TestDocument: the table for people is the one of now.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(filepath.Join(root, "docs", "contract.md"))
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile(filepath.Join(root, "docs", "contract.md")))(t)
 	if string(content) != contract.Markdown() {
 		t.Error(`docs/contract.md is another: run "make generate"`)
 	}

@@ -204,8 +204,7 @@ func checkRow(t *testing.T, config *rest.Config, api client.Client, object strin
 
 func text(t *testing.T, value any) string {
 	t.Helper()
-	out, err := json.Marshal(value)
-	must.Succeed(t, err)
+	out := must.Get(json.Marshal(value))(t)
 	return string(out)
 }
 
@@ -215,11 +214,9 @@ func table(t *testing.T, config *rest.Config, api client.Client, resource string
 	config = rest.CopyConfig(config)
 	config.GroupVersion, config.APIPath = &infrav1.GroupVersion, "/apis"
 	config.NegotiatedSerializer = serializer.NewCodecFactory(api.Scheme()).WithoutConversion()
-	asked, err := rest.RESTClientFor(config)
-	must.Succeed(t, err)
-	raw, err := asked.Get().Namespace(builders.Namespace).Resource(resource).
-		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(context.WithoutCancel(t.Context()))
-	must.Succeed(t, err)
+	asked := must.Get(rest.RESTClientFor(config))(t)
+	raw := must.Get(asked.Get().Namespace(builders.Namespace).Resource(resource).
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(context.WithoutCancel(t.Context())))(t)
 	var shown metav1.Table
 	must.Succeed(t, json.Unmarshal(raw, &shown))
 	slices.SortFunc(shown.Rows, func(a, b metav1.TableRow) int { return strings.Compare(text(t, a.Cells[0]), text(t, b.Cells[0])) })

@@ -58,8 +58,7 @@ func TestIntegrationAPIServer(t *testing.T) {
 	scheme := builders.Scheme(t)
 	must.Succeed(t, apiextensionsv1.AddToScheme(scheme))
 	must.Succeed(t, eventsv1.AddToScheme(scheme))
-	api, err := client.New(config, client.Options{Scheme: scheme})
-	must.Succeed(t, err)
+	api := must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
 
 	checkDefinitions(t, api)
 	checkValidation(t, api)
@@ -96,10 +95,9 @@ type story struct {
 
 func (s *story) startManager() {
 	s.t.Helper()
-	mgr, err := ctrl.NewManager(s.config, ctrl.Options{
+	mgr := must.Get(ctrl.NewManager(s.config, ctrl.Options{
 		Scheme: s.api.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Logger: logr.Discard(),
-	})
-	must.Succeed(s.t, err)
+	}))(s.t)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	must.Succeed(s.t, controllers.Setup(ctx, mgr, controllers.Options{
 		Engine: s.engine, ClusterCache: clustercache.NewFakeEmptyClusterCache(), LoadBalancerImage: builders.LoadBalancerImage,

@@ -47,8 +47,7 @@ import (
 func TestIntegrationWebhooks(t *testing.T) {
 	t.Parallel()
 	config := env.Start(t)
-	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
-	must.Succeed(t, err)
+	api := must.Get(client.New(config, client.Options{Scheme: builders.Scheme(t)}))(t)
 	for name, input := range inputs.Bad() {
 		err := api.Create(t.Context(), inputs.Decode(t, input.Kind, "bad", input.Object), client.DryRunAll)
 		if !refuses(err, input.Field) {

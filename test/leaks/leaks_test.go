@@ -37,13 +37,10 @@ import (
 // pair is a certificate and its key, both PEM.
 func pair(t *testing.T) (certificate, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Succeed(t, err)
-	encoded, err := x509.MarshalECPrivateKey(private)
-	must.Succeed(t, err)
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	encoded := must.Get(x509.MarshalECPrivateKey(private))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour)}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	must.Succeed(t, err)
+	signed := must.Get(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})),
 		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}))
 }

@@ -60,8 +60,7 @@ const (
 func TestIntegrationManagerImage(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t, observerImage)
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	socket, local := strings.CutPrefix(info.Endpoint, "unix://")
 	if !local {
 		t.Skipf("the engine is at %s: a Pod mounts a socket", info.Endpoint)
@@ -70,8 +69,7 @@ func TestIntegrationManagerImage(t *testing.T) {
 	config := env.Start(t)
 	program := clusterctl.New(t, root)
 	objects := overlay(t, program, info.Name+"-socket")
-	api, err := client.New(config, client.Options{Scheme: builders.Scheme(t)})
-	must.Succeed(t, err)
+	api := must.Get(client.New(config, client.Options{Scheme: builders.Scheme(t)}))(t)
 	deployment := applyAllButRunning(t, api, objects)
 	var proxy *enginetest.Proxy
 	if info.Name == "docker" {
@@ -105,10 +103,8 @@ func buildManagerImage(t *testing.T, engine string) {
 // overlay is what a user would apply.
 func overlay(t *testing.T, program *clusterctl.Clusterctl, name string) []*unstructured.Unstructured {
 	t.Helper()
-	built, err := program.Kustomize(root, filepath.Join("config", name))
-	must.Succeed(t, err)
-	generated, err := program.Pipe(t.Context(), built, "generate", "yaml")
-	must.Succeed(t, err)
+	built := must.Get(program.Kustomize(root, filepath.Join("config", name)))(t)
+	generated := must.Get(program.Pipe(t.Context(), built, "generate", "yaml"))(t)
 	return clusterctl.Decode(t, generated)
 }
 

@@ -95,16 +95,12 @@ func (p *pod) mountServiceAccount(api client.Client, config *rest.Config, namesp
 func (p *pod) mountCertificate() {
 	p.t.Helper()
 	issued := envtest.WebhookInstallOptions{}
-	if err := issued.PrepWithoutInstalling(); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Succeed(p.t, issued.PrepWithoutInstalling())
 	p.t.Cleanup(func() { _ = issued.Cleanup() })
 	files := map[string][]byte{}
 	for _, name := range []string{"tls.crt", "tls.key"} {
 		content, err := os.ReadFile(filepath.Join(issued.LocalServingCertDir, name))
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		must.Succeed(p.t, err)
 		files[name] = content
 	}
 	p.mounts = append(p.mounts, p.directory(files)+":"+p.mountPath("cert")+":ro")
@@ -251,9 +247,7 @@ func (p *pod) hasPermissions() {
 	p.t.Helper()
 	want := permissions.Manager()
 	found, err := permissions.Engine{Name: p.engine, Image: observerImage}.Observe(p.t.Context(), p.name, want)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must.Succeed(p.t, err)
 	found.Listens = slices.DeleteFunc(found.Listens, func(socket string) bool { return strings.HasSuffix(socket, " ?") })
 	for i, socket := range found.Listens {
 		for documented, port := range p.ports {
@@ -289,8 +283,7 @@ func (p *pod) command(ctx context.Context, args ...string) ([]byte, error) {
 // freePort of this host, a moment ago.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0")
-	must.Succeed(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0"))(t)
 	defer listener.Close()
 	return int(netip.MustParseAddrPort(listener.Addr().String()).Port())
 }

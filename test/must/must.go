@@ -26,3 +26,12 @@ func Succeed(tb testing.TB, err error) {
 		tb.Fatal(err)
 	}
 }
+
+// Get returns what is needed, or ends the test: must.Get(os.ReadFile(path))(t).
+func Get[T any](value T, err error) func(tb testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		Succeed(tb, err)
+		return value
+	}
+}

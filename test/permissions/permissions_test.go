@@ -103,8 +103,7 @@ func TestListens(t *testing.T) {
 		"0000000000000000FFFF00000100007F:2808": "127.0.0.1:10248 a",
 		"0B00007F:8A0F":                         "",
 	} {
-		got, err := listens(address, "a")
-		must.Succeed(t, err)
+		got := must.Get(listens(address, "a"))(t)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("listens(%q): -want, +got:\n%s", address, diff)
 		}
@@ -114,8 +113,7 @@ func TestListens(t *testing.T) {
 // What people read is what is compared with containers.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile("../../docs/explanation/security.md")
-	must.Succeed(t, err)
+	document := must.Get(os.ReadFile("../../docs/explanation/security.md"))(t)
 	if !strings.Contains(string(document), "\n"+Markdown()+"\n") {
 		t.Errorf("docs/explanation/security.md lacks this table:\n%s", Markdown())
 	}

@@ -56,8 +56,7 @@ func TestNodesAtOnce(t *testing.T) {
 	seen.onlyOneEach(t, atOnceCluster, 1+workers)
 	var longest time.Duration
 	for _, container := range nodeContainers(t, eng, atOnceCluster) {
-		inspected, err := eng.InspectContainer(t.Context(), container.ID)
-		must.Succeed(t, err)
+		inspected := must.Get(eng.InspectContainer(t.Context(), container.ID))(t)
 		longest = max(longest, inspected.StartedAt.Sub(inspected.CreatedAt))
 	}
 	t.Logf("the longest creation took %s", longest.Round(100*time.Millisecond))
@@ -69,8 +68,7 @@ func TestNodesAtOnce(t *testing.T) {
 func commitImageBelowVar(t *testing.T, eng engine.Host) {
 	t.Helper()
 	const container = atOnceCluster + "-image"
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	t.Cleanup(func() {
 		_ = exec.CommandContext(context.WithoutCancel(t.Context()), info.Name, "rmi", "--force", imageBelowVar).Run()
 	})

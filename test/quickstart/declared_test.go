@@ -193,8 +193,7 @@ func (d *declared) apply(t *testing.T, object client.Object) {
 // cluster.
 func (d *declared) podNetwork(t *testing.T) []client.Object {
 	t.Helper()
-	parsed, err := template.New("cni").Option("missingkey=error").Parse(templates.Flannel)
-	must.Succeed(t, err)
+	parsed := must.Get(template.New("cni").Option("missingkey=error").Parse(templates.Flannel))(t)
 	var manifest strings.Builder
 	must.Succeed(t, parsed.Execute(&manifest, struct{ PodSubnet string }{podSubnet}))
 	name := d.name + "-cni"

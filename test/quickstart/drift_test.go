@@ -71,8 +71,7 @@ func TestDrift(t *testing.T) {
 // well again without help, or as soon as what was done is undone.
 func driftIsTold(t *testing.T, eng engine.Engine, program *capcon, kills int) {
 	t.Helper()
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	d := &drift{t: t, engine: eng, program: program, api: management(t, program), command: info.Name}
 	steps := []struct {
 		name string

@@ -129,8 +129,7 @@ func (d *declared) controlPlaneAddress(t *testing.T) netip.Addr {
 // usesEndpoint: the endpoint is the given one everywhere, and there is nothing
 // in its place.
 func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
-	containers, err := d.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: externalCluster})
-	must.Succeed(t, err)
+	containers := must.Get(d.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: externalCluster}))(t)
 	for _, container := range containers {
 		if isLoadBalancer(container) {
 			t.Errorf("%s is a load balancer", container.Name)
@@ -144,8 +143,7 @@ func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
 	if not := conditions.Get(found, infrav1.LoadBalancerReadyCondition); not == nil || not.Reason != infrav1.LoadBalancerNotUsedReason {
 		t.Errorf("%s is %+v", infrav1.LoadBalancerReadyCondition, not)
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(d.program.at(t).kubeconfig(externalCluster))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(d.program.at(t).kubeconfig(externalCluster)))(t)
 	if want := fmt.Sprintf("https://%s", netip.AddrPortFrom(address, endpointPort)); config.Host != want {
 		t.Errorf("the kubeconfig leads to %s, want %s", config.Host, want)
 	}

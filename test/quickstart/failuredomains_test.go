@@ -95,8 +95,7 @@ func (d *declared) isIn(t *testing.T, nodes kubernetes.Interface, machine *clust
 	t.Helper()
 	infrastructure := &infrav1.ContainerMachine{}
 	must.Succeed(t, d.api.Get(t.Context(), client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, infrastructure))
-	node, err := nodes.CoreV1().Nodes().Get(t.Context(), machine.Status.NodeRef.Name, metav1.GetOptions{})
-	must.Succeed(t, err)
+	node := must.Get(nodes.CoreV1().Nodes().Get(t.Context(), machine.Status.NodeRef.Name, metav1.GetOptions{}))(t)
 	told := map[string]string{
 		"the Machine's status":                   machine.Status.FailureDomain,
 		"the ContainerMachine's status":          infrastructure.Status.FailureDomain,

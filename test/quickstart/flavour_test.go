@@ -43,8 +43,7 @@ var variable = regexp.MustCompile(`\$\{(\w+)(:=([^${}]*))?\}`)
 // innermost first, because a default may name another one.
 func fillIn(t *testing.T, file string, values map[string]string) []*unstructured.Unstructured {
 	t.Helper()
-	content, err := os.ReadFile(file)
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile(file))(t)
 	text := string(content)
 	for variable.MatchString(text) {
 		text = variable.ReplaceAllStringFunc(text, func(use string) string {

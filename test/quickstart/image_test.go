@@ -50,17 +50,14 @@ func webtoolArchive(t *testing.T) []byte {
 	content, err := os.ReadFile(binary)
 	must.Succeed(t, err)
 	layer := programLayer(t, "webtool", content)
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	must.Succeed(t, err)
-	config, err := image.ConfigFile()
-	must.Succeed(t, err)
+	image := must.Get(mutate.AppendLayers(empty.Image, layer))(t)
+	config := must.Get(image.ConfigFile())(t)
 	config.Architecture, config.OS = "amd64", "linux"
 	config.Config.Entrypoint = []string{"/webtool"}
 	if image, err = mutate.ConfigFile(image, config); err != nil {
 		t.Fatal(err)
 	}
-	tag, err := name.NewTag(webtoolImage)
-	must.Succeed(t, err)
+	tag := must.Get(name.NewTag(webtoolImage))(t)
 	var archive bytes.Buffer
 	must.Succeed(t, tarball.Write(tag, image, &archive))
 	return archive.Bytes()
@@ -72,14 +69,11 @@ func programLayer(t *testing.T, name string, content []byte) v1.Layer {
 	var files bytes.Buffer
 	writer := tar.NewWriter(&files)
 	must.Succeed(t, writer.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}))
-	if _, err := writer.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(writer.Write(content))(t)
 	must.Succeed(t, writer.Close())
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+	layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return layer
 }
 

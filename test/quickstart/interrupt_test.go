@@ -78,8 +78,7 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
 	}
 	eng := integration.Engine(t)
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	if reason := inUse(t, eng, info.Name, interruptCluster); reason != "" {
 		if os.Getenv("POINTS") != "" || os.Getenv("CI") != "" {
 			t.Fatal(reason)

@@ -116,8 +116,7 @@ func inUse(t *testing.T, eng engine.Engine, kind, cluster string) string {
 // foreign names running containers that are neither of the cluster nor the plane's.
 func foreign(t *testing.T, eng engine.Engine, cluster string) []string {
 	t.Helper()
-	containers, err := eng.ListContainers(t.Context(), nil)
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), nil))(t)
 	var names []string
 	for _, container := range containers {
 		own := container.Labels[identity.LabelCluster] == cluster || container.Labels[identity.LabelRole] == string(identity.RolePlane)
@@ -137,8 +136,7 @@ func enginePID(t *testing.T, name string) int {
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	must.Succeed(t, err)
+	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(text))))(t)
 	if comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err != nil || strings.TrimSpace(string(comm)) != program {
 		return 0
 	}
@@ -158,8 +156,7 @@ func mustExecute(t *testing.T, command ...string) {
 // management plane's too, one after the other.
 func restartContainers(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
-	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""}))(t)
 	rand.Shuffle(len(containers), func(i, j int) { containers[i], containers[j] = containers[j], containers[i] })
 	for _, container := range containers {
 		must.Succeed(t, eng.StopContainer(t.Context(), container.Name, 10*time.Second))

@@ -45,8 +45,7 @@ import (
 // management plane, in whatever is shown to others: logs, events, conditions,
 // labels and annotations, environments and arguments.
 func nothingLeaks(t *testing.T, eng engine.Engine, program *capcon, containers map[string]permissions.Container) {
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig("--management"))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig("--management")))(t)
 	secrets := leaks.New()
 	secrets.Add("the token of the management plane", []byte(config.BearerToken))
 	addSecrets(t, secrets, kubernetes.NewForConfigOrDie(config), func(_ corev1.Secret, key string) bool { return key != "format" })
@@ -88,8 +87,7 @@ func nothingLeaks(t *testing.T, eng engine.Engine, program *capcon, containers m
 // addSecrets adds the data of a cluster's Secrets that is wanted.
 func addSecrets(t *testing.T, scanner *leaks.Scanner, api kubernetes.Interface, wanted func(secret corev1.Secret, key string) bool) {
 	t.Helper()
-	secrets, err := api.CoreV1().Secrets(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
+	secrets := must.Get(api.CoreV1().Secrets(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{}))(t)
 	if len(secrets.Items) == 0 {
 		t.Fatal("there are no Secrets")
 	}
@@ -109,13 +107,11 @@ func shown(t *testing.T, config *rest.Config) map[string][]byte {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
-	lists, err := discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources()
-	must.Succeed(t, err)
+	lists := must.Get(discovery.NewDiscoveryClientForConfigOrDie(config).ServerPreferredResources())(t)
 	api := dynamic.NewForConfigOrDie(config)
 	found := map[string][]byte{}
 	for _, list := range lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		must.Succeed(t, err)
+		version := must.Get(schema.ParseGroupVersion(list.GroupVersion))(t)
 		for _, resource := range list.APIResources {
 			if !slices.Contains(resource.Verbs, "list") {
 				continue
@@ -147,10 +143,8 @@ func shown(t *testing.T, config *rest.Config) map[string][]byte {
 
 func events(t *testing.T, api kubernetes.Interface) []byte {
 	t.Helper()
-	list, err := api.CoreV1().Events(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
-	text, err := json.MarshalIndent(list, "", " ")
-	must.Succeed(t, err)
+	list := must.Get(api.CoreV1().Events(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{}))(t)
+	text := must.Get(json.MarshalIndent(list, "", " "))(t)
 	return text
 }
 
@@ -164,12 +158,9 @@ func planeLog(t *testing.T, eng engine.Engine) []byte {
 // inventory of networks and volumes, with their labels.
 func inventory(t *testing.T, eng engine.Engine) []byte {
 	t.Helper()
-	networks, err := eng.ListNetworks(t.Context(), nil)
-	must.Succeed(t, err)
-	volumes, err := eng.ListVolumes(t.Context(), nil)
-	must.Succeed(t, err)
-	text, err := json.MarshalIndent([]any{networks, volumes}, "", " ")
-	must.Succeed(t, err)
+	networks := must.Get(eng.ListNetworks(t.Context(), nil))(t)
+	volumes := must.Get(eng.ListVolumes(t.Context(), nil))(t)
+	text := must.Get(json.MarshalIndent([]any{networks, volumes}, "", " "))(t)
 	return text
 }
 

@@ -107,8 +107,7 @@ func (l *losses) lose(t *testing.T, disturb func()) {
 		return "", err
 	})
 	disturb()
-	objects, err := l.objects(t.Context())
-	must.Succeed(t, err)
+	objects := must.Get(l.objects(t.Context()))(t)
 	for _, object := range objects {
 		key := client.ObjectKeyFromObject(object)
 		eventually(t, "lose metadata and status of "+key.Name, func(ctx context.Context) (string, error) {
@@ -218,8 +217,7 @@ func (l *losses) systemUID(t *testing.T) string {
 
 func (l *losses) removeControlPlane(t *testing.T) {
 	t.Helper()
-	containers, err := l.containers(t.Context())
-	must.Succeed(t, err)
+	containers := must.Get(l.containers(t.Context()))(t)
 	for name, container := range containers {
 		if container.Labels[identity.LabelRole] != string(identity.RoleControlPlane) {
 			continue

@@ -311,8 +311,7 @@ func (p *pool) isDeleted(t *testing.T) {
 // containers of the pool: all workers there are.
 func (p *pool) containers(t *testing.T) []engine.Container {
 	t.Helper()
-	containers, err := p.listContainers(t.Context())
-	must.Succeed(t, err)
+	containers := must.Get(p.listContainers(t.Context()))(t)
 	return containers
 }
 

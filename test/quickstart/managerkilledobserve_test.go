@@ -272,8 +272,7 @@ func (k *killed) onEngine(ctx context.Context) ([]string, error) {
 // unusedVolumes are those that no container has.
 func unusedVolumes(t *testing.T, eng engine.Host) []string {
 	t.Helper()
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	command := map[string][]string{"docker": {"docker"}, "podman": {"podman", "--remote"}}[info.Name]
 	command = append(command, "volume", "ls", "--quiet", "--filter", "dangling=true")
 	output, err := exec.CommandContext(t.Context(), command[0], command[1:]...).Output()

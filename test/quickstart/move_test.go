@@ -81,8 +81,7 @@ func TestMove(t *testing.T) {
 	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
 	m.home = m.connect(t, plane.DefaultName, plane.New(eng, plane.Options{}))
 	m.away = m.connect(t, otherPlane, other)
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster)))(t)
 	m.addPool(t)
 	m.deploy(t)
 	m.healthy(t, m.home, machinesOfMove)
@@ -164,27 +163,23 @@ func (m *move) connect(t *testing.T, name string, p *plane.Plane) *side {
 
 func (m *move) planeImage(t *testing.T) string {
 	t.Helper()
-	running, err := m.engine.InspectContainer(t.Context(), plane.DefaultName)
-	must.Succeed(t, err)
+	running := must.Get(m.engine.InspectContainer(t.Context(), plane.DefaultName))(t)
 	return running.Image
 }
 
 func (m *move) connectImage(t *testing.T, name string, p *plane.Plane, image string) *side {
 	t.Helper()
-	ready, err := p.Ensure(t.Context(), image, nil)
-	must.Succeed(t, err)
+	ready := must.Get(p.Ensure(t.Context(), image, nil))(t)
 	path := filepath.Join(t.TempDir(), name)
 	must.Succeed(t, os.WriteFile(path, ready.Kubeconfig, 0o600))
-	config, err := clientcmd.RESTConfigFromKubeConfig(ready.Kubeconfig)
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(ready.Kubeconfig))(t)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme,
 	} {
 		must.Succeed(t, add(scheme))
 	}
-	api, err := client.New(config, client.Options{Scheme: scheme})
-	must.Succeed(t, err)
+	api := must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
 	return &side{name: name, kubeconfig: path, api: api}
 }
 
@@ -193,10 +188,8 @@ func (m *move) moves(t *testing.T, from, to *side) {
 	machines := len(nodeContainers(t, m.engine, moveCluster))
 	before, changes := m.observe(t, from), m.changes(t)
 	began := time.Now()
-	if _, err := m.clusterctl.Run(t.Context(), "move", "--namespace", metav1.NamespaceDefault,
-		"--kubeconfig", from.kubeconfig, "--to-kubeconfig", to.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.clusterctl.Run(t.Context(), "move", "--namespace", metav1.NamespaceDefault,
+		"--kubeconfig", from.kubeconfig, "--to-kubeconfig", to.kubeconfig))(t)
 	t.Logf("moved after %s", time.Since(began).Round(time.Millisecond))
 	m.healthy(t, to, machines)
 	t.Logf("whole again after %s", time.Since(began).Round(time.Millisecond))

@@ -56,13 +56,11 @@ func (m *move) observe(t *testing.T, at *side) map[string]string {
 	// A hash: what differs is printed.
 	seen["secret "+secret.Name] = fmt.Sprintf("%x", sha256.Sum256(secret.Data["value"]))
 	seen["host port"] = fmt.Sprint(containerCluster.Spec.LoadBalancer.HostPort)
-	nodes, err := m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
+	nodes := must.Get(m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
 	for _, node := range nodes.Items {
 		seen["node "+node.Name] = string(node.UID) + " " + node.Status.NodeInfo.BootID + " " + node.Spec.ProviderID
 	}
-	pods, err := m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
+	pods := must.Get(m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}))(t)
 	for _, pod := range pods.Items {
 		restarts := 0
 		for _, status := range pod.Status.ContainerStatuses {
@@ -78,21 +76,17 @@ func (m *move) observe(t *testing.T, at *side) map[string]string {
 func (m *move) observeEngine(t *testing.T, owner identity.Owner) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
-	containers, err := m.engine.ListContainers(t.Context(), owner.Labels())
-	must.Succeed(t, err)
+	containers := must.Get(m.engine.ListContainers(t.Context(), owner.Labels()))(t)
 	for _, listed := range containers {
-		container, err := m.engine.InspectContainer(t.Context(), listed.ID)
-		must.Succeed(t, err)
+		container := must.Get(m.engine.InspectContainer(t.Context(), listed.ID))(t)
 		seen["container "+container.Name] = fmt.Sprint(container.ID, container.CreatedAt, container.StartedAt, container.Networks, container.Ports)
 	}
 	managed := map[string]string{identity.LabelManaged: ""}
-	networks, err := m.engine.ListNetworks(t.Context(), managed)
-	must.Succeed(t, err)
+	networks := must.Get(m.engine.ListNetworks(t.Context(), managed))(t)
 	for _, network := range networks {
 		seen["network "+network.Name] = network.ID
 	}
-	volumes, err := m.engine.ListVolumes(t.Context(), managed)
-	must.Succeed(t, err)
+	volumes := must.Get(m.engine.ListVolumes(t.Context(), managed))(t)
 	for _, volume := range volumes {
 		seen["volume "+volume.Name] = fmt.Sprint(volume.Labels)
 	}

@@ -126,12 +126,10 @@ func gcNamesTheOwner(t *testing.T, program *capcon, id string, containers int) {
 func containersOf(t *testing.T, cluster *declared) []string {
 	t.Helper()
 	owner := identity.Owner{Namespace: cluster.key().Namespace, Cluster: cluster.name, ID: cluster.containerCluster.Spec.OwnerID}
-	listed, err := cluster.engine.ListContainers(t.Context(), owner.Labels())
-	must.Succeed(t, err)
+	listed := must.Get(cluster.engine.ListContainers(t.Context(), owner.Labels()))(t)
 	var found []string
 	for _, container := range listed {
-		inspected, err := cluster.engine.InspectContainer(t.Context(), container.ID)
-		must.Succeed(t, err)
+		inspected := must.Get(cluster.engine.InspectContainer(t.Context(), container.ID))(t)
 		found = append(found, fmt.Sprint(inspected.Name, inspected.ID, inspected.StartedAt))
 	}
 	slices.Sort(found)

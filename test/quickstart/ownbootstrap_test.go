@@ -81,17 +81,14 @@ func TestOwnBootstrap(t *testing.T) {
 // authority makes what a user makes with openssl.
 func authority(t *testing.T) (certificate, key []byte) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Succeed(t, err)
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: ownCluster},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	must.Succeed(t, err)
-	encoded, err := x509.MarshalECPrivateKey(private)
-	must.Succeed(t, err)
+	signed := must.Get(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
+	encoded := must.Get(x509.MarshalECPrivateKey(private))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}),
 		pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }
@@ -113,10 +110,8 @@ func endpointOf(t *testing.T, program *capcon) string {
 // refusesAnonymous: the API server answers, and 401.
 func refusesAnonymous(t *testing.T, program *capcon) {
 	t.Helper()
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster))
-	must.Succeed(t, err)
-	anonymous, err := kubernetes.NewForConfig(rest.AnonymousClientConfig(config))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster)))(t)
+	anonymous := must.Get(kubernetes.NewForConfig(rest.AnonymousClientConfig(config)))(t)
 	if _, err := anonymous.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(t.Context()); !apierrors.IsUnauthorized(err) {
 		t.Errorf("/readyz without credentials: %v, want 401", err)
 	}

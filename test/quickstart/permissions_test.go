@@ -44,10 +44,8 @@ import (
 // plane, with what is documented, and returns what was observed.
 func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[string]permissions.Container {
 	t.Helper()
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
-	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""}))(t)
 	observer := permissions.Engine{Name: info.Name, Image: nodeContainers(t, eng, cluster)[0].Image}
 	found := map[string]permissions.Container{}
 	for _, container := range containers {
@@ -63,8 +61,7 @@ func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[str
 			t.Errorf("nothing says what container %s of the role %q may do", container.Name, role)
 			continue
 		}
-		got, err := observer.Observe(t.Context(), container.Name, want)
-		must.Succeed(t, err)
+		got := must.Get(observer.Observe(t.Context(), container.Name, want))(t)
 		if diff := permissions.Diff(want, got.Permissions); diff != "" {
 			t.Errorf("permissions of container %s: -documented, +found:\n%s", container.Name, diff)
 		}
@@ -134,8 +131,7 @@ func clusterInfo(t *testing.T, api client.Client) *clientcmdapi.Cluster {
 	published := &corev1.ConfigMap{}
 	key := client.ObjectKey{Namespace: metav1.NamespacePublic, Name: bootstrapapi.ConfigMapClusterInfo}
 	must.Succeed(t, api.Get(t.Context(), key, published))
-	kubeconfig, err := clientcmd.Load([]byte(published.Data[bootstrapapi.KubeConfigKey]))
-	must.Succeed(t, err)
+	kubeconfig := must.Get(clientcmd.Load([]byte(published.Data[bootstrapapi.KubeConfigKey])))(t)
 	info, ok := kubeconfig.Clusters[""]
 	if !ok {
 		t.Fatalf("%v: want a kubeconfig of a cluster without a name", published.Data)
@@ -145,8 +141,7 @@ func clusterInfo(t *testing.T, api client.Client) *clientcmdapi.Cluster {
 
 func planeAddress(t *testing.T, eng engine.Engine) netip.Addr {
 	t.Helper()
-	container, err := eng.InspectContainer(t.Context(), plane.DefaultName)
-	must.Succeed(t, err)
+	container := must.Get(eng.InspectContainer(t.Context(), plane.DefaultName))(t)
 	for _, endpoint := range container.Networks {
 		if len(endpoint.Addresses) > 0 {
 			return endpoint.Addresses[0]

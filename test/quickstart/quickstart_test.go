@@ -256,8 +256,7 @@ func upAgain(t *testing.T, eng engine.Engine, program *capcon) {
 
 func nodeContainers(t *testing.T, eng engine.ContainerReader, cluster string) []engine.Container {
 	t.Helper()
-	containers, err := listNodeContainers(t.Context(), eng, cluster)
-	must.Succeed(t, err)
+	containers := must.Get(listNodeContainers(t.Context(), eng, cluster))(t)
 	return containers
 }
 
@@ -282,8 +281,7 @@ func ids(containers []engine.Container) []string {
 func ours(t *testing.T, eng engine.Engine) []string {
 	t.Helper()
 	all := []string{}
-	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""})
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""}))(t)
 	for _, container := range containers {
 		all = append(all, "container "+container.Name)
 	}
@@ -292,8 +290,7 @@ func ours(t *testing.T, eng engine.Engine) []string {
 	} else if engine.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
-	volumes, err := eng.ListVolumes(t.Context(), map[string]string{identity.LabelPlane: ""})
-	must.Succeed(t, err)
+	volumes := must.Get(eng.ListVolumes(t.Context(), map[string]string{identity.LabelPlane: ""}))(t)
 	for _, volume := range volumes {
 		all = append(all, "volume "+volume.Name)
 	}

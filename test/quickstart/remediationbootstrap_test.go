@@ -137,8 +137,7 @@ func (d *declared) etcdHealthy(t *testing.T) {
 // there are in the end are those of the second ones.
 func checkBootstraps(t *testing.T, directory string, machines []clusterv1.Machine) {
 	t.Helper()
-	entries, err := os.ReadDir(directory)
-	must.Succeed(t, err)
+	entries := must.Get(os.ReadDir(directory))(t)
 	var want, got []string
 	for _, machine := range machines {
 		want = append(want, machine.Name)

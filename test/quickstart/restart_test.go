@@ -97,8 +97,7 @@ func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 		reloadLoadBalancer(t, eng, program.cluster)
 	}
 	before := observe(t, eng, program)
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	known := interruptions(eng, program, info.Name)
 	wanted, byName := wantedRestarts(info.Name, slices.Sorted(maps.Keys(known)))
 	for _, name := range wanted {
@@ -182,11 +181,8 @@ func reloadLoadBalancer(t *testing.T, eng engine.Engine, cluster string) {
 		t.Fatalf("list load balancers: %d, %v", len(balancers), err)
 	}
 	name := balancers[0].Name
-	before, err := newestWorker(t.Context(), eng, name)
-	must.Succeed(t, err)
-	if _, err := eng.Exec(t.Context(), name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}); err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(newestWorker(t.Context(), eng, name))(t)
+	must.Get(eng.Exec(t.Context(), name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}))(t)
 	eventually(t, "another process of haproxy", func(ctx context.Context) (string, error) {
 		now, err := newestWorker(ctx, eng, name)
 		if err != nil || now != before {
@@ -229,11 +225,9 @@ func observe(t *testing.T, eng engine.Engine, program *capcon) standing {
 	t.Helper()
 	kubeconfig := program.kubeconfig(program.cluster)
 	facts := map[string]string{"kubeconfig": string(kubeconfig)}
-	containers, err := eng.ListContainers(t.Context(), map[string]string{identity.LabelCluster: program.cluster})
-	must.Succeed(t, err)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelCluster: program.cluster}))(t)
 	for _, container := range containers {
-		found, err := eng.InspectContainer(t.Context(), container.Name)
-		must.Succeed(t, err)
+		found := must.Get(eng.InspectContainer(t.Context(), container.Name))(t)
 		facts["container "+found.Name] = fmt.Sprintf("%s %v %v", found.ID, found.Networks, found.Ports)
 	}
 	for _, machine := range machines(t, program) {
@@ -245,8 +239,7 @@ func observe(t *testing.T, eng engine.Engine, program *capcon) standing {
 // management connects to the management plane.
 func management(t *testing.T, program *capcon) client.Client {
 	t.Helper()
-	api, err := connectManagement(t.Context(), t.Output(), program)
-	must.Succeed(t, err)
+	api := must.Get(connectManagement(t.Context(), t.Output(), program))(t)
 	return api
 }
 
@@ -286,8 +279,7 @@ func connectPlane(warnings io.Writer, kubeconfig []byte) (client.Client, error) 
 // machines of the cluster, from the management plane.
 func machines(t *testing.T, program *capcon) []clusterv1.Machine {
 	t.Helper()
-	found, err := listMachines(t.Context(), management(t, program), program.cluster)
-	must.Succeed(t, err)
+	found := must.Get(listMachines(t.Context(), management(t, program), program.cluster))(t)
 	return found
 }
 
@@ -303,11 +295,9 @@ func listMachines(ctx context.Context, api client.Reader, cluster string) ([]clu
 // time, through a kubeconfig of before.
 func nodesLive(t *testing.T, kubeconfig []byte, want int, since time.Time) {
 	t.Helper()
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(kubeconfig))(t)
 	config.Timeout = 5 * time.Second
-	cluster, err := kubernetes.NewForConfig(config)
-	must.Succeed(t, err)
+	cluster := must.Get(kubernetes.NewForConfig(config))(t)
 	eventually(t, "kubelets report again", func(ctx context.Context) (string, error) {
 		leases, err := cluster.CoordinationV1().Leases("kube-node-lease").List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -345,8 +335,7 @@ func currentWebPods(t *testing.T, eng engine.Engine, program *capcon, cluster ku
 	booted := map[string]time.Time{}
 	nodes := nodeContainers(t, eng, program.cluster)
 	for _, container := range nodes {
-		found, err := eng.InspectContainer(t.Context(), container.Name)
-		must.Succeed(t, err)
+		found := must.Get(eng.InspectContainer(t.Context(), container.Name))(t)
 		// The API has whole seconds.
 		booted[container.Labels[identity.LabelMachine]] = found.StartedAt.Truncate(time.Second)
 	}

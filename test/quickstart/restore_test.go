@@ -61,8 +61,7 @@ func TestRestore(t *testing.T) {
 	home := plane.New(eng, plane.Options{})
 	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}
 	m.home = m.connect(t, plane.DefaultName, home)
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(moveCluster)))(t)
 	m.addPool(t)
 	m.deploy(t)
 	m.healthy(t, m.home, machinesOfMove)
@@ -119,9 +118,7 @@ func discardPlane(ctx context.Context, eng engine.Engine, name string) error {
 
 func (m *move) runClusterctl(t *testing.T, flags ...string) {
 	t.Helper()
-	if _, err := m.clusterctl.Run(t.Context(), append([]string{"move", "--namespace", metav1.NamespaceDefault}, flags...)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.clusterctl.Run(t.Context(), append([]string{"move", "--namespace", metav1.NamespaceDefault}, flags...)...))(t)
 }
 
 // loseContainerMachines of a cluster that is paused, and make them again with

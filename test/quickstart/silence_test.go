@@ -46,14 +46,12 @@ func liveThroughSilence(t *testing.T, config *rest.Config) {
 			t.Fatalf("SILENCE: %v", err)
 		}
 	}
-	cluster, err := kubernetes.NewForConfig(config)
-	must.Succeed(t, err)
+	cluster := must.Get(kubernetes.NewForConfig(config))(t)
 	quiet := quietNamespace(t, cluster)
-	watched, err := cluster.CoreV1().ConfigMaps(quiet).Watch(t.Context(), metav1.ListOptions{
+	watched := must.Get(cluster.CoreV1().ConfigMaps(quiet).Watch(t.Context(), metav1.ListOptions{
 		// API servers end a watch by themselves, after half an hour at the earliest.
 		FieldSelector: "metadata.name=spoken", TimeoutSeconds: ptr.To(int64(2 * silence / time.Second)),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	defer watched.Stop()
 	session := openSession(t, config, cluster)
 	session.says(t, "before")
@@ -69,9 +67,7 @@ func liveThroughSilence(t *testing.T, config *rest.Config) {
 
 	session.says(t, "after")
 	spoken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "spoken"}}
-	if _, err := cluster.CoreV1().ConfigMaps(quiet).Create(t.Context(), spoken, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(cluster.CoreV1().ConfigMaps(quiet).Create(t.Context(), spoken, metav1.CreateOptions{}))(t)
 	select {
 	case event := <-watched.ResultChan():
 		if event.Type != watch.Added {
@@ -87,10 +83,9 @@ func liveThroughSilence(t *testing.T, config *rest.Config) {
 // the name that it watches.
 func quietNamespace(t *testing.T, cluster kubernetes.Interface) string {
 	t.Helper()
-	namespace, err := cluster.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+	namespace := must.Get(cluster.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "quiet-"},
-	}, metav1.CreateOptions{})
-	must.Succeed(t, err)
+	}, metav1.CreateOptions{}))(t)
 	return namespace.Name
 }
 
@@ -104,15 +99,13 @@ type session struct {
 func openSession(t *testing.T, config *rest.Config, cluster kubernetes.Interface) *session {
 	t.Helper()
 	webPods(t, cluster, 1)
-	pods, err := cluster.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
-	must.Succeed(t, err)
+	pods := must.Get(cluster.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"}))(t)
 	request := cluster.CoreV1().RESTClient().Post().
 		Resource("pods").Namespace("default").Name(pods.Items[0].Name).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
 			Command: []string{"/webtool", "repeat"}, Stdin: true, Stdout: true, Stderr: true,
 		}, scheme.ParameterCodec)
-	executor, err := remotecommand.NewWebSocketExecutor(config, "GET", request.URL().String())
-	must.Succeed(t, err)
+	executor := must.Get(remotecommand.NewWebSocketExecutor(config, "GET", request.URL().String()))(t)
 	told, input := io.Pipe()
 	output, said := io.Pipe()
 	opened := &session{input: input, lines: make(chan string), ended: make(chan error, 1)}

@@ -93,8 +93,7 @@ func soak(t *testing.T, eng engine.Engine, program *capcon) *membership {
 	})
 	program.mustRun("up", program.cluster, "--control-planes", "1", "--workers", "0")
 	podsTalk(t, eng, program)
-	config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster)))(t)
 	return &membership{t: t, engine: eng, program: program, config: config}
 }
 

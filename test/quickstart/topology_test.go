@@ -319,8 +319,7 @@ func (c *topology) haveVersion(t *testing.T, version string) {
 	t.Helper()
 	cluster := c.program.connectCluster()
 	nodesReady(t, cluster, 2)
-	nodes, err := cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
+	nodes := must.Get(cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
 	for _, node := range nodes.Items {
 		if got := node.Status.NodeInfo.KubeletVersion; got != version {
 			t.Errorf("the kubelet of %s is %s, want %s", node.Name, got, version)

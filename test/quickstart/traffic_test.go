@@ -57,8 +57,7 @@ func startTraffic(t *testing.T, config *rest.Config) *traffic {
 	for name, connect := range map[string]func(*rest.Config) (*http.Client, error){
 		"new connections": newConnections, "one connection": oneConnection,
 	} {
-		api, err := connect(config)
-		must.Succeed(t, err)
+		api := must.Get(connect(config))(t)
 		running.ended.Go(func() {
 			for ctx.Err() == nil {
 				// A read that every member of etcd has to agree to.

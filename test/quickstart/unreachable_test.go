@@ -127,8 +127,7 @@ func isConfined(t *testing.T, eng engine.Engine, program *capcon) {
 		t.Fatal("a process like capcon's reaches a container, so this test would prove nothing")
 	}
 	for _, arguments := range [][]string{{program.cluster}, {"--management"}} {
-		config, err := clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(arguments...))
-		must.Succeed(t, err)
+		config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(arguments...)))(t)
 		server, err := url.Parse(config.Host)
 		if err != nil || !net.ParseIP(server.Hostname()).IsLoopback() {
 			t.Errorf("kubeconfig %s leads to %q (%v), want an address of 127.0.0.0/8", strings.Join(arguments, " "), config.Host, err)

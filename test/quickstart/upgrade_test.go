@@ -58,8 +58,7 @@ func TestUpgrade(t *testing.T) {
 	older.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
 	m := &move{program: program, engine: eng, cluster: older.connectCluster()}
 	m.deploy(t)
-	config, err := clientcmd.RESTConfigFromKubeConfig(older.kubeconfig(moveCluster))
-	must.Succeed(t, err)
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(older.kubeconfig(moveCluster)))(t)
 	asking := startTraffic(t, config)
 	before := observeCluster(t, m)
 	earlierPlane := planeImageID(t, eng)
@@ -90,8 +89,7 @@ func TestUpgrade(t *testing.T) {
 // planeImageID is the ID of the image that the management plane runs.
 func planeImageID(t *testing.T, eng engine.Engine) string {
 	t.Helper()
-	container, err := eng.InspectContainer(t.Context(), plane.DefaultName)
-	must.Succeed(t, err)
+	container := must.Get(eng.InspectContainer(t.Context(), plane.DefaultName))(t)
 	return container.ImageID
 }
 
@@ -99,18 +97,15 @@ func planeImageID(t *testing.T, eng engine.Engine) string {
 func observeCluster(t *testing.T, m *move) map[string]string {
 	t.Helper()
 	seen := map[string]string{}
-	containers, err := m.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: moveCluster})
-	must.Succeed(t, err)
+	containers := must.Get(m.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: moveCluster}))(t)
 	for _, container := range containers {
 		seen["container "+container.Name] = container.ID + " " + string(container.Status)
 	}
-	nodes, err := m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
+	nodes := must.Get(m.cluster.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
 	for _, node := range nodes.Items {
 		seen["node "+node.Name] = string(node.UID) + " " + node.Status.NodeInfo.BootID
 	}
-	pods, err := m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
-	must.Succeed(t, err)
+	pods := must.Get(m.cluster.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{}))(t)
 	for _, pod := range pods.Items {
 		seen["pod "+pod.Name] = string(pod.UID)
 	}

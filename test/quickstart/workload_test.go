@@ -135,7 +135,7 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 	for _, address := range servers {
 		args = append(args, "http://"+net.JoinHostPort(address, "8080"))
 	}
-	asked, err := cluster.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
+	asked := must.Get(cluster.BatchV1().Jobs("default").Create(t.Context(), &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "ask-from-" + node + "-"},
 		Spec: batchv1.JobSpec{
 			BackoffLimit: ptr.To[int32](0),
@@ -146,8 +146,7 @@ func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers ma
 				}},
 			}},
 		},
-	}, metav1.CreateOptions{})
-	must.Succeed(t, err)
+	}, metav1.CreateOptions{}))(t)
 	failed := false
 	eventually(t, "answers on node "+node, func(ctx context.Context) (string, error) {
 		job, err := cluster.BatchV1().Jobs("default").Get(ctx, asked.Name, metav1.GetOptions{})

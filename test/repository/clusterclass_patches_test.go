@@ -252,8 +252,7 @@ func patched(
 	t.Helper()
 	texts := map[string][]byte{}
 	for name, part := range parts {
-		text, err := part.MarshalJSON()
-		must.Succeed(t, err)
+		text := must.Get(part.MarshalJSON())(t)
 		texts[name] = text
 	}
 	for i := range class.Spec.Patches {

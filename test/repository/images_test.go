@@ -95,16 +95,14 @@ func TestDefaultImagesOfPrograms(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{}
 	for _, directory := range sourceDirectories(t) {
-		paths, err := filepath.Glob(filepath.Join(directory, "*.go"))
-		must.Succeed(t, err)
+		paths := must.Get(filepath.Glob(filepath.Join(directory, "*.go")))(t)
 		positions := token.NewFileSet()
 		var files []*ast.File
 		for _, path := range paths {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
-			file, err := parser.ParseFile(positions, path, nil, 0)
-			must.Succeed(t, err)
+			file := must.Get(parser.ParseFile(positions, path, nil, 0))(t)
 			files = append(files, file)
 		}
 		for where, image := range imagesOf(positions, files) {
@@ -163,8 +161,7 @@ func TestShortDefaultIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			positions := token.NewFileSet()
-			file, err := parser.ParseFile(positions, "a.go", "package a\n"+tc.source, 0)
-			must.Succeed(t, err)
+			file := must.Get(parser.ParseFile(positions, "a.go", "package a\n"+tc.source, 0))(t)
 			found := imagesOf(positions, []*ast.File{file})
 			if len(found) != 1 {
 				t.Fatalf("%s Found %v, want one image", tc.reason, found)
@@ -198,8 +195,7 @@ func TestDefaultImagesOfManifests(t *testing.T) {
 			t.Fatalf("%s: %v, %v", pattern, paths, err)
 		}
 		for _, path := range paths {
-			name, err := filepath.Rel(root, path)
-			must.Succeed(t, err)
+			name := must.Get(filepath.Rel(root, path))(t)
 			images := map[string]bool{}
 			for _, object := range decode(t, []byte(fillIn(t, readFile(t, name)))) {
 				collectImages(object.Object, images)

@@ -38,8 +38,7 @@ const root = "../.."
 
 func TestMetadataHasTheSeriesOfTheContract(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(filepath.Join(root, "metadata.yaml"))
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile(filepath.Join(root, "metadata.yaml")))(t)
 	var got clusterctlv1.Metadata
 	if err := yaml.UnmarshalStrict(content, &got); err != nil {
 		t.Fatalf("metadata.yaml is what clusterctl would refuse: %v", err)
@@ -71,8 +70,7 @@ func TestLayoutIsTheDocumentedOne(t *testing.T) {
 		// Made by builds, never committed.
 		"bin", "_artifacts",
 	}
-	entries, err := os.ReadDir(root)
-	must.Succeed(t, err)
+	entries := must.Get(os.ReadDir(root))(t)
 	for _, entry := range entries {
 		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(allowed, entry.Name()) {
 			t.Errorf("The top-level directory %s is not part of the layout", entry.Name())
@@ -173,7 +171,6 @@ func files(t *testing.T, extension string) []string {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, path))
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile(filepath.Join(root, path)))(t)
 	return string(content)
 }

@@ -78,8 +78,7 @@ func headings(document string) []string {
 // and each once: two conditions may have a reason of one value.
 func reasons(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1alpha1", "conditions.go"), nil, 0)
-	must.Succeed(t, err)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1alpha1", "conditions.go"), nil, 0))(t)
 	var found []string
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)
@@ -103,8 +102,7 @@ func value(t *testing.T, expression ast.Expr) string {
 	t.Helper()
 	switch expression := expression.(type) {
 	case *ast.BasicLit:
-		text, err := strconv.Unquote(expression.Value)
-		must.Succeed(t, err)
+		text := must.Get(strconv.Unquote(expression.Value))(t)
 		return text
 	case *ast.SelectorExpr:
 		return strings.TrimSuffix(expression.Sel.Name, "Reason")

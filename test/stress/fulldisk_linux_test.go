@@ -56,12 +56,10 @@ func TestIntegrationFullDisk(t *testing.T) {
 		t.Skip("fills the disk of the engine; run make e2e-full-disk")
 	}
 	eng := integration.Engine(t)
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	disk := map[string]string{"docker": "/var/lib/docker", "podman": "/var/lib/containers"}[info.Name]
 	var archive bytes.Buffer
-	tag, err := name.NewTag(fullDiskImage)
-	must.Succeed(t, err)
+	tag := must.Get(name.NewTag(fullDiskImage))(t)
 	must.Succeed(t, tarball.Write(tag, enginetest.BuildImage(t, info.Architecture), &archive))
 	must.Succeed(t, eng.LoadImage(t.Context(), &archive))
 	t.Cleanup(func() { removeImage(t, info.Name, fullDiskImage) })
@@ -95,9 +93,7 @@ func (s *subject) growBootstrapData() {
 	s.t.Helper()
 	secret := builders.New().Secret
 	secret.Data["value"] = []byte(bootstrapData + "write_files:\n- path: /large\n  content: " + strings.Repeat("x", 512<<10) + "\n")
-	if err := s.api.Update(s.t.Context(), secret); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Succeed(s.t, s.api.Update(s.t.Context(), secret))
 }
 
 // fill the file system at the directory until so many bytes are left.
@@ -108,8 +104,7 @@ func fill(t *testing.T, directory string, left int64) (free func()) {
 	if total := int64(disk.Blocks) * disk.Bsize; total > 4<<30 { //nolint:gosec // Of a small file system.
 		t.Fatalf("%s has %d GiB: it is not the small file system of this test", directory, total>>30)
 	}
-	file, err := os.Create(filepath.Join(directory, "filler"))
-	must.Succeed(t, err)
+	file := must.Get(os.Create(filepath.Join(directory, "filler")))(t)
 	free = func() { _ = os.Remove(file.Name()) }
 	t.Cleanup(free)
 	defer file.Close()

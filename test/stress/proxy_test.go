@@ -62,8 +62,7 @@ type slowProxy struct {
 // newSlowProxy is before an engine until the test ends.
 func newSlowProxy(t *testing.T, eng engine.Host) *slowProxy {
 	t.Helper()
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	socket, ok := strings.CutPrefix(info.Endpoint, "unix://")
 	if !ok {
 		t.Fatalf("this test needs an engine behind a Unix socket, not %s", info.Endpoint)
@@ -85,8 +84,7 @@ func newSlowProxy(t *testing.T, eng engine.Host) *slowProxy {
 		// That a caller has gone is what these tests are about.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	listener, err := net.Listen("unix", p.path)
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("unix", p.path))(t)
 	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -150,15 +148,13 @@ func isCreation(request *http.Request) bool {
 func (p *slowProxy) connect(t *testing.T, name string, limits metered.Options) engine.Engine {
 	t.Helper()
 	host := map[string]string{"docker": "DOCKER_HOST", "podman": "CONTAINER_HOST"}[name]
-	eng, err := connect.Connect(t.Context(), connect.Options{Engine: name, Timeout: time.Minute, Getenv: func(variable string) string {
+	eng := must.Get(connect.Connect(t.Context(), connect.Options{Engine: name, Timeout: time.Minute, Getenv: func(variable string) string {
 		if variable == host {
 			return "unix://" + p.path
 		}
 		return ""
-	}})
-	must.Succeed(t, err)
+	}}))(t)
 	t.Cleanup(func() { _ = eng.Close() })
-	limited, err := metered.New(eng, prometheus.NewRegistry(), limits)
-	must.Succeed(t, err)
+	limited := must.Get(metered.New(eng, prometheus.NewRegistry(), limits))(t)
 	return limited
 }

@@ -72,8 +72,7 @@ func TestIntegrationSlowEngine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			info, err := eng.Info(t.Context())
-			must.Succeed(t, err)
+			info := must.Get(eng.Info(t.Context()))(t)
 			proxy := newSlowProxy(t, eng)
 			limits := metered.Options{ReadLimit: readLimit / scale, ChangeLimit: changeLimit / scale}
 			s := &slowEngine{subject: newSubject(t, eng, proxy.connect(t, info.Name, limits), nodeImage), proxy: proxy, scale: scale}

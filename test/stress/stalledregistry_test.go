@@ -50,8 +50,7 @@ const stallLimit = 10 * time.Second
 func TestIntegrationStalledRegistry(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t)
-	info, err := eng.Info(t.Context())
-	must.Succeed(t, err)
+	info := must.Get(eng.Info(t.Context()))(t)
 	stalled := newStallingRegistry(t, enginetest.BuildImage(t, info.Architecture))
 	// After the container: with force, the engine would remove that too, without its volume.
 	t.Cleanup(func() { removeImage(t, info.Name, stalled.reference) })
@@ -89,8 +88,7 @@ func newStallingRegistry(t *testing.T, image v1.Image) *stallingRegistry {
 	const layerSize = 8 << 20
 	layer, err := random.Layer(layerSize, "application/vnd.docker.image.rootfs.diff.tar.gzip")
 	must.Succeed(t, err)
-	digest, err := layer.Digest()
-	must.Succeed(t, err)
+	digest := must.Get(layer.Digest())(t)
 	if image, err = mutate.AppendLayers(image, layer); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +109,7 @@ func newStallingRegistry(t *testing.T, image v1.Image) *stallingRegistry {
 		server.Close()
 	})
 	r.reference = strings.TrimPrefix(server.URL, "http://") + "/stalled:v1"
-	reference, err := name.ParseReference(r.reference)
-	must.Succeed(t, err)
+	reference := must.Get(name.ParseReference(r.reference))(t)
 	if err := remote.Write(reference, image); err != nil {
 		t.Fatalf("push the image: %v", err)
 	}

@@ -259,12 +259,10 @@ func write(t *testing.T, dir string, files map[string]string) {
 
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must.Succeed(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	files := map[string]string{}
 	for _, entry := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
-		must.Succeed(t, err)
+		text := must.Get(os.ReadFile(filepath.Join(dir, entry.Name())))(t)
 		files[entry.Name()] = string(text)
 	}
 	return files

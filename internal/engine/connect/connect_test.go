@@ -101,13 +101,11 @@ func TestInfoOfWhoAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			socket := serve(t, fake{api: "1.41", component: c.component, name: "4.3.1"})
-			eng, err := connect.Connect(t.Context(), isolated(connect.Options{
+			eng := must.Get(connect.Connect(t.Context(), isolated(connect.Options{
 				Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{socket},
-			}))
-			must.Succeed(t, err)
+			})))(t)
 			t.Cleanup(func() { _ = eng.Close() })
-			info, err := eng.Info(t.Context())
-			must.Succeed(t, err)
+			info := must.Get(eng.Info(t.Context()))(t)
 			if info.Name != c.want || info.APIVersion != "1.41" || info.Architecture != "amd64" {
 				t.Errorf("info %+v, want %s with API 1.41 on amd64", info, c.want)
 			}
@@ -175,17 +173,15 @@ func TestTLS(t *testing.T) {
 
 // TestSSH is not parallel: the program ssh is found by the process' PATH.
 func TestSSH(t *testing.T) {
-	binary, err := os.Executable()
-	must.Succeed(t, err)
+	binary := must.Get(os.Executable())(t)
 	directory := t.TempDir()
 	must.Succeed(t, os.Symlink(binary, filepath.Join(directory, "ssh")))
 	t.Setenv("PATH", directory+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv(sshTarget, serve(t, docker("through ssh")))
 	host := "ssh://user@engine.example"
-	eng, err := connect.Connect(t.Context(), connect.Options{
+	eng := must.Get(connect.Connect(t.Context(), connect.Options{
 		Getenv: environment(map[string]string{"HOME": t.TempDir(), "DOCKER_HOST": host}),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	t.Cleanup(func() { _ = eng.Close() })
 	info, err := eng.Info(t.Context())
 	if err != nil || info.Version != "through ssh" || info.Endpoint != host {
@@ -205,10 +201,8 @@ func TestSocketWithoutPermission(t *testing.T) {
 		must.Succeed(t, os.Chmod(path, mode))
 	}
 	// The test binary lies where only root may go.
-	binary, err := os.Executable()
-	must.Succeed(t, err)
-	program, err := os.ReadFile(binary)
-	must.Succeed(t, err)
+	binary := must.Get(os.Executable())(t)
+	program := must.Get(os.ReadFile(binary))(t)
 	copied := filepath.Join(filepath.Dir(socket), "stranger")
 	must.Succeed(t, os.WriteFile(copied, program, 0o755))
 	command := exec.CommandContext(t.Context(), copied)

@@ -146,8 +146,7 @@ func docker(name string) fake { return fake{api: "1.44", component: "Engine", na
 func serve(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "docker.sock")
-	listener, err := net.Listen("unix", path)
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("unix", path))(t)
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })

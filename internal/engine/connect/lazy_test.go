@@ -58,8 +58,7 @@ func TestLazy(t *testing.T) {
 		t.Errorf("first event: -want, +got:\n%s", diff)
 	}
 
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
-	must.Succeed(t, err)
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "unix", socket))(t)
 	server := &http.Server{Handler: withEvents(docker("late")), ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -82,10 +81,9 @@ func TestLazy(t *testing.T) {
 
 func TestLazyClosedBeforeItConnects(t *testing.T) {
 	t.Parallel()
-	eng, err := connect.Lazy(isolated(connect.Options{
+	eng := must.Get(connect.Lazy(isolated(connect.Options{
 		Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{serve(t, docker("unused"))},
-	}))
-	must.Succeed(t, err)
+	})))(t)
 	if err := eng.Close(); err != nil {
 		t.Errorf("Close(): %v", err)
 	}

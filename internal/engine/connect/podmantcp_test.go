@@ -113,18 +113,14 @@ func TestPodmanOverTCP(t *testing.T) {
 // servers of httptest have one certificate.
 func clientCertificate(t *testing.T, server *httptest.Server) (certificate, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must.Succeed(t, err)
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	must.Succeed(t, err)
-	parsed, err := x509.ParseCertificate(signed)
-	must.Succeed(t, err)
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	must.Succeed(t, err)
+	signed := must.Get(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
+	parsed := must.Get(x509.ParseCertificate(signed))(t)
+	encoded := must.Get(x509.MarshalPKCS8PrivateKey(private))(t)
 	directory := t.TempDir()
 	certificate, key = filepath.Join(directory, "cert.pem"), filepath.Join(directory, "key.pem")
 	writeFile(t, certificate, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})))

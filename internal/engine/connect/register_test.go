@@ -54,10 +54,8 @@ func TestRegisterEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			options.kinds = registered
-			eng, err := Connect(t.Context(), options)
-			must.Succeed(t, err)
-			info, err := eng.Info(t.Context())
-			must.Succeed(t, err)
+			eng := must.Get(Connect(t.Context(), options))(t)
+			info := must.Get(eng.Info(t.Context()))(t)
 			want := engine.Info{Name: "simulated", ChosenBy: "SIMULATED_HOST", Traits: traits}
 			got := engine.Info{Name: info.Name, ChosenBy: info.ChosenBy, Traits: info.Traits}
 			if diff := cmp.Diff(want, got); diff != "" {

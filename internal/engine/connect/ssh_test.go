@@ -52,10 +52,8 @@ func newKey(t *testing.T) (ssh.Signer, []byte) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	must.Succeed(t, err)
-	signer, err := ssh.NewSignerFromKey(private)
-	must.Succeed(t, err)
-	block, err := ssh.MarshalPrivateKey(private, "")
-	must.Succeed(t, err)
+	signer := must.Get(ssh.NewSignerFromKey(private))(t)
+	block := must.Get(ssh.MarshalPrivateKey(private, ""))(t)
 	return signer, pem.EncodeToMemory(block)
 }
 
@@ -69,8 +67,7 @@ func startSSH(t *testing.T, user ssh.PublicKey) *sshServer {
 		return &ssh.Permissions{}, nil
 	}}
 	config.AddHostKey(hostKey)
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	must.Succeed(t, err)
+	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	s := &sshServer{address: listener.Addr().String(), host: hostKey.PublicKey()}
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -157,8 +154,7 @@ func TestPodmanOverSSH(t *testing.T) {
 
 	t.Run("CONTAINER_HOST and CONTAINER_SSHKEY", func(t *testing.T) {
 		writeKnown(t, known(server.host))
-		eng, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine})
-		must.Succeed(t, err)
+		eng := must.Get(connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine}))(t)
 		t.Cleanup(func() { _ = eng.Close() })
 		info, err := eng.Info(t.Context())
 		if err != nil || info.Version != "5.0.0" || info.Endpoint != uri {

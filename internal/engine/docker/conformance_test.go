@@ -55,8 +55,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 	if fromEnvironment := os.Getenv(client.EnvOverrideHost); fromEnvironment != "" && endpoint == client.DefaultDockerHost {
 		endpoint = fromEnvironment
 	}
-	raw, err := client.NewClientWithOpts(client.WithHost(endpoint), client.WithAPIVersionNegotiation())
-	must.Succeed(t, err)
+	raw := must.Get(client.NewClientWithOpts(client.WithHost(endpoint), client.WithAPIVersionNegotiation()))(t)
 	t.Cleanup(func() { _ = raw.Close() })
 	if _, err := raw.Ping(t.Context()); err != nil {
 		t.Fatalf("no Docker engine answers at %s (%v); start one with hack/engine/docker.sh, or leave such tests out with -short", endpoint, err)
@@ -66,8 +65,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		Processes: true,
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
-			eng, err := docker.New("", client.WithHost("unix://"+proxy.Path))
-			must.Succeed(t, err)
+			eng := must.Get(docker.New("", client.WithHost("unix://"+proxy.Path)))(t)
 			t.Cleanup(func() { _ = eng.Close() })
 			return eng
 		},
@@ -77,8 +75,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		MissingHostPath: enginetest.MissingLocalPath,
 		VolumesOf: func(t *testing.T, container string) []string {
 			t.Helper()
-			found, err := raw.ContainerInspect(t.Context(), container)
-			must.Succeed(t, err)
+			found := must.Get(raw.ContainerInspect(t.Context(), container))(t)
 			var out []string
 			for _, mount := range found.Mounts {
 				if mount.Name != "" {

@@ -359,8 +359,7 @@ func TestTypedErrorKeepsTextAndCause(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	eng, err := New("unix:///nowhere.sock")
-	must.Succeed(t, err)
+	eng := must.Get(New("unix:///nowhere.sock"))(t)
 	must.Succeed(t, eng.Close())
 	_, inspected := eng.InspectContainer(t.Context(), "node")
 	for call, err := range map[string]error{

@@ -53,16 +53,13 @@ func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
 
 func wantNothingLeft(t *testing.T, name string) {
 	t.Helper()
-	raw, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
-	must.Succeed(t, err)
+	raw := must.Get(client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation()))(t)
 	t.Cleanup(func() { _ = raw.Close() })
-	volumes, err := raw.VolumeList(t.Context(), volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
-	must.Succeed(t, err)
+	volumes := must.Get(raw.VolumeList(t.Context(), volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))}))(t)
 	for _, left := range volumes.Volumes {
 		t.Errorf("volume %s is left", left.Name)
 	}
-	networks, err := raw.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
-	must.Succeed(t, err)
+	networks := must.Get(raw.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))}))(t)
 	for _, left := range networks {
 		t.Errorf("network %s is left", left.Name)
 	}
@@ -80,9 +77,7 @@ func TestIntegrationClaimLeftBehind(t *testing.T) {
 	for _, token := range []string{"0", "zzz"} {
 		must.Succeed(t, eng.CreateVolume(t.Context(), name+"-claim-"+token, labels))
 	}
-	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name + "-subnet-0", Labels: labels}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name + "-subnet-0", Labels: labels}))(t)
 	began := time.Now()
 	_, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name})
 	t.Logf("created after %s", time.Since(began))

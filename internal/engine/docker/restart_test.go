@@ -94,8 +94,7 @@ func (d *daemon) writeConfig(t *testing.T) {
 
 func (d *daemon) start(t *testing.T) {
 	t.Helper()
-	log, err := os.OpenFile(filepath.Join(d.directory, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	must.Succeed(t, err)
+	log := must.Get(os.OpenFile(filepath.Join(d.directory, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 	defer func() { _ = log.Close() }()
 	d.process = exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
 		"--config-file", filepath.Join(d.directory, "daemon.json"),

@@ -46,8 +46,7 @@ func TestParse(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := imageref.Parse(tc.text)
-			must.Succeed(t, err)
+			got := must.Get(imageref.Parse(tc.text))(t)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -125,8 +125,7 @@ func TestLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				eng, err := metered.New(hung{simulated.New()}, prometheus.NewRegistry(), metered.Options{})
-				must.Succeed(t, err)
+				eng := must.Get(metered.New(hung{simulated.New()}, prometheus.NewRegistry(), metered.Options{}))(t)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				began := time.Now()

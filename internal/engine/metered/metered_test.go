@@ -36,8 +36,7 @@ import (
 // values reads the metrics as name{label values} → count.
 func values(t *testing.T, gatherer prometheus.Gatherer) map[string]uint64 {
 	t.Helper()
-	families, err := gatherer.Gather()
-	must.Succeed(t, err)
+	families := must.Get(gatherer.Gather())(t)
 	out := map[string]uint64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
@@ -63,12 +62,9 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 		return engine.Output{}, &engine.ExitError{Code: 1}
 	})
 	registry := prometheus.NewRegistry()
-	eng, err := metered.New(inner, registry, metered.Options{})
-	must.Succeed(t, err)
+	eng := must.Get(metered.New(inner, registry, metered.Options{}))(t)
 	ctx := t.Context()
-	if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: "image:v1"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: "image:v1"}))(t)
 	must.Succeed(t, eng.StartContainer(ctx, "a"))
 	_ = eng.StartContainer(ctx, "absent")
 	_, _ = eng.Exec(ctx, "a", engine.Command{Args: []string{"x"}})
@@ -109,8 +105,7 @@ func TestConnectedStreams(t *testing.T) {
 	t.Parallel()
 	inner := simulated.New()
 	registry := prometheus.NewRegistry()
-	eng, err := metered.New(inner, registry, metered.Options{})
-	must.Succeed(t, err)
+	eng := must.Get(metered.New(inner, registry, metered.Options{}))(t)
 	told := make(chan engine.EventKind)
 	var watchers sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
@@ -149,8 +144,7 @@ func TestEveryMethodIsMetered(t *testing.T) {
 	inner := simulated.New()
 	inner.Down()
 	registry := prometheus.NewRegistry()
-	eng, err := metered.New(inner, registry, metered.Options{})
-	must.Succeed(t, err)
+	eng := must.Get(metered.New(inner, registry, metered.Options{}))(t)
 	callEach(t, eng, func(method string) {
 		if got := values(t, registry)["container_engine_call_errors_total unavailable "+method]; got != 1 {
 			t.Errorf("%s: %d errors counted, want 1", method, got)

@@ -54,13 +54,10 @@ func TestRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				eng, err := metered.New(simulated.New(), prometheus.NewRegistry(), tc.options)
-				must.Succeed(t, err)
+				eng := must.Get(metered.New(simulated.New(), prometheus.NewRegistry(), tc.options))(t)
 				began := time.Now()
 				for range 20 {
-					if _, err := eng.Info(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(eng.Info(t.Context()))(t)
 				}
 				if took := time.Since(began).Round(time.Millisecond); took != tc.want {
 					t.Errorf("%s\n20 calls took %s, want %s", tc.reason, took, tc.want)
@@ -86,8 +83,7 @@ func TestRateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		inner := simulated.New()
-		eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{CallsPerSecond: 0.1})
-		must.Succeed(t, err)
+		eng := must.Get(metered.New(inner, prometheus.NewRegistry(), metered.Options{CallsPerSecond: 0.1}))(t)
 		_, _ = eng.Info(t.Context())
 		short, cancelShort := context.WithTimeout(t.Context(), time.Second)
 		defer cancelShort()
@@ -120,8 +116,7 @@ func TestLog(t *testing.T) {
 	inner := simulated.New()
 	inner.AddImage(engine.Image{Tags: []string{"image:v1"}}, nil)
 	inner.HandleExec(func(string, engine.Command) (engine.Output, error) { return engine.Output{}, nil })
-	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
-	must.Succeed(t, err)
+	eng := must.Get(metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger}))(t)
 	ctx := logr.NewContext(t.Context(), logger.WithName("c").WithValues("controller", "containermachine", "name", "m"))
 	secret := "hunter2"
 	spec := engine.Spec{Name: "a", Image: "image:v1", Environment: map[string]string{"PASSWORD": secret}}
@@ -157,8 +152,7 @@ func TestEveryChangeIsLogged(t *testing.T) {
 		verb, _, _ = strings.Cut(verb, `"`)
 		logged[verb] = true
 	}, funcr.Options{Verbosity: 4})
-	eng, err := metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger})
-	must.Succeed(t, err)
+	eng := must.Get(metered.New(inner, prometheus.NewRegistry(), metered.Options{Logger: logger}))(t)
 	callEach(t, eng, func(string) {})
 	for _, call := range inner.Journal() {
 		if call.Mutating != logged[call.Method] {

@@ -76,8 +76,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		Processes: true,
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
-			eng, err := podman.New(podman.Options{URI: "unix://" + proxy.Path})
-			must.Succeed(t, err)
+			eng := must.Get(podman.New(podman.Options{URI: "unix://" + proxy.Path}))(t)
 			t.Cleanup(func() { _ = eng.Close() })
 			return eng
 		},
@@ -135,8 +134,7 @@ func (c rawClient) do(ctx context.Context, method, path string) ([]byte, error) 
 
 func (c rawClient) version(t *testing.T) string {
 	t.Helper()
-	content, err := c.do(t.Context(), http.MethodGet, "/version")
-	must.Succeed(t, err)
+	content := must.Get(c.do(t.Context(), http.MethodGet, "/version"))(t)
 	var found struct{ Version string }
 	must.Succeed(t, json.Unmarshal(content, &found))
 	return found.Version
@@ -144,8 +142,7 @@ func (c rawClient) version(t *testing.T) string {
 
 func (c rawClient) volumesOf(t *testing.T, container string) []string {
 	t.Helper()
-	content, err := c.do(t.Context(), http.MethodGet, "/containers/"+container+"/json")
-	must.Succeed(t, err)
+	content := must.Get(c.do(t.Context(), http.MethodGet, "/containers/"+container+"/json"))(t)
 	var found struct{ Mounts []struct{ Name string } }
 	must.Succeed(t, json.Unmarshal(content, &found))
 	var out []string

@@ -131,8 +131,7 @@ func TestContainerOf(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := containerOf(c.spec)
-			must.Succeed(t, err)
+			got := must.Get(containerOf(c.spec))(t)
 			if diff := cmp.Diff(c.want, got, comparers()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}

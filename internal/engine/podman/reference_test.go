@@ -75,8 +75,7 @@ func (s *service) engine(t *testing.T) *Engine {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	e, err := New(Options{URI: "tcp" + strings.TrimPrefix(server.URL, "http")})
-	must.Succeed(t, err)
+	e := must.Get(New(Options{URI: "tcp" + strings.TrimPrefix(server.URL, "http")}))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -104,8 +103,7 @@ func TestPullAsksTheRegistryOfTheCredentials(t *testing.T) {
 				t.Errorf("%s: pulled %q, want %q", tc.reason, s.pulled, tc.want)
 			}
 			// A map from registries is kept to, credentials without a key are not.
-			text, err := base64.URLEncoding.DecodeString(s.header.Get("X-Registry-Config"))
-			must.Succeed(t, err)
+			text := must.Get(base64.URLEncoding.DecodeString(s.header.Get("X-Registry-Config")))(t)
 			got := map[string]map[string]string{}
 			if err := json.Unmarshal(text, &got); err != nil {
 				t.Fatalf("credentials %q: %v", text, err)

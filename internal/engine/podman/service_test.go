@@ -135,8 +135,7 @@ func (s *service) command(args ...string) *exec.Cmd {
 
 func (s *service) start(t *testing.T) {
 	t.Helper()
-	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	must.Succeed(t, err)
+	log := must.Get(os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 	defer func() { _ = log.Close() }()
 	s.process = s.command("system", "service", "--time=0", s.endpoint())
 	s.process.Stdout, s.process.Stderr = log, log

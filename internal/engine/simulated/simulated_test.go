@@ -42,9 +42,7 @@ func TestJournalRecordsEachCall(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	ctx := t.Context()
-	if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage}))(t)
 	must.Succeed(t, eng.StartContainer(ctx, "a"))
 	if _, err := eng.InspectContainer(ctx, "b"); !errors.Is(err, engine.ErrNotFound) {
 		t.Fatalf("InspectContainer of an absent container: %v, want ErrNotFound", err)
@@ -165,9 +163,7 @@ func TestEndsOfAProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng, ctx := newEngine(t), t.Context()
-			if _, err := eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage, Restart: c.policy}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage, Restart: c.policy}))(t)
 			must.Succeed(t, eng.StartContainer(ctx, "a"))
 			must.Succeed(t, c.end(eng))
 			wantStatus(t, eng, c.reason, c.status)
@@ -179,8 +175,7 @@ func TestEndsOfAProcess(t *testing.T) {
 
 func wantStatus(t *testing.T, eng *simulated.Engine, reason string, want engine.Status) {
 	t.Helper()
-	got, err := eng.InspectContainer(t.Context(), "a")
-	must.Succeed(t, err)
+	got := must.Get(eng.InspectContainer(t.Context(), "a"))(t)
 	if got.Status != want {
 		t.Errorf("%s: status %q, want %q", reason, got.Status, want)
 	}
@@ -235,9 +230,7 @@ func TestScriptedNode(t *testing.T) {
 		return engine.Output{Stdout: content}, nil
 	})
 	spec := engine.Spec{Name: "a", Image: testImage, Mounts: []engine.Mount{{Type: engine.MountVolume, Target: "/var"}}}
-	if _, err := eng.CreateContainer(ctx, spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateContainer(ctx, spec))(t)
 	must.Succeed(t, eng.StartContainer(ctx, "a"))
 	output, err := eng.Exec(ctx, "a", engine.Command{Args: []string{"cat", "/var/lib/record"}})
 	if err != nil || string(output.Stdout) != "done" {

@@ -157,8 +157,7 @@ func (p *testPlane) awaitReady(t *testing.T) {
 // children are the processes of the plane by name.
 func (p *testPlane) children(t *testing.T) map[string]int {
 	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	must.Succeed(t, err)
+	stats := must.Get(filepath.Glob("/proc/[0-9]*/stat"))(t)
 	found := map[string]int{}
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)

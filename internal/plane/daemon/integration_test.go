@@ -134,14 +134,12 @@ func (p *testPlane) testClusterctl(t *testing.T) {
 	program := clusterctl.New(t, "../../..")
 	repository := program.NewRepository("../../..", "v0.1.99")
 	kubeconfig := program.Kubeconfig(p.config)
-	generated, err := program.Run(t.Context(), "generate", "cluster", "demo", "--kubeconfig", kubeconfig,
-		"--infrastructure", "container", "--kubernetes-version", "v1.36.3", "--control-plane-machine-count", "1")
-	must.Succeed(t, err)
+	generated := must.Get(program.Run(t.Context(), "generate", "cluster", "demo", "--kubeconfig", kubeconfig,
+		"--infrastructure", "container", "--kubernetes-version", "v1.36.3", "--control-plane-machine-count", "1"))(t)
 	if objects := clusterctl.Decode(t, generated); len(objects) == 0 {
 		t.Error("clusterctl generated nothing")
 	}
-	plan, err := program.Run(t.Context(), "upgrade", "plan", "--kubeconfig", kubeconfig)
-	must.Succeed(t, err)
+	plan := must.Get(program.Run(t.Context(), "upgrade", "plan", "--kubeconfig", kubeconfig))(t)
 	for _, row := range [][2]string{
 		{"cluster-api", repository.Core}, {"bootstrap-kubeadm", repository.Core}, {"control-plane-kubeadm", repository.Core},
 		{"infrastructure-container", repository.Version},
@@ -273,8 +271,7 @@ func (p *testPlane) mustKeepState(t *testing.T) {
 	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(made), made); err != nil {
 		t.Errorf("get Cluster with the first kubeconfig: %v", err)
 	}
-	kubeconfig, err := os.ReadFile(filepath.Join(p.dir, daemon.AdminKubeconfig))
-	must.Succeed(t, err)
+	kubeconfig := must.Get(os.ReadFile(filepath.Join(p.dir, daemon.AdminKubeconfig)))(t)
 	if !bytes.Equal(p.kubeconfig, kubeconfig) {
 		t.Error("the kubeconfig changed")
 	}

@@ -201,8 +201,7 @@ func (p *testPlane) testRotation(t *testing.T) {
 		return nil
 	})
 	p.awaitReconciled(t)
-	containers, err := p.containers(t.Context())
-	must.Succeed(t, err)
+	containers := must.Get(p.containers(t.Context()))(t)
 	for _, container := range containers {
 		mounted, worker := len(container.Spec.ExtraMounts) == 1, strings.HasPrefix(container.Name, "demo-worker-")
 		uid, old := before[container.Name]
@@ -249,8 +248,7 @@ func (p *testPlane) containers(ctx context.Context) ([]infrav1.ContainerMachine,
 // uids of the ContainerMachines, by name.
 func (p *testPlane) uids(t *testing.T) map[string]string {
 	t.Helper()
-	containers, err := p.containers(t.Context())
-	must.Succeed(t, err)
+	containers := must.Get(p.containers(t.Context()))(t)
 	uids := map[string]string{}
 	for _, container := range containers {
 		uids[container.Name] = string(container.UID)

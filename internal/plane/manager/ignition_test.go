@@ -96,8 +96,7 @@ storage:
 		if *update {
 			must.Succeed(t, os.WriteFile(file, pretty.Bytes(), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		must.Succeed(t, err)
+		want := must.Get(os.ReadFile(file))(t)
 		if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
 			t.Errorf("%s is not what the bootstrap provider emits (-file +emitted; go test -update writes it):\n%s", file, diff)
 		}

@@ -89,20 +89,16 @@ type stale struct {
 
 func start(t *testing.T, config *rest.Config, namespace string, protect func(*rest.Config, *readyourwrites.Informers)) stale {
 	t.Helper()
-	scheme, err := newScheme([]func(*runtime.Scheme) error{infrav1.AddToScheme})
-	must.Succeed(t, err)
-	live, err := client.NewWithWatch(config, client.Options{Scheme: scheme})
-	must.Succeed(t, err)
+	scheme := must.Get(newScheme([]func(*runtime.Scheme) error{infrav1.AddToScheme}))(t)
+	live := must.Get(client.NewWithWatch(config, client.Options{Scheme: scheme}))(t)
 	must.Succeed(t, live.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 	informers := readyourwrites.New(scheme)
-	caches, err := informers.Watch(cache.Options{
+	caches := must.Get(informers.Watch(cache.Options{
 		Scheme: scheme, NewInformer: newStaleInformer, DefaultNamespaces: map[string]cache.Config{namespace: {}},
-	})
-	must.Succeed(t, err)
+	}))(t)
 	cfg := restConfig(config)
 	protect(cfg, informers)
-	mgr, err := createManager(cfg, caches, Options{HealthAddress: "0", MetricsAddress: "0"})
-	must.Succeed(t, err)
+	mgr := must.Get(createManager(cfg, caches, Options{HealthAddress: "0", MetricsAddress: "0"}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	must.Succeed(t, index.AddDefaultIndexes(ctx, mgr))
 	options := (&provider{opts: Options{Concurrency: 1}}).concurrently(quick)
@@ -178,8 +174,7 @@ type counts struct{ created, deleted int }
 // scale a MachineSet to numbers of replicas in turn, and count the Machines on the way.
 func (s stale) scale(t *testing.T, numbers ...int32) counts {
 	t.Helper()
-	machines, err := s.live.Watch(t.Context(), &clusterv1.MachineList{}, client.InNamespace(s.namespace))
-	must.Succeed(t, err)
+	machines := must.Get(s.live.Watch(t.Context(), &clusterv1.MachineList{}, client.InNamespace(s.namespace)))(t)
 	defer machines.Stop()
 	set := s.createMachineSet(t)
 	var got counts

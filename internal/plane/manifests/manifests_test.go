@@ -183,8 +183,7 @@ func TestObjectsOfOthers(t *testing.T) {
 // has. It refuses a version that metadata.yaml has no series for.
 func TestInventory(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile("../../../metadata.yaml")
-	must.Succeed(t, err)
+	content := must.Get(os.ReadFile("../../../metadata.yaml"))(t)
 	var metadata clusterctlv1.Metadata
 	must.Succeed(t, yaml.Unmarshal(content, &metadata))
 	newest := metadata.ReleaseSeries[len(metadata.ReleaseSeries)-1]

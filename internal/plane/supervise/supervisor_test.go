@@ -185,8 +185,7 @@ func TestMain(m *testing.M) {
 // server is a process that answers on a Unix socket.
 func server(t *testing.T) Process {
 	t.Helper()
-	program, err := os.Executable()
-	must.Succeed(t, err)
+	program := must.Get(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "socket")
 	return Process{
 		Name: "server", Path: program, Environment: []string{serveVariable + "=" + path}, StopGrace: 50 * time.Millisecond,

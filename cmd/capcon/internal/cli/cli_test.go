@@ -97,8 +97,7 @@ func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
 	for _, tc := range cases {
 		// Nobody updates the counts: it would wait for ever.
 		w.runUntilItWaits(append([]string{"up", "demo"}, tc.args...)...)
-		present, err := management.Read(t.Context(), w.client, "default", "demo")
-		must.Succeed(t, err)
+		present := must.Get(management.Read(t.Context(), w.client, "default", "demo"))(t)
 		if present.ControlPlanes != tc.want.ControlPlanes || present.Workers != tc.want.Workers {
 			t.Errorf("%s Got %d and %d", tc.reason, present.ControlPlanes, present.Workers)
 		}
@@ -188,8 +187,7 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			network, err := w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"})
-			must.Succeed(t, err)
+			network := must.Get(w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"}))(t)
 			for i := range tc.args {
 				tc.args[i] = strings.ReplaceAll(tc.args[i], "172.18.0.0/16", network.Subnets[0].Prefix.String())
 			}
@@ -315,11 +313,10 @@ func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
 	if code, out, errs := w.run("up", "demo"); code != 0 {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
-	_, err := w.engine.CreateContainer(t.Context(), engine.Spec{
+	must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{
 		Name: "other", Image: "localhost/capcon/node:v1.36.3",
 		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "of somebody else"}.Labels(),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	w.plane.state = plane.State{} // somebody removed container and volume
 	code, out, errs := w.run("status")
 	if code != 1 {

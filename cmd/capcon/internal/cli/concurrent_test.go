@@ -39,8 +39,7 @@ func TestUpThatFailsKeepsThePlaneOfAnother(t *testing.T) {
 		if call != "Ensure" {
 			return
 		}
-		network, err := w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"})
-		must.Succeed(t, err)
+		network := must.Get(w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "capcon"}))(t)
 		t.Log(network.Subnets[0].Prefix)
 		other := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other"}}
 		must.Succeed(t, w.client.Create(t.Context(), other))

@@ -46,9 +46,7 @@ func leftoverWorld(t *testing.T) *world {
 	w := newWorld(t)
 	ctx := t.Context()
 	w.plane.state = plane.State{ID: "plane", Exists: true, Answers: true, Kubeconfig: []byte("management")}
-	if _, err := network.Ensure(ctx, w.engine, network.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(network.Ensure(ctx, w.engine, network.Request{}))(t)
 	for _, name := range []string{"demo", "lost", "strange"} {
 		labels := identity.Owner{Namespace: "default", Cluster: name, ID: name + "-id"}.ContainerLabels(identity.RoleControlPlane, name+"-a")
 		_, err := w.engine.CreateContainer(ctx, engine.Spec{
@@ -70,8 +68,7 @@ func leftoverWorld(t *testing.T) *world {
 
 func containerNames(t *testing.T, w *world) []string {
 	t.Helper()
-	containers, err := w.engine.ListContainers(t.Context(), nil)
-	must.Succeed(t, err)
+	containers := must.Get(w.engine.ListContainers(t.Context(), nil))(t)
 	var names []string
 	for _, container := range containers {
 		names = append(names, container.Name)

@@ -100,11 +100,9 @@ func event(machine, message string) *corev1.Event {
 // readBundle returns the files by their names below the root.
 func readBundle(t *testing.T, path string) map[string]string {
 	t.Helper()
-	file, err := os.Open(path)
-	must.Succeed(t, err)
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	plain, err := gzip.NewReader(file)
-	must.Succeed(t, err)
+	plain := must.Get(gzip.NewReader(file))(t)
 	files := map[string]string{}
 	for archive := tar.NewReader(plain); ; {
 		header, err := archive.Next()

@@ -122,8 +122,7 @@ func (p *fakePlane) others(call string) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	scheme, err := management.Scheme()
-	must.Succeed(t, err)
+	scheme := must.Get(management.Scheme())(t)
 	w := &world{
 		t: t, engine: simulated.New(), plane: &fakePlane{}, state: t.TempDir(), now: time.Unix(0, 0),
 		client:      fake.NewClientBuilder().WithScheme(scheme).Build(),

@@ -40,8 +40,7 @@ func TestClusterPrinted(t *testing.T) {
 	t.Parallel()
 	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := fakeClient(t, then)
-	root, err := Cluster(t.Context(), c, "default", "demo")
-	must.Succeed(t, err)
+	root := must.Get(Cluster(t.Context(), c, "default", "demo"))(t)
 	var out strings.Builder
 	must.Succeed(t, Print(&out, root, Options{Now: then.Add(90 * time.Second)}))
 	want := `NAME                                                      READY  REASON           SINCE  MESSAGE
@@ -68,8 +67,7 @@ func TestPrintKeepsToTheColumns(t *testing.T) {
 
 func fakeClient(t *testing.T, then time.Time) client.Client {
 	t.Helper()
-	scheme, err := management.Scheme()
-	must.Succeed(t, err)
+	scheme := must.Get(management.Scheme())(t)
 	condition := func(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{
 			Type: conditionType, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(then),

@@ -231,8 +231,7 @@ func TestReadNode(t *testing.T) {
 				"kind/manifests/default-cni.yaml": []byte(templates.Flannel),
 			})
 			e.AddImage(engine.Image{Tags: []string{"bare:1"}}, nil)
-			got, err := ReadNode(t.Context(), e, tc.image)
-			must.Succeed(t, err)
+			got := must.Get(ReadNode(t.Context(), e, tc.image))(t)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
@@ -248,8 +247,7 @@ func TestReadNode(t *testing.T) {
 
 func TestRenderCNI(t *testing.T) {
 	t.Parallel()
-	got, err := RenderCNI(templates.Flannel, "192.168.0.0/16")
-	must.Succeed(t, err)
+	got := must.Get(RenderCNI(templates.Flannel, "192.168.0.0/16"))(t)
 	if !strings.Contains(got, `"--pod-subnets=192.168.0.0/16"`) || strings.Contains(got, "{{") {
 		t.Errorf("The Pod subnet has to be filled in:\n%s", got)
 	}
@@ -328,25 +326,15 @@ func FuzzReadArchive(f *testing.F) {
 func archive(tb testing.TB, config string) string {
 	tb.Helper()
 	manifest, err := json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, err)
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for name, content := range map[string][]byte{config: []byte("{}"), "manifest.json": manifest} {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}); err != nil {
-			tb.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			tb.Fatal(err)
-		}
+		must.Succeed(tb, w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}))
+		must.Get(w.Write(content))(tb)
 	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, w.Close())
 	file := filepath.Join(tb.TempDir(), "image.tar")
-	if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, os.WriteFile(file, out.Bytes(), 0o600))
 	return file
 }

@@ -174,22 +174,17 @@ func TestCollect(t *testing.T) {
 	for name, labels := range map[string]map[string]string{
 		"ours": {identity.LabelManaged: "true"}, "foreign": nil, "temporary": {engine.LabelCreating: "ours"},
 	} {
-		if _, err := e.CreateNetwork(ctx, engine.NetworkSpec{Name: name, Labels: labels}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.CreateNetwork(ctx, engine.NetworkSpec{Name: name, Labels: labels}))(t)
 		must.Succeed(t, e.CreateVolume(ctx, name, labels))
 	}
 	labels := owned("a").ContainerLabels(identity.RoleWorker, "m")
 	labels[identity.LabelNetwork] = "ours"
 	for name, labels := range map[string]map[string]string{"node": labels, "someone": nil} {
 		spec := engine.Spec{Name: name, Image: "image:1", Labels: labels, Attachment: engine.Attachment{Network: "ours"}}
-		if _, err := e.CreateContainer(ctx, spec); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.CreateContainer(ctx, spec))(t)
 	}
 	must.Succeed(t, e.StartContainer(ctx, "someone"))
-	got, err := Collect(ctx, e)
-	must.Succeed(t, err)
+	got := must.Get(Collect(ctx, e))(t)
 	for i := range got {
 		if got[i].CreatedAt.IsZero() {
 			t.Errorf("%s %s has no age", got[i].Kind, got[i].Name)

@@ -96,8 +96,7 @@ func TestKubeconfig(t *testing.T) {
 			if missing {
 				return
 			}
-			config, err := clientcmd.Load(got)
-			must.Succeed(t, err)
+			config := must.Get(clientcmd.Load(got))(t)
 			want := []string{tc.want.Server, tc.want.TLSServerName, "CA", "token"}
 			reached := config.Clusters["demo"]
 			if diff := cmp.Diff(want, []string{
@@ -130,19 +129,17 @@ func TestMalformedKubeconfigIsNotQuoted(t *testing.T) {
 
 func kubeconfig(t *testing.T) []byte {
 	t.Helper()
-	data, err := clientcmd.Write(clientcmdapi.Config{
+	data := must.Get(clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"demo": {Server: "https://172.18.0.9:6443", CertificateAuthorityData: []byte("CA")}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"demo-admin": {Token: "token"}},
 		Contexts:       map[string]*clientcmdapi.Context{"demo": {Cluster: "demo", AuthInfo: "demo-admin"}},
 		CurrentContext: "demo",
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return data
 }
 
 func apiServer(t *testing.T, objects ...client.Object) client.Client {
 	t.Helper()
-	scheme, err := management.Scheme()
-	must.Succeed(t, err)
+	scheme := must.Get(management.Scheme())(t)
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 }

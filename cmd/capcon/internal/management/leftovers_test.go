@@ -64,8 +64,7 @@ func TestLeftovers(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			scheme, err := Scheme()
-			must.Succeed(t, err)
+			scheme := must.Get(Scheme())(t)
 			tc.object.SetNamespace("default")
 			tc.object.SetName("it")
 			tc.object.SetLabels(map[string]string{clusterv1.ClusterNameLabel: "demo"})
@@ -75,8 +74,7 @@ func TestLeftovers(t *testing.T) {
 			}
 			tc.object.SetOwnerReferences(owners)
 			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.object).Build()
-			left, err := Leftovers(t.Context(), api, "default", "demo")
-			must.Succeed(t, err)
+			left := must.Get(Leftovers(t.Context(), api, "default", "demo"))(t)
 			if diff := cmp.Diff(tc.counts, len(left) == 1); diff != "" {
 				t.Errorf("%s\nwhether it counts (-want, +got):\n%s%q", tc.reason, diff, left)
 			}

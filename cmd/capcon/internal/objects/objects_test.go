@@ -65,15 +65,13 @@ func TestRenderGolden(t *testing.T) {
 			t.Parallel()
 			v := values()
 			change(&v)
-			rendered, err := Render(v)
-			must.Succeed(t, err)
+			rendered := must.Get(Render(v))(t)
 			got := manifest(t, append([]client.Object{rendered.Cluster}, rendered.Owned...))
 			golden := filepath.Join("testdata", name+".golden.yaml")
 			if *update {
 				must.Succeed(t, os.WriteFile(golden, got, 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			must.Succeed(t, err)
+			want := must.Get(os.ReadFile(golden))(t)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("rendered objects differ from %s (-want +got):\n%s", golden, diff)
 			}
@@ -85,8 +83,7 @@ func TestRenderGolden(t *testing.T) {
 // own, and everything it refers to comes before it.
 func TestRenderClass(t *testing.T) {
 	t.Parallel()
-	rendered, err := Render(values())
-	must.Succeed(t, err)
+	rendered := must.Get(Render(values()))(t)
 	shipped := documents(t, []byte(templates.ClusterClass))
 	if len(rendered.Class) != len(shipped) {
 		t.Fatalf("%d objects are shipped, and %d rendered", len(shipped), len(rendered.Class))
@@ -146,8 +143,7 @@ func TestRenderKeepsTheImagesOfOtherVersions(t *testing.T) {
 	t.Parallel()
 	v := values()
 	v.NodeImages = map[string]string{"v1.35.4": "node:v1.35.4"}
-	rendered, err := Render(v)
-	must.Succeed(t, err)
+	rendered := must.Get(Render(v))(t)
 	want := `{"v1.35.4":"node:v1.35.4","v1.36.3":"localhost/capcon/node:v1.36.3"}`
 	if got := string(rendered.Cluster.Spec.Topology.Variables[0].Value.Raw); got != want {
 		t.Errorf("Got the images %s, want %s", got, want)
@@ -161,8 +157,7 @@ func manifest(t *testing.T, rendered []client.Object) []byte {
 	t.Helper()
 	var documents [][]byte
 	for _, object := range rendered {
-		document, err := yaml.Marshal(object)
-		must.Succeed(t, err)
+		document := must.Get(yaml.Marshal(object))(t)
 		documents = append(documents, document)
 	}
 	return bytes.Join(documents, []byte("---\n"))

@@ -40,10 +40,8 @@ func TestClusterctlTemplate(t *testing.T) {
 	v := values()
 	v.CNIManifest, v.Class = "", "container"
 	v.LoadBalancerImage, v.NodeImage = "haproxy:3.2", "kindest/node:v1.36.3"
-	rendered, err := Render(v)
-	must.Succeed(t, err)
-	text, err := yaml.Marshal(rendered.Cluster)
-	must.Succeed(t, err)
+	rendered := must.Get(Render(v))(t)
+	text := must.Get(yaml.Marshal(rendered.Cluster))(t)
 	byCapcon := documents(t, text)
 	unstructured.RemoveNestedField(byCapcon[0], "metadata", "annotations")
 	byFile := fileObjects(t, map[string]string{
@@ -62,16 +60,14 @@ func TestClusterctlTemplate(t *testing.T) {
 
 func fileObjects(t *testing.T, variables map[string]string) []map[string]any {
 	t.Helper()
-	raw, err := os.ReadFile("../../../../templates/cluster-template-topology.yaml")
-	must.Succeed(t, err)
-	processed, err := yamlprocessor.NewSimpleProcessor().Process(raw, func(name string) (string, error) {
+	raw := must.Get(os.ReadFile("../../../../templates/cluster-template-topology.yaml"))(t)
+	processed := must.Get(yamlprocessor.NewSimpleProcessor().Process(raw, func(name string) (string, error) {
 		value, known := variables[name]
 		if !known {
 			return "", errors.New("unknown variable " + name)
 		}
 		return value, nil
-	})
-	must.Succeed(t, err)
+	}))(t)
 	return documents(t, processed)
 }
 

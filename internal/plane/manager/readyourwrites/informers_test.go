@@ -31,8 +31,7 @@ import (
 // TestResourceNames: informers know kinds, and paths have resources.
 func TestResourceNames(t *testing.T) {
 	t.Parallel()
-	objects, err := manifests.Objects(manifests.Server{}, crd.FS)
-	must.Succeed(t, err)
+	objects := must.Get(manifests.Objects(manifests.Server{}, crd.FS))(t)
 	definitions := 0
 	for _, object := range objects {
 		kind, plural := field(object, "kind"), field(object, "plural")
