@@ -25,5 +25,5 @@ limitations under the License.
 // clients of their own.
 //
 // Leases, Events, dry runs, deletions of collections, and resources without an informer
-// pass.
+// pass. A deletion whose dry run stands in the body waits until the limit.
 package readyourwrites

@@ -34,7 +34,8 @@ import (
 // Informers are those that writes wait for, of all caches that Watch has seen.
 type Informers struct {
 	scheme *runtime.Scheme
-	// exceeded counts writes that the caches did not show within the limit.
+	// exceeded counts writes that the caches did not show within the limit, or whose
+	// response was not understood.
 	exceeded *prometheus.CounterVec
 
 	mutex      sync.RWMutex
@@ -47,7 +48,7 @@ func New(scheme *runtime.Scheme) *Informers {
 		scheme: scheme,
 		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "capcon_plane_writes_not_observed_total",
-			Help: "Writes that the manager's caches did not show within five seconds.",
+			Help: "Writes that return although the manager's caches may not show them: five seconds passed, or the response is not JSON.",
 		}, []string{"group", "resource"}),
 		byResource: map[schema.GroupResource][]informer{},
 	}
@@ -59,8 +60,8 @@ func (i *Informers) Register(registry prometheus.Registerer) error {
 }
 
 // Watch returns the options of a cache whose informers are added when they are
-// created. Of the selectors only those by label are known: of objects that a field
-// selector or a namespace leaves out, each write waits in vain.
+// created. Of the selectors only those by label are known: a write of an
+// object that a field selector or a namespace leaves out waits until the limit.
 func (i *Informers) Watch(options cache.Options) (cache.Options, error) {
 	create := options.NewInformer
 	if create == nil {

@@ -18,6 +18,7 @@ package readyourwrites
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,13 +61,13 @@ type roundTripper struct {
 func (t roundTripper) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	info, err := t.requests.NewRequestInfo(req)
-	if err != nil {
-		return nil, fmt.Errorf("read the resource of %s: %w", req.URL.Path, err)
-	}
 	response, err := t.next.RoundTrip(req)
-	if err != nil || !isWrite(req, info) || response.StatusCode >= http.StatusMultipleChoices {
+	if err != nil || req.Method == http.MethodGet || response.StatusCode >= http.StatusMultipleChoices {
 		return response, err
+	}
+	info, err := t.requests.NewRequestInfo(req)
+	if err != nil || !isWrite(req, info) {
+		return response, nil //nolint:nilerr // The API server has answered a path that names no resource.
 	}
 	body, err := io.ReadAll(response.Body)
 	_ = response.Body.Close()
@@ -74,8 +75,12 @@ func (t roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	if written, ok := parse(body, info); ok {
-		t.await(req, schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, written)
+	resource := schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}
+	switch written, err := parse(body, info); {
+	case err != nil: // not JSON
+		t.informers.exceeded.WithLabelValues(resource.Group, resource.Resource).Inc()
+	case written.uid != "": // a token has none
+		t.await(req, resource, written)
 	}
 	return response, nil
 }
@@ -119,8 +124,8 @@ type write struct {
 	gone bool
 }
 
-// parse the body of a response. ok is false of what is no object, such as a token.
-func parse(body []byte, info *request.RequestInfo) (written write, ok bool) {
+// parse the body of a response, of which only objects and their deletions have a UID.
+func parse(body []byte, info *request.RequestInfo) (write, error) {
 	var object struct {
 		metav1.PartialObjectMetadata
 		// Details of a Status: the response to the deletion of an object without
@@ -128,19 +133,20 @@ func parse(body []byte, info *request.RequestInfo) (written write, ok bool) {
 		Details *metav1.StatusDetails `json:"details"`
 	}
 	if err := json.Unmarshal(body, &object); err != nil {
-		return write{}, false
+		return write{}, fmt.Errorf("decode the response: %w", err)
 	}
-	written = write{
-		key: toolscache.NewObjectName(info.Namespace, info.Name),
+	written := write{
+		// A created object has no name in the path.
+		key: toolscache.NewObjectName(info.Namespace, cmp.Or(info.Name, object.Name)),
 		uid: object.UID, resourceVersion: object.ResourceVersion, labels: object.Labels,
 		// The update that removes the last finalizer deletes.
 		gone: object.DeletionTimestamp != nil && len(object.Finalizers) == 0,
 	}
-	if written.key.Name == "" { // created
-		written.key.Name = object.Name
+	if info.APIGroup == "" && info.Resource == "namespaces" {
+		written.key.Namespace = "" // it is in none, though its path has its name there
 	}
 	if object.Kind == "Status" && object.Details != nil {
 		written.uid, written.gone = object.Details.UID, true
 	}
-	return written, written.uid != ""
+	return written, nil
 }

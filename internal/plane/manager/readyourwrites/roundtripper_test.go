@@ -24,6 +24,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -115,7 +116,7 @@ func TestRoundTrip(t *testing.T) {
 				informers, stores := watch(t)
 				test.args.before(stores)
 				returned := request(t, informers, test.args.method, test.args.path, test.args.answer)
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) // of the bubble's clock, as all that follow
 				if waits := !returned(); waits != test.waits {
 					t.Errorf("%s\nthe request waits: %t, want %t", test.reason, waits, test.waits)
 				}
@@ -129,6 +130,42 @@ func TestRoundTrip(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The path of a Namespace has its own name as namespace, and its object has none.
+func TestRoundTripOfNamespace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		informers := readyourwrites.New(clientgoscheme.Scheme)
+		options := must.Get(informers.Watch(cache.Options{}))(t)
+		store := options.NewInformer(&toolscache.ListWatch{}, &corev1.Namespace{}, 0, toolscache.Indexers{}).GetIndexer()
+		must.Succeed(t, store.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "1", ResourceVersion: "4"}}))
+		returned := request(t, informers, "DELETE", "/api/v1/namespaces/a", answer{200, deleted})
+		time.Sleep(time.Second)
+		if returned() {
+			t.Error("the deletion returns while the cache has the Namespace")
+		}
+	})
+}
+
+// What is not understood is passed on: the API server judges it.
+func TestRoundTripPassesOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		informers, _ := watch(t)
+		for _, path := range []string{path, "/api/v1/watch"} {
+			for _, method := range []string{"GET", "PUT"} {
+				if returned := request(t, informers, method, path, answer{200, "k8s\x00"}); !returned() {
+					t.Errorf("%s %s waits", method, path)
+				}
+			}
+		}
+		registry := prometheus.NewPedanticRegistry()
+		must.Succeed(t, informers.Register(registry))
+		if families := must.Get(registry.Gather())(t); len(families) != 1 || families[0].GetMetric()[0].GetCounter().GetValue() != 1 {
+			t.Errorf("metrics %v, want one write that was not observed", families)
+		}
+	})
 }
 
 // A watch that is broken delays each write, and blocks none.
