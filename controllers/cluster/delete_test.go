@@ -85,13 +85,13 @@ func TestDeletions(t *testing.T) {
 			networks: []string{"capcon", "mine"},
 		},
 		"NetworkInUse": {
-			reason: "Nor is one that somebody uses.", options: onMine,
+			reason: "Nor is one in use.", options: onMine,
 			setup: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must.Get(w.Engine.CreateNetwork(t.Context(), managed))(t)
-				create("somebody", nil, "mine")(t, w)
+				create("other", nil, "mine")(t, w)
 			},
-			containers: []string{"somebody"}, networks: []string{"capcon", "mine"},
+			containers: []string{"other"}, networks: []string{"capcon", "mine"},
 		},
 		"Machines": {
 			reason: "Machines go first, each with its own finalizer.", machines: true, remains: true, message: "1 ContainerMachines",
@@ -140,10 +140,10 @@ func TestDeletions(t *testing.T) {
 			remains: true, containers: []string{balancer()}, networks: []string{"capcon"},
 		},
 		"ExternallyManaged": {
-			reason: "Somebody else deletes what somebody else manages.",
+			reason: "An externally managed cluster is not deleted here.",
 			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
-					metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
+					metav1.SetMetaDataAnnotation(&c.ObjectMeta, clusterv1.ManagedByAnnotation, "other")
 				})
 			},
 			remains: true, containers: []string{balancer()}, networks: []string{"capcon"},
@@ -272,7 +272,7 @@ func TestManagerLeavesNetwork(t *testing.T) {
 	}{
 		"ItsOwn": {reason: "A network made for the cluster is left and removed.", lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon"}},
 		"CallsFail": {
-			reason: "Calls that fail are made again.", lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon"},
+			reason: "Calls that fail are retried.", lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon"},
 			faults: []string{"InspectNetwork", "DisconnectNetwork"},
 		},
 		"GivenAndOnly": {

@@ -28,7 +28,7 @@ import (
 )
 
 // TestEndIsReported: that a load balancer ended is seen of its conditions even
-// where the same look mends it, or where the engine was quicker.
+// where the same reconcile starts it again, or where the engine was quicker.
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -46,7 +46,7 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled); it was started again",
 		},
 		"Removed": {
-			reason: "One that is gone is made again.",
+			reason: "One that is not found is recreated.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), balancer()))
@@ -54,7 +54,7 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "was gone; it was created again",
 		},
 		"Disconnected": {
-			reason: "One that lost its network is made again.",
+			reason: "One that lost its network is recreated.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must.Succeed(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
@@ -62,7 +62,7 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "had lost its network or address; it was created again",
 		},
 		"RestartedByTheEngine": {
-			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
+			reason: "The engine's restart policy is quicker than a reconcile; its event reports the exit.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)

@@ -89,7 +89,7 @@ func TestHandsOff(t *testing.T) {
 	t.Parallel()
 	annotate := func(key string) builders.Option {
 		return func(o *builders.Objects) {
-			metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, key, "somebody")
+			metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, key, "other")
 		}
 	}
 	paused := []string{"patch status *v1alpha1.ContainerCluster c1"}
@@ -99,7 +99,7 @@ func TestHandsOff(t *testing.T) {
 		writes  []string
 	}{
 		"NoCluster": {
-			reason: "Nobody owns it yet.",
+			reason: "It has no owner yet.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerCluster.OwnerReferences, o.ContainerCluster.Finalizers = nil, nil
 			}},

@@ -118,7 +118,7 @@ func provisioning() map[string]reconcileTest {
 			check: world.BySameManager,
 		},
 		"EngineDown": {
-			reason: "What the engine does not tell is unknown.",
+			reason: "Conditions are Unknown while the engine is not reachable.",
 			args: args{
 				setup: func(_ *testing.T, w *world.World) {
 					w.Calls.Hook(func(simulatedCall) error { return engine.ErrUnavailable }, nil)
@@ -153,7 +153,7 @@ func pinnedWhole(t *testing.T, w *world.World) {
 	}
 }
 
-// endpoints are those that somebody else decides on.
+// endpoints tests endpoints that the user gives.
 func endpoints() map[string]reconcileTest {
 	without := func(change func(*infrav1.ContainerClusterSpec)) []builders.Option {
 		return spec(func(s *infrav1.ContainerClusterSpec) {
@@ -286,7 +286,7 @@ func invalidInput() map[string]reconcileTest {
 			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "ask for the subnet it has", requeueAfter: phase.UserInterval},
 		},
 		"SubnetTooSmall": {
-			reason: "A subnet without room for anything is told.",
+			reason: "An exhausted subnet is reported.",
 			args: args{
 				options: named("mine", ""),
 				setup:   network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/31")}}),
@@ -320,7 +320,7 @@ func invalidInput() map[string]reconcileTest {
 			want: want{loadBalancerReady: "False/" + infrav1.SubnetExhaustedReason, ready: notReady, message: "larger subnet", requeueAfter: anyDelay},
 		},
 		"HostPortInUse": {
-			reason: "A port that is given and taken is told; no other is chosen.",
+			reason: "A given port that is in use is reported; no other is chosen.",
 			args: args{
 				options: spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.HostPort = 8001 }),
 				setup:   func(_ *testing.T, w *world.World) { w.Engine.OccupyHostPort(8001) },
@@ -337,12 +337,12 @@ func invalidInput() map[string]reconcileTest {
 				}),
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
-					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "somebody", Image: builders.NodeImage, Labels: map[string]string{
+					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: builders.NodeImage, Labels: map[string]string{
 						identity.LabelNetwork: "capcon", identity.LabelAddress: "172.18.222.2",
 					}}))(t)
 				},
 			},
-			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "somebody", requeueAfter: anyDelay},
+			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "other", requeueAfter: anyDelay},
 			assert: noLoadBalancer,
 		},
 		"AddressIsGateway": {

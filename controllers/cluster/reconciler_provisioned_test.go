@@ -124,7 +124,7 @@ func provisioned() map[string]reconcileTest {
 			assert: samePins,
 		},
 		"EngineDown": {
-			reason: "What the engine no longer tells is unknown, and what is pinned stays.",
+			reason: "Conditions are Unknown while the engine is not reachable; what is pinned stays.",
 			args: args{
 				setup: recordPins,
 				change: func(_ *testing.T, w *world.World) {
@@ -144,11 +144,11 @@ func provisioned() map[string]reconcileTest {
 			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
 		},
 		"PreflightFails": {
-			reason: "A failed preflight is told, and keeps nothing that works from working.",
+			reason: "A failed preflight is reported, and a running cluster keeps running.",
 			args: args{
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
-					// A manager that begins anew does not know what the engine said before.
+					// A new manager does not know earlier answers of the engine.
 					w.Cluster.Host = hostinfo.NewObserver(w.Engine)
 					failing("Info", engine.ErrUnavailable)(t, w)
 				},
@@ -176,7 +176,7 @@ func provisioned() map[string]reconcileTest {
 			},
 		},
 		"ConfigurationRefused": {
-			reason: "What haproxy says is told, and the process keeps what it has.",
+			reason: "HAProxy's error is reported, and the process keeps its configuration.",
 			args: args{
 				options: []builders.Option{builders.ControlPlane(builders.InitData)},
 				change: func(_ *testing.T, w *world.World) {
@@ -194,7 +194,7 @@ func provisioned() map[string]reconcileTest {
 func settleControlPlane(w *world.World) { w.SettleMachine(builders.Machine) }
 
 // recordPins keeps what was pinned when the cluster was first provisioned, in
-// an annotation that nobody else knows.
+// an annotation of another controller.
 func recordPins(t *testing.T, w *world.World) {
 	t.Helper()
 	w.SettleCluster()

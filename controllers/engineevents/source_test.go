@@ -126,7 +126,7 @@ func TestSource(t *testing.T) {
 			want:   []string{"all"},
 		},
 		"EngineDown": {
-			reason: "An engine that does not answer is told of every object.",
+			reason: "An unreachable engine enqueues each object.",
 			change: func(_ *testing.T, eng *simulated.Engine) { eng.Down() },
 			want:   []string{"all"},
 		},
@@ -140,7 +140,7 @@ func TestSource(t *testing.T) {
 			want: []string{"all"},
 		},
 		"NotTold": {
-			reason: "If the engine does not tell whose container it is, it may be anyone's.",
+			reason: "A container that cannot be inspected may belong to any object.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				eng.FailNext("InspectContainer", engine.ErrUnavailable)

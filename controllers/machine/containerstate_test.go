@@ -29,7 +29,7 @@ import (
 )
 
 // TestEndIsReported: that a node ended is seen of Ready even where the same
-// look mends it, or where the engine was quicker.
+// reconcile starts it again, or where the engine was quicker.
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -47,7 +47,7 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137; it was started again",
 		},
 		"OutOfMemory": {
-			reason: "What the kernel did is told.",
+			reason: "A kill by the OOM killer is reported.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must.Succeed(t, w.Engine.KillContainer(container(), 137, true))
@@ -55,7 +55,7 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.ContainerExitedReason, message: "(OOMKilled)",
 		},
 		"RestartedByTheEngine": {
-			reason: "The engine's restart policy is quicker than any look; its event told of the end.",
+			reason: "The engine's restart policy is quicker than a reconcile; its event reports the exit.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)

@@ -119,7 +119,7 @@ func deletions() map[string]deletion {
 		"Node":                 {reason: "Where it was a Node too.", change: all(record("done"), becomesNode), containerRemoved: true},
 		"ClusterGone":          {reason: "The Cluster may be gone already.", change: clusterGone, containerRemoved: true},
 		"ContainerClusterGone": {reason: "Its ContainerCluster too.", change: containerClusterGone, containerRemoved: true},
-		"AllGone":              {reason: "Everything else too, when somebody forces things.", change: all(clusterGone, containerClusterGone, machineGone), containerRemoved: true},
+		"AllGone":              {reason: "All owners may be gone, after a forced deletion.", change: all(clusterGone, containerClusterGone, machineGone), containerRemoved: true},
 		"LabelsGone": {
 			reason: "Also where the object has nothing left but its provider ID.",
 			change: all(machineGone, func(_ *testing.T, w *world.World) {
@@ -155,10 +155,10 @@ func deletions() map[string]deletion {
 			reason: "Also where the Cluster is gone.", change: all(paused, clusterGone), remains: true, untouched: true,
 		},
 		"ExternallyManaged": {
-			reason: "Somebody else deletes what somebody else manages.",
+			reason: "An externally managed machine is not deleted here.",
 			change: func(_ *testing.T, w *world.World) {
 				world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
-					metav1.SetMetaDataAnnotation(&m.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
+					metav1.SetMetaDataAnnotation(&m.ObjectMeta, clusterv1.ManagedByAnnotation, "other")
 				})
 			},
 			remains: true, untouched: true,
@@ -169,7 +169,7 @@ func deletions() map[string]deletion {
 			containerRemoved: true,
 		},
 		"ControlPlaneWithoutLoadBalancer": {
-			reason: "Nobody sends connections to it.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, containerRemoved: true,
+			reason: "It is no backend any more.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, containerRemoved: true,
 		},
 		"ControlPlaneOfExternalEndpoint": {
 			reason: "What serves the endpoint is not ours to ask: the container goes at once.",
@@ -217,9 +217,9 @@ func TestControlPlaneWaitsForLoadBalancer(t *testing.T) {
 		waits int
 	}{
 		"LetsGo":       {reason: "Weight 0 is enough.", follows: true, waits: 1},
-		"NeverLetsGo":  {reason: "Nobody waits for ever.", waits: 11},
+		"NeverLetsGo":  {reason: "The wait has a limit.", waits: 11},
 		"LastStanding": {reason: "The last usable one is never drained.", follows: true, change: othersDown, waits: 11},
-		"ClusterGoes":  {reason: "A cluster that goes serves nobody.", change: clusterGoes, waits: 0},
+		"ClusterGoes":  {reason: "The control plane of a deleted cluster is not drained.", change: clusterGoes, waits: 0},
 		"LoadBalancerStopped": {reason: "A load balancer that does not run sends nothing.", change: func(w *world.World) {
 			_ = w.Engine.KillContainer(builders.Owner().LoadBalancerContainer(), 137, false)
 		}, waits: 0},

@@ -250,7 +250,7 @@ func invalidInput() map[string]reconcileTest {
 			want: want{containerReady: "False/" + infrav1.SubnetExhaustedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "larger subnet", requeueAfter: anyDelay},
 		},
 		"NetworkMissing": {
-			reason: "A network that somebody removed is an error of the engine's, and the cluster controller's to mend.",
+			reason: "A removed network is reported; the cluster controller recreates it.",
 			args: args{
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
@@ -290,7 +290,7 @@ func invalidInput() map[string]reconcileTest {
 			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "owner ID another-owner", requeueAfter: phase.UserInterval},
 		},
 		"ProviderIDOfAnotherProvider": {
-			reason: "A provider ID of somebody else's cannot name a container.",
+			reason: "A provider ID of another provider names no container.",
 			args: args{
 				options: []builders.Option{func(o *builders.Objects) {
 					o.ContainerMachine.Spec.ProviderID = "kind://docker/c1/m1"

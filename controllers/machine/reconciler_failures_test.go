@@ -55,7 +55,7 @@ func engineFailures() map[string]reconcileTest {
 	}
 	return map[string]reconcileTest{
 		"EngineDown": {
-			reason: "What the engine does not tell is unknown.",
+			reason: "Conditions are Unknown while the engine is not reachable.",
 			args:   args{setup: unreachable},
 			want:   want{containerReady: unavailable, bootstrapCompleted: "absent", err: true},
 		},
@@ -84,13 +84,13 @@ func interrupted() map[string]reconcileTest {
 	const again = "BootstrapRepeated"
 	return map[string]reconcileTest{
 		"WorkerInterrupted": {
-			reason: "A worker's join is begun anew, in a new container of the same name.",
+			reason: "A worker's interrupted join is retried in a new container of the same name.",
 			args:   args{change: restart},
 			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
 			assert: event(again),
 		},
 		"InitInterrupted": {
-			reason: "The first control plane is begun anew.",
+			reason: "The first control plane is retried in a new container.",
 			args: args{
 				options: []builders.Option{builders.ControlPlane(builders.InitData)},
 				change:  restart,
@@ -137,12 +137,12 @@ func interrupted() map[string]reconcileTest {
 			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
 		},
 		"InterruptedAsNode": {
-			reason: "What became a Node is not begun anew.",
+			reason: "A container that became a Node is not recreated.",
 			args:   args{change: all(becomesNode, restart)},
 			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
 		},
 		"InterruptedWithoutData": {
-			reason: "Without its data nothing can be begun anew.",
+			reason: "Without bootstrap data the container is not recreated.",
 			args: args{
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
@@ -155,7 +155,7 @@ func interrupted() map[string]reconcileTest {
 	}
 }
 
-// adopted are machines whose object was lost and made again.
+// adopted tests machines whose object was lost and recreated.
 func adopted() map[string]reconcileTest {
 	const kept = "kept-from-before"
 	named := []builders.Option{func(o *builders.Objects) { o.ContainerMachine.Spec.ProviderID = identity.ProviderID(kept) }}
@@ -178,7 +178,7 @@ func adopted() map[string]reconcileTest {
 	anothers.ID = "another"
 	return map[string]reconcileTest{
 		"AdoptedByProviderID": {
-			reason: "An object that was made again with nothing but its provider ID finds its container, which an object of another name made.",
+			reason: "A recreated object with only its provider ID adopts the container of an object with another name.",
 			args: args{
 				options: named,
 				setup:   runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
@@ -296,7 +296,7 @@ func named() map[string]reconcileTest {
 	}
 	return map[string]reconcileTest{
 		"ProviderIDMismatch": {
-			reason: "A Node that the user named otherwise will not be found; that is told once, and not again and again.",
+			reason: "A Node with another name is not found; one Event reports it.",
 			args:   args{setup: workload(node("mine://m1")), change: record("done")},
 			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.ProviderIDMismatchReason, message: "mine://m1", containers: 1, provisioned: true},
 		},

@@ -42,12 +42,12 @@ func TestHandsOff(t *testing.T) {
 		writes []string
 	}{
 		"NoMachine": {
-			reason: "Nobody owns it yet; a finalizer now would disturb who does.",
+			reason: "It has no owner yet, and gets no finalizer.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.OwnerReferences, o.ContainerMachine.Finalizers = nil, nil
 			}},
 		},
-		"ExternallyManaged": {reason: "Not even a condition.", options: []builders.Option{annotate(clusterv1.ManagedByAnnotation, "somebody")}},
+		"ExternallyManaged": {reason: "Not even a condition.", options: []builders.Option{annotate(clusterv1.ManagedByAnnotation, "other")}},
 		"Paused": {
 			reason: "It says that it is paused, once.", options: []builders.Option{annotate(clusterv1.PausedAnnotation, "")},
 			writes: []string{"patch status *v1alpha1.ContainerMachine m1"},

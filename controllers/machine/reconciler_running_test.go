@@ -141,7 +141,7 @@ func exited() map[string]reconcileTest {
 			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
 		},
 		"Failed": {
-			reason: "Step, exit code and the end of the log are told, without secrets.",
+			reason: "Step, exit code and the end of the log are reported, without secrets.",
 			args: args{
 				change: record("failed", "step", "runcmd[0]", "exit-code", "1", "log-tail",
 					"preflight: port 10250 is in use, token "+builders.SecretWord),
@@ -181,7 +181,7 @@ func disrupted() map[string]reconcileTest {
 	}
 	return map[string]reconcileTest{
 		"Paused": {
-			reason: "A node that was paused is not ready, and nobody but a person unpauses it.",
+			reason: "A paused node is not ready; only a user unpauses it.",
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
@@ -229,7 +229,7 @@ func disrupted() map[string]reconcileTest {
 			assert: startedLast(container()),
 		},
 		"OutOfMemory": {
-			reason: "That memory ran out is told.",
+			reason: "OOMKilled is reported.",
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()
@@ -240,7 +240,7 @@ func disrupted() map[string]reconcileTest {
 			assert: event("(OOMKilled)"),
 		},
 		"DoesNotStart": {
-			reason: "Why it does not start is told, and it is tried again.",
+			reason: "The cause of a failed start is reported, and the start is retried.",
 			args: args{
 				change: asNode(stop, func(t *testing.T, w *world.World) {
 					t.Helper()
@@ -305,7 +305,7 @@ func disrupted() map[string]reconcileTest {
 			want:   want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "MachineHealthCheck", provisioned: true},
 		},
 		"MissingWithEverythingElse": {
-			reason: "That its state is gone is told whatever else is missing of what a container is made of.",
+			reason: "The lost container is reported even if its bootstrap data is missing too.",
 			args: args{
 				change: asNode(func(t *testing.T, w *world.World) {
 					t.Helper()

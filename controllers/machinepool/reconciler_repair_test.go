@@ -67,7 +67,7 @@ func repaired() map[string]reconcileTest {
 			},
 		},
 		"EngineDown": {
-			reason: "Of instances that nobody can look at it is not known whether they are ready.",
+			reason: "Readiness of instances is Unknown while the engine is not reachable.",
 			args: args{
 				replicas: 2,
 				change: func(_ *testing.T, w *world.World) {
@@ -124,10 +124,10 @@ func ignored() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
 		},
 		"ExternallyManaged": {
-			reason: "What somebody else manages is not touched.",
+			reason: "An externally managed pool is not changed.",
 			args: args{
 				options: []builders.Option{builders.MachinePool(2, func(_ *clusterv1.MachinePool, p *infrav1.ContainerMachinePool) {
-					p.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "somebody"}
+					p.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "other"}
 				}), onlyLastPool},
 			},
 			want: want{ready: "absent", replicasUpToDate: "absent"},
@@ -139,7 +139,7 @@ func ignored() map[string]reconcileTest {
 			},
 		},
 		"NotTakenOver": {
-			reason: "Without its MachinePool nobody says how many there should be.",
+			reason: "Without its MachinePool the desired number of replicas is unknown.",
 			args: args{
 				options: []builders.Option{builders.MachinePool(2, func(_ *clusterv1.MachinePool, p *infrav1.ContainerMachinePool) {
 					p.OwnerReferences = nil

@@ -60,7 +60,7 @@ func replaced() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
 		},
 		"MachineDeleted": {
-			reason: "A Machine that somebody deletes is made up for.",
+			reason: "A deleted Machine is replaced.",
 			args: args{
 				replicas: 2,
 				change:   func(_ *testing.T, w *world.World) { world.Delete(w, names(w)[0], &clusterv1.Machine{}) },
@@ -68,7 +68,7 @@ func replaced() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 1, provisioned: true},
 		},
 		"ContainerMachineDeleted": {
-			reason: "A Machine whose ContainerMachine somebody deletes has to go too.",
+			reason: "A Machine whose ContainerMachine was deleted is deleted too.",
 			args: args{
 				replicas: 2,
 				change:   func(_ *testing.T, w *world.World) { world.Delete(w, names(w)[0], &infrav1.ContainerMachine{}) },
@@ -178,7 +178,7 @@ func rolledOut() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: "False/" + infrav1.RollingOutReason, instances: 3, kept: 2, provisioned: true},
 		},
 		"ImageMended": {
-			reason: "The failed one goes first when the template is mended, and what was not replaced yet stays.",
+			reason: "After a correction of the template the failed instance is replaced first; the others stay.",
 			args: args{
 				replicas: 2,
 				change: func(_ *testing.T, w *world.World) {

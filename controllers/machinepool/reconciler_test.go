@@ -250,7 +250,7 @@ func scaled() map[string]reconcileTest {
 				}
 				for _, instance := range pool.Status.Instances {
 					if instance.Version != "v1.36.3" || !ptr.Deref(instance.Ready, false) || instance.ProviderID == "" || len(instance.Addresses) != 2 {
-						t.Errorf("an instance is told of as %+v", instance)
+						t.Errorf("status.instances has %+v", instance)
 					}
 				}
 			},
@@ -317,13 +317,13 @@ func scaled() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: upToDate, provisioned: true},
 		},
 		"ManagedByOthers": {
-			reason: "Where somebody else manages the number, none are made and none removed for it.",
+			reason: "With externally managed replicas, instances are neither created nor deleted.",
 			args: args{
 				replicas: 2,
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
 					editMachinePool(w, func(m *clusterv1.MachinePool) {
-						m.Annotations = map[string]string{clusterv1.ReplicasManagedByAnnotation: "somebody"}
+						m.Annotations = map[string]string{clusterv1.ReplicasManagedByAnnotation: "other"}
 					})
 					replicas(5)(t, w)
 					world.Delete(w, names(w)[0], &clusterv1.Machine{})

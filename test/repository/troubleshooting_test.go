@@ -44,7 +44,7 @@ func TestTroubleshootingHasEachReason(t *testing.T) {
 	}
 }
 
-// A reason that nothing sets is documented in vain.
+// Each documented reason is set by a controller.
 func TestEachReasonIsUsed(t *testing.T) {
 	t.Parallel()
 	var source strings.Builder

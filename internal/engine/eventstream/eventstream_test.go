@@ -44,8 +44,8 @@ type fake struct {
 type answer struct {
 	// refuses is why no stream can be opened; nil = it can.
 	refuses error
-	// tells is what happens as soon as it is open.
-	tells []engine.Event
+	// events are sent as soon as it is open.
+	events []engine.Event
 	// hangs says that there is none at all.
 	hangs bool
 	// closed says that nobody is to connect any more.
@@ -74,7 +74,7 @@ func (f *fake) stream(ctx context.Context, opened func(), handle func(engine.Eve
 		return now.refuses
 	}
 	opened()
-	for _, event := range now.tells {
+	for _, event := range now.events {
 		handle(event)
 	}
 	select {
@@ -115,7 +115,7 @@ func TestFollow(t *testing.T) {
 		},
 		"Events": {
 			reason:  "What happens is handed on after the relist.",
-			begins:  answer{tells: []engine.Event{{Kind: engine.EventStart}}},
+			begins:  answer{events: []engine.Event{{Kind: engine.EventStart}}},
 			happens: func(*fake) { pass(long) },
 			want:    []engine.EventKind{relist, engine.EventStart},
 		},

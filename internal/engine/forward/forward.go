@@ -68,15 +68,15 @@ func get[R any](ctx context.Context, e Engine, c Call, do func(context.Context, 
 	return out, err
 }
 
-// ask calls a method that has one argument and a result.
-func ask[A, R any](
+// query calls a method that has one argument and a result.
+func query[A, R any](
 	ctx context.Context, e Engine, c Call, method func(engine.Engine, context.Context, A) (R, error), argument A,
 ) (R, error) {
 	return get(ctx, e, c, func(ctx context.Context, to engine.Engine) (R, error) { return method(to, ctx, argument) })
 }
 
-// tell calls a method that has one argument.
-func tell[A any](
+// command calls a method that has one argument.
+func command[A any](
 	ctx context.Context, e Engine, c Call, method func(engine.Engine, context.Context, A) error, argument A,
 ) error {
 	return e.through(ctx, c, func(ctx context.Context, to engine.Engine) error { return method(to, ctx, argument) })
@@ -84,23 +84,23 @@ func tell[A any](
 
 // InspectContainer implements engine.ContainerReader.
 func (e Engine) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
-	return ask(ctx, e, Call{Method: "InspectContainer"}, engine.Engine.InspectContainer, name)
+	return query(ctx, e, Call{Method: "InspectContainer"}, engine.Engine.InspectContainer, name)
 }
 
 // ListContainers implements engine.ContainerReader.
 func (e Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	return ask(ctx, e, Call{Method: "ListContainers"}, engine.Engine.ListContainers, selector)
+	return query(ctx, e, Call{Method: "ListContainers"}, engine.Engine.ListContainers, selector)
 }
 
 // CreateContainer implements engine.ContainerWriter.
 func (e Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
 	call := changing("container", spec.Name, "CreateContainer", "image", spec.Image)
-	return ask(ctx, e, call, engine.Engine.CreateContainer, spec)
+	return query(ctx, e, call, engine.Engine.CreateContainer, spec)
 }
 
 // StartContainer implements engine.ContainerWriter.
 func (e Engine) StartContainer(ctx context.Context, name string) error {
-	return tell(ctx, e, changing("container", name, "StartContainer"), engine.Engine.StartContainer, name)
+	return command(ctx, e, changing("container", name, "StartContainer"), engine.Engine.StartContainer, name)
 }
 
 // StopContainer implements engine.ContainerWriter.
@@ -111,7 +111,7 @@ func (e Engine) StopContainer(ctx context.Context, name string, grace time.Durat
 
 // RemoveContainer implements engine.ContainerWriter.
 func (e Engine) RemoveContainer(ctx context.Context, name string) error {
-	return tell(ctx, e, changing("container", name, "RemoveContainer"), engine.Engine.RemoveContainer, name)
+	return command(ctx, e, changing("container", name, "RemoveContainer"), engine.Engine.RemoveContainer, name)
 }
 
 // Upload implements engine.Archiver.
@@ -150,7 +150,7 @@ func (e Engine) ContainerLog(ctx context.Context, name string, request engine.Lo
 
 // InspectImage implements engine.Images.
 func (e Engine) InspectImage(ctx context.Context, reference string) (engine.Image, error) {
-	return ask(ctx, e, Call{Method: "InspectImage"}, engine.Engine.InspectImage, reference)
+	return query(ctx, e, Call{Method: "InspectImage"}, engine.Engine.InspectImage, reference)
 }
 
 // PullImage implements engine.Images.
@@ -165,22 +165,22 @@ func (e Engine) PullImage(
 
 // LoadImage implements engine.Images.
 func (e Engine) LoadImage(ctx context.Context, archive io.Reader) error {
-	return tell(ctx, e, changing("image", "", "LoadImage").long(), engine.Engine.LoadImage, archive)
+	return command(ctx, e, changing("image", "", "LoadImage").long(), engine.Engine.LoadImage, archive)
 }
 
 // CreateNetwork implements engine.Networks.
 func (e Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
-	return ask(ctx, e, changing("network", spec.Name, "CreateNetwork"), engine.Engine.CreateNetwork, spec)
+	return query(ctx, e, changing("network", spec.Name, "CreateNetwork"), engine.Engine.CreateNetwork, spec)
 }
 
 // InspectNetwork implements engine.Networks.
 func (e Engine) InspectNetwork(ctx context.Context, name string) (engine.Network, error) {
-	return ask(ctx, e, Call{Method: "InspectNetwork"}, engine.Engine.InspectNetwork, name)
+	return query(ctx, e, Call{Method: "InspectNetwork"}, engine.Engine.InspectNetwork, name)
 }
 
 // RemoveNetwork implements engine.Networks.
 func (e Engine) RemoveNetwork(ctx context.Context, name string) error {
-	return tell(ctx, e, changing("network", name, "RemoveNetwork"), engine.Engine.RemoveNetwork, name)
+	return command(ctx, e, changing("network", name, "RemoveNetwork"), engine.Engine.RemoveNetwork, name)
 }
 
 // ConnectNetwork implements engine.Networks.
@@ -201,7 +201,7 @@ func (e Engine) DisconnectNetwork(ctx context.Context, network, container string
 
 // InspectVolume implements engine.Volumes.
 func (e Engine) InspectVolume(ctx context.Context, name string) (engine.Volume, error) {
-	return ask(ctx, e, Call{Method: "InspectVolume"}, engine.Engine.InspectVolume, name)
+	return query(ctx, e, Call{Method: "InspectVolume"}, engine.Engine.InspectVolume, name)
 }
 
 // CreateVolume implements engine.Volumes.
@@ -212,17 +212,17 @@ func (e Engine) CreateVolume(ctx context.Context, name string, labels map[string
 
 // RemoveVolume implements engine.Volumes.
 func (e Engine) RemoveVolume(ctx context.Context, name string) error {
-	return tell(ctx, e, changing("volume", name, "RemoveVolume"), engine.Engine.RemoveVolume, name)
+	return command(ctx, e, changing("volume", name, "RemoveVolume"), engine.Engine.RemoveVolume, name)
 }
 
 // ListNetworks implements engine.Inventory.
 func (e Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	return ask(ctx, e, Call{Method: "ListNetworks"}, engine.Engine.ListNetworks, selector)
+	return query(ctx, e, Call{Method: "ListNetworks"}, engine.Engine.ListNetworks, selector)
 }
 
 // ListVolumes implements engine.Inventory.
 func (e Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	return ask(ctx, e, Call{Method: "ListVolumes"}, engine.Engine.ListVolumes, selector)
+	return query(ctx, e, Call{Method: "ListVolumes"}, engine.Engine.ListVolumes, selector)
 }
 
 // Info implements engine.Host.

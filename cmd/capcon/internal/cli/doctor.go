@@ -103,7 +103,7 @@ func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	err = a.tell(options.output, found, func() error { return a.printDiagnosis(found) })
+	err = a.printOutput(options.output, found, func() error { return a.printDiagnosis(found) })
 	if err == nil && !found.OK {
 		return errReported
 	}

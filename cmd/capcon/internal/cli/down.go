@@ -93,7 +93,7 @@ func (s *session) down(ctx context.Context, options downOptions) error {
 	err := s.downWithin(limited, b, options)
 	b.close()
 	if ctx.Err() != nil {
-		s.complain("Interrupted. What was begun goes on by itself; the same command follows it again.")
+		s.complain("Interrupted. Deletion continues in the background; the same command shows its progress.")
 		return errReported
 	}
 	if err != nil {

@@ -88,7 +88,7 @@ func (s *session) gc(ctx context.Context, options gcOptions) error {
 	}
 	world.All, world.Named = options.all, options.owners
 	decisions := inventory.Plan(world)
-	err = s.tell(options.output, decisionReports(decisions), func() error { return s.printDecisions(decisions, options) })
+	err = s.printOutput(options.output, decisionReports(decisions), func() error { return s.printDecisions(decisions, options) })
 	if err != nil || !options.yes {
 		return err
 	}

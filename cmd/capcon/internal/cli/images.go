@@ -92,7 +92,7 @@ func (s *session) listImages(ctx context.Context, output string) error {
 	if err != nil {
 		return err
 	}
-	return s.tell(output, found, func() error { return s.printImages(found) })
+	return s.printOutput(output, found, func() error { return s.printImages(found) })
 }
 
 // imageReports of what a new cluster is made of, and of node images of other

@@ -99,7 +99,7 @@ func (s *session) list(ctx context.Context, options listOptions) error {
 		return err
 	}
 	told := listingOf(world, options.name)
-	return s.tell(options.output, told, func() error {
+	return s.printOutput(options.output, told, func() error {
 		if err := s.printListing(told); err != nil || options.name == "" {
 			return err
 		}

@@ -48,8 +48,8 @@ func checkOutput(format string) []input.Problem {
 	}}
 }
 
-// tell prints a value as JSON, or as text for people.
-func (a *app) tell(format string, value any, text func() error) error {
+// printOutput prints a value as JSON, or as text for people.
+func (a *app) printOutput(format string, value any, text func() error) error {
 	if format == outputText {
 		return text()
 	}

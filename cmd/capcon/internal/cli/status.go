@@ -125,7 +125,7 @@ type statusOptions struct {
 // status tells what it could find out, also when that ends in an error.
 func (a *app) status(ctx context.Context, options statusOptions) error {
 	told, err := a.inspect(ctx, options.name)
-	printed := a.tell(options.output, told, func() error { return a.printReport(told, options) })
+	printed := a.printOutput(options.output, told, func() error { return a.printReport(told, options) })
 	return cmp.Or(printed, err)
 }
 

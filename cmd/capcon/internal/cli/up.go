@@ -94,7 +94,7 @@ func (s *session) up(ctx context.Context, request input.Request) error {
 	b.close()
 	switch {
 	case ctx.Err() != nil:
-		s.complain("Interrupted. What was begun goes on by itself; \"%s up %s\" follows it again, \"%s down %s\" removes it.",
+		s.complain("Interrupted. Provisioning continues in the background; \"%s up %s\" shows its progress, \"%s down %s\" deletes the cluster.",
 			s.Program, request.Name, s.Program, request.Name)
 		return errReported
 	case err != nil:
@@ -200,7 +200,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 // timedOut says so where that is the reason for err.
 func (s *session) timedOut(limited context.Context, request input.Request, err error) error {
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("not done within %s; \"%s up %s\" goes on from here: %w", request.Timeout, s.Program, request.Name, err)
+		return fmt.Errorf("not ready within %s; provisioning continues in the background, \"%s up %s\" shows its progress: %w", request.Timeout, s.Program, request.Name, err)
 	}
 	return err
 }
