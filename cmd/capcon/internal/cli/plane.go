@@ -46,7 +46,8 @@ func (a *app) planeUpCommand() *cobra.Command {
 		Short: "Start the management cluster, without any workload cluster",
 		Long: "Start the management cluster and wait until it is ready. It stays until \"capcon plane down\", also when\n" +
 			"\"capcon down\" deletes the last cluster.",
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
 		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
 			return s.planeUp(ctx, request)
 		}),

@@ -76,3 +76,14 @@ func TestPlaneUpAndDown(t *testing.T) {
 	}
 	mustContain(t, out, "Removed management cluster capcon-plane")
 }
+
+func TestPlaneUpRefusesBadInput(t *testing.T) {
+	t.Parallel()
+	for flag, value := range map[string]string{"--timeout": "-1s", "--plane-image": "A B", "--registry": "http://host"} {
+		code, _, errs := newWorld(t).run("plane", "up", flag, value)
+		if code != 1 {
+			t.Errorf("plane up %s %q ends with exit code %d, want 1", flag, value, code)
+		}
+		mustContain(t, errs, flag, value)
+	}
+}

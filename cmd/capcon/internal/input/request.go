@@ -97,6 +97,11 @@ func (r Request) Validate() error {
 	)...)
 }
 
+// ValidatePlane is Validate of what starts the management plane alone.
+func (r Request) ValidatePlane() error {
+	return Refuse(slices.Concat(checkImage("--plane-image", r.PlaneImage), checkRegistry(r.Registry), CheckTimeout(r.Timeout))...)
+}
+
 // CheckName checks the name of a cluster.
 func CheckName(name string) []Problem {
 	const remedy = "use at most 40 lower case letters, digits and dashes, beginning with a letter, such as \"demo\""
