@@ -62,9 +62,7 @@ func TestArchiveGolden(t *testing.T) {
 			t.Parallel()
 			data := must.Get(os.ReadFile(source))(t)
 			config := must.Get(Parse(data, formats[filepath.Ext(source)], instance))(t)
-			if config, err = config.Adapt(ContainerAdaptation()); err != nil {
-				t.Fatal(err)
-			}
+			config = must.Get(config.Adapt(ContainerAdaptation()))(t)
 			in := Input{
 				Config:   config,
 				Instance: instance,
