@@ -52,7 +52,9 @@ import (
 // replicas of the MachineSet.
 const replicas = 3
 
-// longestDelay of an event in a stale cache.
+// longestDelay of an event in a stale cache. Each event of a Machine has it, and others
+// have less than half of it, so that the MachineSet is always reconciled before the cache
+// has the Machines that it created.
 const longestDelay = 2 * time.Second
 
 // TestIntegrationStaleCaches has caches that are stale by up to two seconds.
@@ -129,13 +131,16 @@ func newStaleInformer(lw toolscache.ListerWatcher, object runtime.Object, resync
 			if err != nil {
 				return nil, err
 			}
-			return delay(events), nil
+			if _, isMachine := object.(*clusterv1.Machine); isMachine {
+				return delay(events, func() time.Duration { return longestDelay }), nil
+			}
+			return delay(events, func() time.Duration { return rand.N(longestDelay / 2) }), nil
 		},
 	}, object, resync, indexers)
 }
 
-// delay each event by some time below longestDelay, without changing their order.
-func delay(from watch.Interface) watch.Interface {
+// delay each event, without changing their order.
+func delay(from watch.Interface, duration func() time.Duration) watch.Interface {
 	type late struct {
 		watch.Event
 
@@ -146,7 +151,7 @@ func delay(from watch.Interface) watch.Interface {
 	go func() {
 		defer close(queue)
 		for event := range from.ResultChan() {
-			queue <- late{event, time.Now().Add(rand.N(longestDelay))}
+			queue <- late{event, time.Now().Add(duration())}
 		}
 	}()
 	go func() {
