@@ -43,7 +43,7 @@ main() {
   into="${root}/_artifacts/conformance/${ENGINE}"
   mkdir -p "${into}"
   make images-load build-capcon
-  go -C images/builder run . -load -engine "${ENGINE}" conformance
+  go -C images/builder run . -load "$(engine_command)" conformance
   go -C images/builder run . conformance-tests
   programs="$(image_programs "$(reference conformance)")"
   create_cluster

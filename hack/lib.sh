@@ -46,13 +46,20 @@ use_engine() {
   export ENGINE
 }
 
-# engine runs the command of that engine. Podman's asks the service, as capcon
-# does, which need not be this machine's.
-engine() {
+# engine_command prints the command of that engine with its first arguments. Podman's
+# asks the service, as capcon does, which need not be this machine's.
+engine_command() {
   case "${ENGINE}" in
-  docker) docker "$@" ;;
-  podman) podman --remote "$@" ;;
+  podman) echo "podman --remote" ;;
+  *) echo "${ENGINE}" ;;
   esac
+}
+
+# engine runs that command.
+engine() {
+  local command
+  read -ra command < <(engine_command)
+  "${command[@]}" "$@"
 }
 
 # tool prints the path of a pinned tool and builds it first where it is missing.

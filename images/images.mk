@@ -49,15 +49,15 @@ image-registry: ## Build the image of the tests' registry
 
 .PHONY: images-load
 images-load: ## Build all images and load those the engine does not have
-	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}"
+	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}"
 
 .PHONY: images-load-previous
 images-load-previous: ## Build the node image that upgrades begin with, and load it
-	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}" node-previous
+	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" node-previous
 
 .PHONY: image-manager
 image-manager: ## Build the image of the manager for a management cluster, and load it
-	@engine="$$(hack/engine/engine.sh name)"; $(IMAGE_BUILDER) -load -engine "$${engine}" manager
+	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" manager
 
 .PHONY: images-management
 images-management: ## Build what a management cluster runs, and test it: the manager, Cluster API's managers, cert-manager

@@ -16,6 +16,7 @@
 # Does something with the engine that ENGINE names.
 #
 #   hack/engine/engine.sh name     print which it is, docker or podman
+#   hack/engine/engine.sh command  print its command with its first arguments
 #   hack/engine/engine.sh start    make sure that it answers
 #   hack/engine/engine.sh stop     stop it, if "start" started it by hand
 #   hack/engine/engine.sh verify   prove that it can run nodes
@@ -37,6 +38,10 @@ main() {
   esac
   case "${1:-}" in
   name) answering || die_unanswered ;;
+  command)
+    ENGINE="$(answering)" || die_unanswered
+    engine_command
+    ;;
   start)
     name="$(answering || chosen)"
     exec "${here}/${name}.sh"
@@ -51,7 +56,7 @@ main() {
     export ENGINE
     exec "${here}/verify.sh"
     ;;
-  *) die "What to do is missing or unknown: ${1:-nothing}." "hack/engine/engine.sh name | start | stop | verify" ;;
+  *) die "What to do is missing or unknown: ${1:-nothing}." "hack/engine/engine.sh name | command | start | stop | verify" ;;
   esac
 }
 

@@ -27,18 +27,8 @@ import (
 // loader gives an engine images, by the engine's command.
 type loader struct {
 	*builder
-	// engine is the command with its first arguments.
+	// engine is the command with its first arguments, such as podman --remote.
 	engine []string
-}
-
-// engineCommand is how an engine is reached. Podman's command asks the service,
-// as all else here does, which need not be this machine's.
-func engineCommand(name string) ([]string, error) {
-	engine, found := map[string][]string{"docker": {"docker"}, "podman": {"podman", "--remote"}}[name]
-	if !found {
-		return nil, fmt.Errorf("no engine %q: there are docker and podman", name)
-	}
-	return engine, nil
 }
 
 // loadImages gives the engine the images it does not have yet: an image of the

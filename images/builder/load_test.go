@@ -91,16 +91,6 @@ func TestLoadImage(t *testing.T) {
 	}
 }
 
-func TestEngineCommand(t *testing.T) {
-	t.Parallel()
-	if _, err := engineCommand("auto"); err == nil {
-		t.Error("An engine that nobody named is loaded into")
-	}
-	if got, err := engineCommand("podman"); err != nil || len(got) != 2 {
-		t.Errorf("Podman is reached by %q, %v: without --remote it need not be the one that is asked elsewhere", got, err)
-	}
-}
-
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

@@ -54,8 +54,7 @@ func main() {
 func run(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("builder", flag.ContinueOnError)
 	root := flags.String("root", filepath.Join("..", ".."), "directory of the repository")
-	load := flags.Bool("load", false, "load the images into the engine, where it has others")
-	engine := flags.String("engine", "docker", "the engine to load into: docker or podman")
+	load := flags.String("load", "", "load the images, where the engine has others, with this command of an engine, such as \"podman --remote\"")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
 			strings.Join(allNames(), " "), strings.Join(slices.Sorted(maps.Keys(groups())), " "))
@@ -68,19 +67,16 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	reach, err := engineCommand(*engine)
-	if err != nil {
-		return err
-	}
+	engine := strings.Fields(*load)
 	b, err := newBuilder(ctx, *root)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	if err := b.buildImages(ctx, names); err != nil || !*load {
+	if err := b.buildImages(ctx, names); err != nil || len(engine) == 0 {
 		return err
 	}
-	return loader{builder: b, engine: reach}.loadImages(ctx, names)
+	return loader{builder: b, engine: engine}.loadImages(ctx, names)
 }
 
 func (b *builder) buildImages(ctx context.Context, names []string) error {
