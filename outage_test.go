@@ -30,7 +30,6 @@ import (
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -71,12 +70,12 @@ func TestIntegrationEngineOutage(t *testing.T) {
 		"--health-addr="+health, "--diagnostics-address=0",
 		"--webhook-port="+strconv.Itoa(certificate.LocalServingPort), "--webhook-cert-dir="+certificate.LocalServingCertDir)
 
-	eventually(t, "the manager is ready", func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") })
+	must.Eventually(t, time.Minute, "the manager is ready", func(ctx context.Context) error { return get(ctx, "http://"+health+"/readyz") })
 	scheme := must.Get(newScheme())(t)
 	api := must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
 	cluster, infrastructure := createCluster(t, api)
 	key := client.ObjectKeyFromObject(infrastructure)
-	eventually(t, "the object reports the outage", func(ctx context.Context) error {
+	must.Eventually(t, time.Minute, "the object reports the outage", func(ctx context.Context) error {
 		if err := api.Get(ctx, key, infrastructure); err != nil {
 			return err
 		}
@@ -93,7 +92,7 @@ func TestIntegrationEngineOutage(t *testing.T) {
 			t.Errorf("the condition does not say %q", want)
 		}
 	}
-	eventually(t, "the metrics count failed calls", func(context.Context) error { return unavailableCalls() })
+	must.Eventually(t, time.Minute, "the metrics count failed calls", func(context.Context) error { return unavailableCalls() })
 
 	patch(t, api, infrastructure, func() { metav1.SetMetaDataAnnotation(&infrastructure.ObjectMeta, "example.test/note", "kept") })
 	patch(t, api, cluster, func() { cluster.Spec.Paused = ptr.To(true) })
@@ -104,7 +103,7 @@ func TestIntegrationEngineOutage(t *testing.T) {
 		t.Fatalf("get ContainerCluster, which its finalizer keeps: %v", err)
 	}
 	patch(t, api, infrastructure, func() { infrastructure.Finalizers = nil })
-	eventually(t, "the object is gone", func(ctx context.Context) error {
+	must.Eventually(t, time.Minute, "the object is gone", func(ctx context.Context) error {
 		if err := api.Get(ctx, key, infrastructure); err == nil {
 			return errors.New("it is there")
 		} else if client.IgnoreNotFound(err) != nil {
@@ -226,16 +225,4 @@ func kubeconfigFile(t *testing.T, config *rest.Config) string {
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, clientcmd.WriteToFile(*kubeconfig, path))
 	return path
-}
-
-func eventually(t *testing.T, what string, check func(ctx context.Context) error) {
-	t.Helper()
-	last := errors.New("it was not checked")
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, nil
-	})
-	if err != nil {
-		t.Fatalf("waiting until %s: %v: %v", what, err, last)
-	}
 }

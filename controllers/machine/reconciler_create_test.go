@@ -17,6 +17,8 @@ limitations under the License.
 package machine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -113,11 +115,13 @@ func pullFails(t *testing.T, w *world.World) {
 	})
 	go func() { _ = w.Machine.Images.Start(t.Context()) }()
 	w.SettleMachine(builders.Machine)
-	waitFor(t, func() bool {
+	must.Eventually(t, 10*time.Second, "the pull has failed", func(context.Context) error {
 		_, _ = w.ReconcileMachine(builders.Machine)
 		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-		state, _ := world.State(object, infrav1.ContainerReadyCondition)
-		return state != "False/"+infrav1.ImagePullingReason
+		if state, _ := world.State(object, infrav1.ContainerReadyCondition); state == "False/"+infrav1.ImagePullingReason {
+			return errors.New(state)
+		}
+		return nil
 	})
 }
 

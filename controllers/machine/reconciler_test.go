@@ -187,13 +187,3 @@ func annotate(key, value string) builders.Option {
 		metav1.SetMetaDataAnnotation(&o.ContainerMachine.ObjectMeta, key, value)
 	}
 }
-
-// waitFor polls until something is so that happens in the background.
-func waitFor(t *testing.T, so func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); !so(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("it does not happen within ten seconds")
-		}
-	}
-}

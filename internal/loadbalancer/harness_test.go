@@ -87,25 +87,15 @@ const patience = time.Minute
 // await observes until the state is as wanted.
 func (h *harness) await(t *testing.T, name, what string, wanted func(loadbalancer.State) bool) loadbalancer.State {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	var last loadbalancer.State
-	for {
-		state, err := loadbalancer.Observe(ctx, h.engine, name)
-		if err == nil && wanted(state) {
-			return state
+	var state loadbalancer.State
+	must.Eventually(t, patience, "the load balancer has "+what, func(ctx context.Context) (err error) {
+		state, err = loadbalancer.Observe(ctx, h.engine, name)
+		if err == nil && !wanted(state) {
+			err = fmt.Errorf("it has %+v", state)
 		}
-		if err == nil {
-			last = state
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("no %s: %+v, %v", what, last, err)
-		case <-ticker.C:
-		}
-	}
+		return err
+	})
+	return state
 }
 
 // sync gives the load balancer backends.

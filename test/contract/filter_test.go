@@ -18,12 +18,12 @@ package contract_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -115,18 +115,16 @@ func oneOfEach(t *testing.T, api client.Client, filter string) []client.Object {
 	return made
 }
 
-// awaitFinalizer waits until the object was looked at.
+// awaitFinalizer waits until the object is reconciled.
 func awaitFinalizer(t *testing.T, api client.Client, object client.Object) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		if err := api.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-			return false, fmt.Errorf("get: %w", err)
+	must.Eventually(t, 30*time.Second, fmt.Sprintf("%T %s has a finalizer", object, object.GetName()), func(ctx context.Context) error {
+		err := api.Get(ctx, client.ObjectKeyFromObject(object), object)
+		if err == nil && len(object.GetFinalizers()) == 0 {
+			err = errors.New("it has none")
 		}
-		return len(object.GetFinalizers()) > 0, nil
+		return err
 	})
-	if err != nil {
-		t.Errorf("%T %s is not looked at: %v", object, object.GetName(), err)
-	}
 }
 
 // isLeftAlone checks that it was not.

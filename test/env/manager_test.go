@@ -343,19 +343,15 @@ const patience = 3 * time.Minute
 // eventually reads the object until it is so.
 func (s *story) eventually(what string, object client.Object, so func() bool) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
+	must.Eventually(s.t, patience, what, func(ctx context.Context) error {
 		if object != nil {
-			if err := s.api.Get(s.t.Context(), client.ObjectKeyFromObject(object), object); client.IgnoreNotFound(err) != nil {
-				s.t.Fatal(err)
+			if err := s.api.Get(ctx, client.ObjectKeyFromObject(object), object); client.IgnoreNotFound(err) != nil {
+				return err
 			}
 		}
-		if so() {
-			return
+		if !so() {
+			return fmt.Errorf("not so yet: %+v", object)
 		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("within %s it does not come to this: %s; %+v", patience, what, object)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return nil
+	})
 }

@@ -19,6 +19,7 @@ package managerimage_test
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -30,11 +31,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
@@ -148,15 +149,12 @@ func pausedIsSeen(t *testing.T, api client.Client, p *pod) {
 		}},
 	}}
 	must.Succeed(t, api.Create(t.Context(), containerCluster))
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
-		if err := api.Get(ctx, client.ObjectKeyFromObject(containerCluster), containerCluster); err != nil {
-			return false, err
+	must.Eventually(t, becomesReady, "the paused ContainerCluster has its condition and its finalizer", func(ctx context.Context) error {
+		err := api.Get(ctx, client.ObjectKeyFromObject(containerCluster), containerCluster)
+		if err == nil && (!conditions.IsTrue(containerCluster, clusterv1.PausedCondition) ||
+			!slices.Contains(containerCluster.Finalizers, infrav1.ClusterFinalizer)) {
+			err = fmt.Errorf("conditions %v, finalizers %v\n%s", containerCluster.Status.Conditions, containerCluster.Finalizers, p.log())
 		}
-		return slices.ContainsFunc(containerCluster.Status.Conditions, func(c metav1.Condition) bool {
-			return c.Type == clusterv1.PausedCondition && c.Status == metav1.ConditionTrue
-		}) && slices.Contains(containerCluster.Finalizers, infrav1.ClusterFinalizer), nil
+		return err
 	})
-	if err != nil {
-		t.Errorf("the manager does not tell of a paused cluster: %v\n%s", err, p.log())
-	}
 }

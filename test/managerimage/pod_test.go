@@ -17,9 +17,9 @@ limitations under the License.
 package managerimage_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -30,12 +30,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -208,37 +206,33 @@ func (p *pod) reconnects(proxy *enginetest.Proxy) {
 	before := proxy.Requests()
 	p.becomesReady()
 	p.awaitProbe("healthz", http.StatusOK)
-	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, becomesReady, true, func(context.Context) (bool, error) {
-		return proxy.Requests() > before, nil
+	must.Eventually(p.t, becomesReady, "the manager sends a request through the new socket", func(context.Context) error {
+		if proxy.Requests() == before {
+			return fmt.Errorf("it sends none\n%s", p.log())
+		}
+		return nil
 	})
-	if err != nil {
-		p.t.Errorf("the manager sends no request through the new socket: %v\n%s", err, p.log())
-	}
 }
 
 // awaitProbe waits until a probe of the kubelet's has the status.
 func (p *pod) awaitProbe(name string, want int) {
 	p.t.Helper()
-	last := "it was not asked"
-	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, becomesReady, true, func(ctx context.Context) (bool, error) {
+	must.Eventually(p.t, becomesReady, fmt.Sprintf("%s of the manager answers %d", name, want), func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/%s?verbose", p.ports[healthPort], name), http.NoBody)
 		if err != nil {
-			return false, err
+			return err
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
-			last = err.Error()
-			return false, nil
+			return err
 		}
 		defer response.Body.Close()
-		var body bytes.Buffer
-		_, _ = body.ReadFrom(response.Body)
-		last = response.Status + ": " + body.String()
-		return response.StatusCode == want, nil
+		if response.StatusCode != want {
+			body, _ := io.ReadAll(response.Body)
+			return fmt.Errorf("%s: %s\n%s", response.Status, body, p.log())
+		}
+		return nil
 	})
-	if err != nil {
-		p.t.Fatalf("%s of the manager does not answer %d: %v; %s\n%s", name, want, err, last, p.log())
-	}
 }
 
 // hasPermissions compares the container with what is documented. Of the sockets of

@@ -18,6 +18,7 @@ package quickstart_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,7 +31,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
@@ -48,19 +48,13 @@ func eventually(t *testing.T, what string, check func(ctx context.Context) (miss
 
 func eventuallyWithin(t *testing.T, patience time.Duration, what string, check func(ctx context.Context) (missing string, err error)) {
 	t.Helper()
-	missing := "nothing was looked at"
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(ctx context.Context) (bool, error) {
-		var err error
-		missing, err = check(ctx)
-		if err != nil {
-			missing = err.Error()
-			return false, nil
+	must.Eventually(t, patience, what, func(ctx context.Context) error {
+		missing, err := check(ctx)
+		if err == nil && missing != "" {
+			err = errors.New(missing)
 		}
-		return missing == "", nil
+		return err
 	})
-	if err != nil {
-		t.Fatalf("%s: %s (%v)", what, missing, err)
-	}
 }
 
 // everywhere lets a Pod run on control planes too.

@@ -17,15 +17,14 @@ limitations under the License.
 package docker_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/docker/docker/client"
 
@@ -39,7 +38,7 @@ func TestIntegrationRestart(t *testing.T) {
 	t.Parallel()
 	daemon := startDaemon(t)
 	tested := harness(t, daemon.endpoint())
-	tested.RestartEngine = daemon.restart
+	tested.RestartEngine = daemon.Restart
 	enginetest.RestartConformance(t, tested)
 }
 
@@ -47,9 +46,9 @@ func TestIntegrationRestart(t *testing.T) {
 // of its own: the two would share bridges and iptables. Switching those off is
 // no way, because dockerd then removes the bridge of the other.
 type daemon struct {
+	enginetest.Daemon
+
 	directory string
-	process   *exec.Cmd
-	ended     chan struct{}
 }
 
 func startDaemon(t *testing.T) *daemon {
@@ -61,8 +60,17 @@ func startDaemon(t *testing.T) *daemon {
 	}
 	d := &daemon{directory: t.TempDir()}
 	d.writeConfig(t)
-	d.start(t)
-	t.Cleanup(func() { d.stop(t) })
+	raw := must.Get(client.NewClientWithOpts(client.WithHost(d.endpoint()), client.WithAPIVersionNegotiation()))(t)
+	t.Cleanup(func() { _ = raw.Close() })
+	d.Daemon = enginetest.Daemon{
+		Name: "dockerd", Log: filepath.Join(d.directory, "log"), Command: d.command,
+		Ping: func(ctx context.Context) error {
+			_, err := raw.Ping(ctx)
+			return err
+		},
+	}
+	d.Start(t)
+	t.Cleanup(func() { d.Stop(t) })
 	return d
 }
 
@@ -92,67 +100,12 @@ func (d *daemon) writeConfig(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(d.directory, "daemon.json"), content, 0o600))
 }
 
-func (d *daemon) start(t *testing.T) {
-	t.Helper()
-	log := must.Get(os.OpenFile(filepath.Join(d.directory, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
-	defer func() { _ = log.Close() }()
-	d.process = exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
+func (d *daemon) command() *exec.Cmd {
+	return exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
 		"--config-file", filepath.Join(d.directory, "daemon.json"),
 		"--host", d.endpoint(),
 		"--data-root", filepath.Join(d.directory, "data"),
 		"--exec-root", filepath.Join(d.directory, "exec"),
 		"--pidfile", filepath.Join(d.directory, "pid"),
 	)
-	d.process.Stdout, d.process.Stderr = log, log
-	must.Succeed(t, d.process.Start())
-	d.ended = make(chan struct{})
-	go func() {
-		defer close(d.ended)
-		_ = d.process.Wait()
-	}()
-	d.await(t)
-}
-
-func (d *daemon) await(t *testing.T) {
-	t.Helper()
-	raw, err := client.NewClientWithOpts(client.WithHost(d.endpoint()), client.WithAPIVersionNegotiation())
-	must.Succeed(t, err)
-	defer func() { _ = raw.Close() }()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(time.Minute)
-	for {
-		if _, err = raw.Ping(t.Context()); err == nil {
-			return
-		}
-		select {
-		case <-ticker.C:
-			continue
-		case <-d.ended:
-		case <-deadline:
-		}
-		log, _ := os.ReadFile(filepath.Join(d.directory, "log"))
-		t.Fatalf("dockerd does not answer: %v\n%s", err, log)
-	}
-}
-
-// stop ends the process that start began, and no other.
-func (d *daemon) stop(t *testing.T) {
-	t.Helper()
-	if err := d.process.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("stop dockerd: %v", err)
-	}
-	select {
-	case <-d.ended:
-	case <-time.After(time.Minute):
-		t.Error("dockerd did not stop within a minute")
-		_ = d.process.Process.Kill()
-		<-d.ended
-	}
-}
-
-func (d *daemon) restart(t *testing.T) {
-	t.Helper()
-	d.stop(t)
-	d.start(t)
 }

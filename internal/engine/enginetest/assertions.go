@@ -17,6 +17,7 @@ limitations under the License.
 package enginetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // wantKind fails unless err is of the kind.
@@ -49,8 +51,8 @@ func wantTaken(t *testing.T, what string, err error, resource engine.Resource, v
 	}
 }
 
-// must ends the test where it cannot go on after an error.
-func must(t *testing.T, what string, err error) {
+// succeed ends the test where it cannot continue after an error.
+func succeed(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -109,29 +111,18 @@ func (c *fixture) wantNotStarted(t *testing.T, name string) {
 	}
 }
 
-const (
-	// patience bounds waiting for what an engine does by itself.
-	patience = 30 * time.Second
-	pollTime = 20 * time.Millisecond
-)
+// patience bounds waiting for what an engine does by itself.
+const patience = 30 * time.Second
 
 // eventually waits until the condition holds; it says what is missing.
 func eventually(t *testing.T, condition func() (missing string)) {
 	t.Helper()
-	ticker := time.NewTicker(pollTime)
-	defer ticker.Stop()
-	deadline := time.After(patience)
-	for {
-		missing := condition()
-		if missing == "" {
-			return
+	must.Eventually(t, patience, "the engine has done it", func(context.Context) error {
+		if missing := condition(); missing != "" {
+			return errors.New(missing)
 		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("after %s: %s", patience, missing)
-		}
-	}
+		return nil
+	})
 }
 
 // failingReader ends with an error of its own.

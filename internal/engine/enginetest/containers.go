@@ -170,7 +170,7 @@ func inspectedFields(t *testing.T, c *fixture) {
 	id := c.run(t, spec)
 	got := c.inspect(t, spec.Name)
 	img, err := c.InspectImage(t.Context(), imageName)
-	must(t, "inspect image", err)
+	succeed(t, "inspect image", err)
 	if got.CreatedAt.Before(before) || got.StartedAt.Before(got.CreatedAt) {
 		t.Errorf("created at %s, started at %s: not in order", got.CreatedAt, got.StartedAt)
 	}

@@ -52,17 +52,17 @@ func BuildImage(t *testing.T, architecture string) v1.Image {
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(imageFiles(t, program))), nil
 	})
-	must(t, "make layer", err)
+	succeed(t, "make layer", err)
 	img, err := mutate.AppendLayers(empty.Image, layer)
-	must(t, "append layer", err)
+	succeed(t, "append layer", err)
 	config, err := img.ConfigFile()
-	must(t, "read image configuration", err)
+	succeed(t, "read image configuration", err)
 	img, err = mutate.ConfigFile(img, &v1.ConfigFile{
 		OS: "linux", Architecture: architecture,
 		Config: v1.Config{Entrypoint: []string{"/tool", "init"}, Labels: map[string]string{imageLabel: "yes"}},
 		RootFS: config.RootFS, History: config.History,
 	})
-	must(t, "configure image", err)
+	succeed(t, "configure image", err)
 	return img
 }
 
@@ -79,7 +79,7 @@ func buildTool(t *testing.T, architecture string) []byte {
 		t.Fatalf("build the test image's program: %v\n%s", err, output)
 	}
 	program, err := os.ReadFile(out)
-	must(t, "read the test image's program", err)
+	succeed(t, "read the test image's program", err)
 	return program
 }
 
@@ -101,9 +101,9 @@ func imageFiles(t *testing.T, program []byte) []byte {
 func saved(t *testing.T, img v1.Image) []byte {
 	t.Helper()
 	reference, err := name.NewTag(imageName)
-	must(t, "name the test image", err)
+	succeed(t, "name the test image", err)
 	var buffer bytes.Buffer
-	must(t, "save image", tarball.Write(reference, img, &buffer))
+	succeed(t, "save image", tarball.Write(reference, img, &buffer))
 	return buffer.Bytes()
 }
 
@@ -132,11 +132,11 @@ func makeTar(t *testing.T, files ...tarFile) []byte {
 		case file.name[len(file.name)-1] == '/':
 			header.Typeflag = tar.TypeDir
 		}
-		must(t, "write archive", writer.WriteHeader(header))
+		succeed(t, "write archive", writer.WriteHeader(header))
 		_, err := writer.Write(file.content)
-		must(t, "write archive", err)
+		succeed(t, "write archive", err)
 	}
-	must(t, "close archive", writer.Close())
+	succeed(t, "close archive", writer.Close())
 	return buffer.Bytes()
 }
 
@@ -151,9 +151,9 @@ func untar(t *testing.T, stream io.ReadCloser) map[string]tarFile {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		must(t, "read downloaded archive", err)
+		succeed(t, "read downloaded archive", err)
 		content, err := io.ReadAll(reader)
-		must(t, "read downloaded archive", err)
+		succeed(t, "read downloaded archive", err)
 		out[header.Name] = tarFile{
 			name: header.Name, mode: header.Mode & 0o7777, uid: header.Uid, gid: header.Gid,
 			content: content, link: header.Linkname,

@@ -113,7 +113,7 @@ func readsInOneRequest(t *testing.T, c *fixture) {
 			},
 		} {
 			before := c.Requests()
-			must(t, what, read())
+			succeed(t, what, read())
 			if requests := c.Requests() - before; requests != 1 {
 				t.Errorf("%s, with %d containers: %d requests", what, count+1, requests)
 			}
@@ -127,7 +127,7 @@ func listSize(t *testing.T) int {
 	t.Helper()
 	text := cmp.Or(os.Getenv("LIST_SIZE"), "200")
 	size, err := strconv.Atoi(text)
-	must(t, "LIST_SIZE", err)
+	succeed(t, "LIST_SIZE", err)
 	return size
 }
 
@@ -203,7 +203,7 @@ func (c *fixture) listedNames(t *testing.T, labels map[string]string) []string {
 	selector := map[string]string{"enginetest": c.name}
 	maps.Copy(selector, labels)
 	found, err := c.ListContainers(t.Context(), selector)
-	must(t, fmt.Sprintf("list by %v", labels), err)
+	succeed(t, fmt.Sprintf("list by %v", labels), err)
 	if found == nil {
 		t.Errorf("list by %v: nil, want a list", labels)
 	}

@@ -143,7 +143,7 @@ func (c *fixture) wantSubnets(t *testing.T, created engine.Network, prefixes ...
 		t.Errorf("subnets (-want +got):\n%s", diff)
 	}
 	again, err := c.InspectNetwork(t.Context(), created.Name)
-	must(t, "inspect network", err)
+	succeed(t, "inspect network", err)
 	if diff := cmp.Diff(created, again, opts); diff != "" {
 		t.Errorf("inspected against created (-want +got):\n%s", diff)
 	}
@@ -182,7 +182,7 @@ func createsAfterInterruption(t *testing.T, c *fixture) {
 		// The last one was created though its caller had gone.
 		created, err = c.InspectNetwork(t.Context(), name)
 	}
-	must(t, "create after interruptions", err)
+	succeed(t, "create after interruptions", err)
 	c.wantSubnets(t, created, firstSubnet(t, created).Prefix)
 }
 

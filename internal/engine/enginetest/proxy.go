@@ -92,7 +92,7 @@ func (p *Proxy) Replace(t *testing.T) {
 func (p *Proxy) listen(t *testing.T) {
 	t.Helper()
 	listener, err := net.Listen("unix", p.Path)
-	must(t, "listen", err)
+	succeed(t, "listen", err)
 	p.listener = listener
 	go func() {
 		for {
@@ -164,7 +164,7 @@ func (p *Proxy) setDown(down bool) {
 func LocalDirectory(t *testing.T, file, content string) string {
 	t.Helper()
 	directory := t.TempDir()
-	must(t, "write file", os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644))
+	succeed(t, "write file", os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644))
 	return directory
 }
 

@@ -61,18 +61,18 @@ func (c *fixture) registry(t *testing.T, credentials *engine.Credentials) *testR
 	out.reference = out.host + "/pulled:v1"
 
 	layer, err := random.Layer(mebibyte, "application/vnd.docker.image.rootfs.diff.tar.gzip")
-	must(t, "make layer", err)
+	succeed(t, "make layer", err)
 	img, err := mutate.AppendLayers(c.image, layer)
-	must(t, "append layer", err)
+	succeed(t, "append layer", err)
 	reference, err := name.ParseReference(out.reference)
-	must(t, "parse reference", err)
+	succeed(t, "parse reference", err)
 	auth := authn.Anonymous
 	if credentials != nil {
 		auth = &authn.Basic{Username: credentials.Username, Password: credentials.Password}
 	}
-	must(t, "push the test image", remote.Write(reference, img, remote.WithAuth(auth)))
+	succeed(t, "push the test image", remote.Write(reference, img, remote.WithAuth(auth)))
 	out.digest, err = img.Digest()
-	must(t, "read digest", err)
+	succeed(t, "read digest", err)
 	t.Cleanup(func() {
 		if c.RemoveImage != nil {
 			c.RemoveImage(t, out.reference)
@@ -130,7 +130,7 @@ func pulls(t *testing.T, c *fixture) {
 		calls++
 		last = progress
 	})
-	must(t, "pull", err)
+	succeed(t, "pull", err)
 	t.Logf("%d calls of progress, the last %+v", calls, last)
 	if calls == 0 || last.LayersTotal != 2 || last.LayersDone != 2 || last.CurrentBytes != last.TotalBytes {
 		t.Errorf("last progress %+v of %d, want two layers of two done", last, calls)
@@ -144,9 +144,9 @@ func pulls(t *testing.T, c *fixture) {
 func pullsByDigest(t *testing.T, c *fixture) {
 	registry := c.registry(t, nil)
 	reference := registry.byDigest()
-	must(t, "pull", c.PullImage(t.Context(), reference, nil, nil))
+	succeed(t, "pull", c.PullImage(t.Context(), reference, nil, nil))
 	found, err := c.InspectImage(t.Context(), reference)
-	must(t, "after the pull", err)
+	succeed(t, "after the pull", err)
 	if len(found.Digests) != 1 || found.Digests[0] != reference {
 		t.Errorf("digests %v, want %s", found.Digests, reference)
 	}
@@ -204,7 +204,7 @@ func FreeLocalPort(t *testing.T) uint16 {
 		if err != nil {
 			continue
 		}
-		must(t, "close listener", listener.Close())
+		succeed(t, "close listener", listener.Close())
 		return port
 	}
 	t.Fatal("no port is free")
@@ -215,7 +215,7 @@ func FreeLocalPort(t *testing.T) uint16 {
 func OccupyLocalPort(t *testing.T) uint16 {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	must(t, "listen", err)
+	succeed(t, "listen", err)
 	t.Cleanup(func() { _ = listener.Close() })
 	return netip.MustParseAddrPort(listener.Addr().String()).Port()
 }

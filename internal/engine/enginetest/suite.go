@@ -115,7 +115,7 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 	t.Helper()
 	connection := harness.Connect(t)
 	info, err := connection.Info(t.Context())
-	must(t, "the engine under test", err)
+	succeed(t, "the engine under test", err)
 	if again, err := harness.Connect(t).Info(t.Context()); err != nil || info.ID == "" || again.ID != info.ID {
 		t.Fatalf("every connection to the engine under test has to see one ID, got %q and %q: %v", info.ID, again.ID, err)
 	}
@@ -164,9 +164,9 @@ func load(t *testing.T, connection engine.Images, harness Harness, img v1.Image)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		t.Fatalf("look for the test image: %v", err)
 	}
-	must(t, "load the test image", connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))))
+	succeed(t, "load the test image", connection.LoadImage(t.Context(), bytes.NewReader(saved(t, img))))
 	loaded, err := connection.InspectImage(t.Context(), imageName)
-	must(t, "look for the test image", err)
+	succeed(t, "look for the test image", err)
 	if old.ID != "" && old.ID != loaded.ID && harness.RemoveImage != nil {
 		harness.RemoveImage(t, old.ID)
 	}
@@ -191,13 +191,13 @@ func (c *fixture) create(t *testing.T, spec engine.Spec) string {
 	t.Helper()
 	forget(t, c.RemoveContainer, spec.Name)
 	id, err := c.CreateContainer(t.Context(), spec)
-	must(t, "create", err)
+	succeed(t, "create", err)
 	return id
 }
 
 func (c *fixture) start(t *testing.T, name string) {
 	t.Helper()
-	must(t, "start", c.StartContainer(t.Context(), name))
+	succeed(t, "start", c.StartContainer(t.Context(), name))
 }
 
 func (c *fixture) run(t *testing.T, spec engine.Spec) string {
@@ -209,13 +209,13 @@ func (c *fixture) run(t *testing.T, spec engine.Spec) string {
 
 func (c *fixture) stop(t *testing.T, name string) {
 	t.Helper()
-	must(t, "stop", c.StopContainer(t.Context(), name, 10*time.Second))
+	succeed(t, "stop", c.StopContainer(t.Context(), name, 10*time.Second))
 }
 
 func (c *fixture) inspect(t *testing.T, name string) engine.Container {
 	t.Helper()
 	found, err := c.InspectContainer(t.Context(), name)
-	must(t, "inspect", err)
+	succeed(t, "inspect", err)
 	return found
 }
 
@@ -226,7 +226,7 @@ func (c *fixture) network(t *testing.T, suffix string, subnets ...netip.Prefix) 
 	created, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
 		Name: c.named(suffix), Labels: map[string]string{"enginetest": c.name}, Subnets: subnets,
 	})
-	must(t, "create network", err)
+	succeed(t, "create network", err)
 	return created
 }
 
@@ -250,12 +250,12 @@ func (c *fixture) wantTool(t *testing.T, what, container, want string, args ...s
 
 func (c *fixture) upload(t *testing.T, container string, files ...tarFile) {
 	t.Helper()
-	must(t, "upload", c.Upload(t.Context(), container, bytes.NewReader(makeTar(t, files...))))
+	succeed(t, "upload", c.Upload(t.Context(), container, bytes.NewReader(makeTar(t, files...))))
 }
 
 func (c *fixture) download(t *testing.T, container, path string) map[string]tarFile {
 	t.Helper()
 	stream, err := c.Download(t.Context(), container, path)
-	must(t, "download", err)
+	succeed(t, "download", err)
 	return untar(t, stream)
 }

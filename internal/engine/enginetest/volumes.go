@@ -90,7 +90,7 @@ func createsAndRemovesVolume(t *testing.T, c *fixture) {
 	wantNoError(t, "create", c.CreateVolume(ctx, name, map[string]string{"first": "yes"}))
 	wantNoError(t, "create again", c.CreateVolume(ctx, name, map[string]string{"second": "yes"}))
 	found, err := c.InspectVolume(ctx, name)
-	must(t, "inspect volume", err)
+	succeed(t, "inspect volume", err)
 	if found.Name != name || found.Labels["first"] != "yes" || found.Labels["second"] != "" {
 		t.Errorf("volume %+v, want its name and the labels it was created with first", found)
 	}

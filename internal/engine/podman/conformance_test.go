@@ -49,11 +49,7 @@ func TestIntegrationRestart(t *testing.T) {
 	own := startService(t, ownNetwork)
 	tested := harness(t, own.endpoint())
 	tested.RunsOn = true
-	tested.RestartEngine = func(t *testing.T) {
-		t.Helper()
-		own.stop(t)
-		own.start(t)
-	}
+	tested.RestartEngine = own.Restart
 	enginetest.RestartConformance(t, tested)
 }
 

@@ -17,17 +17,18 @@ limitations under the License.
 package podman_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -48,10 +49,10 @@ func serviceUnderTest(t *testing.T) string {
 
 // service is "podman system service" with a directory of its own for everything.
 type service struct {
+	enginetest.Daemon
+
 	directory string
 	network   serviceNetwork
-	process   *exec.Cmd
-	ended     chan struct{}
 }
 
 // serviceNetwork says in which network namespace a service makes its bridges and
@@ -79,8 +80,17 @@ func startService(t *testing.T, network serviceNetwork) *service {
 	s.configure(t)
 	s.makeNamespace(t)
 	t.Cleanup(func() { s.removeAll(t) })
-	s.start(t)
-	t.Cleanup(func() { s.stop(t) })
+	raw := rawClient{socket: s.path("podman.sock")}
+	s.Daemon = enginetest.Daemon{
+		Name: "podman system service", Log: s.path("log"),
+		Command: func() *exec.Cmd { return s.command("system", "service", "--time=0", s.endpoint()) },
+		Ping: func(ctx context.Context) error {
+			_, err := raw.do(ctx, http.MethodGet, "/_ping")
+			return err
+		},
+	}
+	s.Start(t)
+	t.Cleanup(func() { s.Stop(t) })
 	return s
 }
 
@@ -131,58 +141,6 @@ func (s *service) command(args ...string) *exec.Cmd {
 	command := exec.Command(line[0], line[1:]...)
 	command.Env = append(os.Environ(), "CONTAINERS_CONF="+s.path("containers.conf"))
 	return command
-}
-
-func (s *service) start(t *testing.T) {
-	t.Helper()
-	log := must.Get(os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
-	defer func() { _ = log.Close() }()
-	s.process = s.command("system", "service", "--time=0", s.endpoint())
-	s.process.Stdout, s.process.Stderr = log, log
-	must.Succeed(t, s.process.Start())
-	s.ended = make(chan struct{})
-	go func() {
-		defer close(s.ended)
-		_ = s.process.Wait()
-	}()
-	s.await(t)
-}
-
-func (s *service) await(t *testing.T) {
-	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(time.Minute)
-	for {
-		conn, err := net.Dial("unix", s.path("podman.sock"))
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
-		select {
-		case <-ticker.C:
-			continue
-		case <-s.ended:
-		case <-deadline:
-		}
-		log, _ := os.ReadFile(s.path("log"))
-		t.Fatalf("podman system service does not answer: %v\n%s", err, log)
-	}
-}
-
-// stop ends the process that start began, and no other.
-func (s *service) stop(t *testing.T) {
-	t.Helper()
-	if err := s.process.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("stop podman system service: %v", err)
-	}
-	select {
-	case <-s.ended:
-	case <-time.After(time.Minute):
-		t.Error("podman system service did not stop within a minute")
-		_ = s.process.Process.Kill()
-		<-s.ended
-	}
 }
 
 // removeAll removes what tests that failed left, with the bridges of their

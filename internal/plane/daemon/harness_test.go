@@ -180,21 +180,7 @@ func (p *testPlane) children(t *testing.T) map[string]int {
 
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waiting until %s: %v", what, err)
-		case <-ticker.C:
-		}
-	}
+	must.Eventually(t, patience, what, func(context.Context) error { return check() })
 }
 
 // cluster in a version of the API.

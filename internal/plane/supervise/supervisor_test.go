@@ -68,17 +68,12 @@ func (b *syncBuffer) String() string {
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !is() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waiting until %s: %v", what, ctx.Err())
-		case <-ticker.C:
+	must.Eventually(t, 20*time.Second, what, func(context.Context) error {
+		if !is() {
+			return errors.New("not yet")
 		}
-	}
+		return nil
+	})
 }
 
 func fileExists(path string) func(context.Context) error {
