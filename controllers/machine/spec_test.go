@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"net/netip"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// TestSpecReachesContainer removes one field of a machine's spec after the other. Unless
+// the field is mutable, the container is another one: no field is added to the API and
+// then forgotten on the way to the engine.
+func TestSpecReachesContainer(t *testing.T) {
+	t.Parallel()
+	full := infrav1.ContainerMachineCommonSpec{
+		Image:            builders.NodeImage,
+		ExtraMounts:      []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv", ReadOnly: ptr.To(true)}},
+		BootstrapTimeout: &metav1.Duration{Duration: time.Hour},
+	}
+	whole := created(t, full)
+	for path, at := range map[string]func(*infrav1.ContainerMachineCommonSpec) reflect.Value{
+		"spec":                func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(s).Elem() },
+		"spec.extraMounts[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(&s.ExtraMounts[0]).Elem() },
+	} {
+		for _, field := range reflect.VisibleFields(at(&full).Type()) {
+			t.Run(path+"."+field.Name, func(t *testing.T) {
+				t.Parallel()
+				without := full.DeepCopy()
+				value := at(without).FieldByIndex(field.Index)
+				if value.IsZero() {
+					t.Fatal("this test sets no value for the field")
+				}
+				value.SetZero()
+				mutable := cmp.Equal(full.Immutable(), without.Immutable())
+				if same := cmp.Equal(whole, created(t, *without), cmpopts.EquateComparable(netip.Addr{})); same != mutable {
+					t.Errorf("without the field, the container is the same: %t; the field is mutable: %t", same, mutable)
+				}
+			})
+		}
+	}
+}
+
+// created is what the container of a machine with the spec is created from, or nothing
+// if the machine gets none.
+func created(t *testing.T, spec infrav1.ContainerMachineCommonSpec) engine.Spec {
+	t.Helper()
+	w := world.New(t, builders.New(func(o *builders.Objects) { o.ContainerMachine.Spec.ContainerMachineCommonSpec = spec }))
+	byDefault := must.Get(node.Image("v1.36.3"))(t)
+	w.Engine.AddImage(engine.Image{Tags: []string{byDefault}}, nil)
+	w.SettleMachine(builders.Machine)
+	container, _ := w.Engine.Spec(builders.Container(builders.Machine))
+	return container
+}
