@@ -105,7 +105,7 @@ func (o *options) addLoadFlags(set *pflag.FlagSet) {
 }
 
 func (o *options) addEngineFlags(set *pflag.FlagSet) {
-	set.StringVar(&o.engine.Engine, "engine", connect.Auto, connect.Help+"; auto takes Docker where it answers, or else Podman")
+	set.StringVar(&o.engine.Engine, "engine", connect.Auto, connect.Help())
 	o.metered.AddFlags(set)
 	set.StringVar(&o.loadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "Image of load balancers where a ContainerCluster names none; haproxy 2.6 or newer, with bash.")
 	set.StringVar(&o.selfContainer, "self-container", "", "Name of the container on the same engine that this manager runs in; it is attached to the networks of clusters. Empty where it runs elsewhere.")

@@ -201,8 +201,7 @@ const (
 	ReplicasUpToDateCondition = "ReplicasUpToDate"
 	// ReplicasUpToDateReason: they are.
 	ReplicasUpToDateReason = "UpToDate"
-	// RollingOutReason: some are made with another image, other mounts, for
-	// another Kubernetes version or with another data secret. They are
-	// replaced one after the other.
+	// RollingOutReason: some are made from another spec, for another Kubernetes
+	// version or with another data secret. They are replaced one after the other.
 	RollingOutReason = "RollingOut"
 )

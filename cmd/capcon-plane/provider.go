@@ -42,7 +42,7 @@ type containerProvider struct {
 }
 
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&p.engine.Engine, "engine", connect.Auto, connect.Help+"; none leaves this provider's controllers out")
+	flags.StringVar(&p.engine.Engine, "engine", connect.Auto, connect.Help()+"; none leaves this provider's controllers out")
 	p.metered.AddFlags(flags)
 	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "image of load balancers where a cluster names none")
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")

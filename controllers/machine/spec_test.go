@@ -47,8 +47,10 @@ func TestSpecReachesContainer(t *testing.T) {
 	}
 	whole := created(t, full)
 	for path, at := range map[string]func(*infrav1.ContainerMachineCommonSpec) reflect.Value{
-		"spec":                func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(s).Elem() },
-		"spec.extraMounts[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(&s.ExtraMounts[0]).Elem() },
+		"spec": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(s).Elem() },
+		"spec.extraMounts[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
+			return reflect.ValueOf(&s.ExtraMounts[0]).Elem()
+		},
 	} {
 		for _, field := range reflect.VisibleFields(at(&full).Type()) {
 			t.Run(path+"."+field.Name, func(t *testing.T) {
@@ -56,12 +58,13 @@ func TestSpecReachesContainer(t *testing.T) {
 				without := full.DeepCopy()
 				value := at(without).FieldByIndex(field.Index)
 				if value.IsZero() {
-					t.Fatal("this test sets no value for the field")
+					t.Fatal("the field has no value; add one to full")
 				}
 				value.SetZero()
 				mutable := cmp.Equal(full.Immutable(), without.Immutable())
 				if same := cmp.Equal(whole, created(t, *without), cmpopts.EquateComparable(netip.Addr{})); same != mutable {
-					t.Errorf("without the field, the container is the same: %t; the field is mutable: %t", same, mutable)
+					t.Errorf("without the field, the container is the same: %t; the field is mutable: %t; "+
+						"a field either gets into node.Spec, or is copied by SetMutable", same, mutable)
 				}
 			})
 		}

@@ -96,7 +96,12 @@ func ReservedNetworks() []string {
 }
 
 // Help of a flag that takes one of Names.
-const Help = "container engine: auto, docker or podman"
+func Help() string {
+	all := Names()
+	last := len(all) - 1
+	return fmt.Sprintf("container engine: %s or %s; %s takes the first that answers, in this order",
+		strings.Join(all[:last], ", "), all[last], Auto)
+}
 
 // defaultTimeout is how long one endpoint may take to answer. A first
 // connection over ssh takes a few seconds.
@@ -272,13 +277,16 @@ type chosen struct {
 // Info implements engine.Host.
 func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
 	info, err := c.Engine.Info(ctx)
-	info.ChosenBy = c.because
-	for _, one := range c.kinds {
-		if one.name == info.Name {
-			info.Traits = one.traits
-		}
+	if err != nil {
+		return info, err //nolint:wrapcheck // It is the engine's.
 	}
-	return info, err
+	info.ChosenBy = c.because
+	registered := slices.IndexFunc(c.kinds, func(one kind) bool { return one.name == info.Name })
+	if registered < 0 {
+		return info, fmt.Errorf("the engine calls itself %q, which is not registered: use this name in kinds: %w", info.Name, engine.ErrInvalid)
+	}
+	info.Traits = c.kinds[registered].traits
+	return info, nil
 }
 
 // answering returns the engine when it has answered in time, and closes it

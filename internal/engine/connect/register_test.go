@@ -18,6 +18,8 @@ package connect
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,7 +39,7 @@ func (simulatedEndpoint) open(context.Context, time.Duration) (engine.Engine, er
 	return simulated.New(), nil
 }
 
-// TestRegisterEngine registers a third engine, which takes one entry and nothing else.
+// TestRegisterEngine registers a third engine, which takes one entry.
 // Its conformance suite is in its own package.
 func TestRegisterEngine(t *testing.T) {
 	t.Parallel()
@@ -62,5 +64,17 @@ func TestRegisterEngine(t *testing.T) {
 				t.Errorf("Info (-want, +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRegisterOtherName refuses an engine that is registered under another name than its
+// own, and would have no traits.
+func TestRegisterOtherName(t *testing.T) {
+	t.Parallel()
+	eng := must.Get(Connect(t.Context(), Options{Engine: "other", Getenv: func(string) string { return "" }, kinds: []kind{{
+		name: "other", candidates: func(Options) ([]candidate, error) { return []candidate{simulatedEndpoint{}}, nil },
+	}}}))(t)
+	if _, err := eng.Info(t.Context()); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), `"simulated"`) {
+		t.Errorf("%v, want %v with the engine's name", err, engine.ErrInvalid)
 	}
 }

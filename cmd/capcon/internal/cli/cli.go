@@ -133,7 +133,7 @@ func (a *app) rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.PersistentFlags().StringVar(&a.engineName, "engine", connect.Auto, connect.Help)
+	root.PersistentFlags().StringVar(&a.engineName, "engine", connect.Auto, connect.Help())
 	root.PersistentFlags().StringVar(&a.engineSocket, "engine-socket", "",
 		"path of the engine's socket on the engine's host, for the management plane (default: the one of the connection, or\n"+
 			"/var/run/docker.sock or /run/podman/podman.sock where the engine runs in a virtual machine)")
