@@ -110,7 +110,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 						return bounded(ctx, connect.Options{Engine: name, Getenv: getenv, Timeout: limit}, metered.Options{ReadLimit: limit, ChangeLimit: limit})
 					},
 					Plane:    func(e engine.Engine, options plane.Options) cli.Plane { return plane.New(e, options) },
-					Client:   func([]byte) (client.Client, error) { return nil, errors.New("nothing answers") },
+					Client:   func([]byte) (client.WithWatch, error) { return nil, errors.New("nothing answers") },
 					Getenv:   getenv,
 					LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
 					Size:     size,

@@ -154,9 +154,7 @@ func TestQuickstart(t *testing.T) {
 		name string
 		run  func(t *testing.T)
 	}{
-		{"up 1+1", func(t *testing.T) {
-			program.at(t).mustRun("up", clusterName, "--control-planes", "1", "--workers", "1")
-		}},
+		{"up 1+1", func(t *testing.T) { upTraced(t, program.at(t)) }},
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},

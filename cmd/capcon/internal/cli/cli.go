@@ -50,7 +50,7 @@ type Deps struct {
 	// Plane of an engine.
 	Plane func(e engine.Engine, options plane.Options) Plane
 	// Client of a kubeconfig.
-	Client func(kubeconfig []byte) (client.Client, error)
+	Client func(kubeconfig []byte) (client.WithWatch, error)
 	// Getenv and LookPath are those of os and os/exec.
 	Getenv   func(string) string
 	LookPath func(string) (string, error)

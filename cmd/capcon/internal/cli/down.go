@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ type downOptions struct {
 	all       bool
 	keepPlane bool
 	timeout   time.Duration
+	trace     string
 }
 
 func (a *app) downCommand() *cobra.Command {
@@ -53,7 +55,7 @@ func (a *app) downCommand() *cobra.Command {
 			return options.validate()
 		},
 		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
-			return s.down(ctx, options)
+			return s.traced(ctx, options.trace, cmp.Or(options.names...), func() error { return s.down(ctx, options) })
 		}),
 		ValidArgsFunction: a.completeNames,
 	}
@@ -61,6 +63,7 @@ func (a *app) downCommand() *cobra.Command {
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
 	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	flags.StringVar(&options.trace, "trace", "", traceUsage)
 	return command
 }
 
@@ -77,8 +80,12 @@ func (o downOptions) validate() error {
 		})
 	case !o.all:
 		problems = input.CheckName(o.names[0])
+	case o.trace != "":
+		problems = append(problems, input.Problem{
+			Field: "--trace", Value: o.trace, Reason: "a trace is of one cluster", Remedy: "give a name instead of --all",
+		})
 	}
-	return input.Refuse(append(problems, input.CheckTimeout(o.timeout)...)...)
+	return input.Refuse(slices.Concat(problems, input.CheckTimeout(o.timeout), input.CheckTrace(o.trace))...)
 }
 
 // down deletes clusters and waits until they are gone.
@@ -130,6 +137,7 @@ func (s *session) downOnce(ctx context.Context, b *board, options downOptions) e
 	if err != nil {
 		return err
 	}
+	s.trace.watch(ctx, s)
 	for _, name := range names {
 		if err := s.deleteCluster(ctx, b, name); err != nil {
 			return err

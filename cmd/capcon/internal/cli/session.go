@@ -47,11 +47,13 @@ type session struct {
 	plane  Plane
 	state  state.Directory
 	// client of the management plane; nil until it answers.
-	client client.Client
+	client client.WithWatch
 	// planeID is the plane's that is in use; empty until there is one.
 	planeID string
 	// nodeImages that were read already: reading costs a container.
 	nodeImages map[string]images.NodeImage
+	// trace of the command; nil where none was asked for.
+	trace *tracing
 }
 
 // connect to the engine. The caller closes the session.

@@ -66,7 +66,7 @@ func (a *app) upCommand() *cobra.Command {
 			return request.Validate()
 		},
 		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
-			return s.up(ctx, request)
+			return s.traced(ctx, request.Trace, request.Name, func() error { return s.up(ctx, request) })
 		}),
 		ValidArgsFunction: a.completeNames,
 	}
@@ -83,6 +83,7 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
 	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	flags.StringVar(&request.Trace, "trace", "", traceUsage)
 	return command
 }
 
@@ -110,6 +111,7 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 	for {
 		err := s.create(limited, b, request)
 		if err == nil {
+			defer s.trace.span(s.Now, "wait until ready")()
 			return s.waitReady(limited, b, request)
 		}
 		if !s.replaced(limited) {
@@ -121,10 +123,14 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 // create the cluster's objects, in a management plane that is created first if
 // there is none.
 func (s *session) create(ctx context.Context, b *board, request input.Request) error {
+	prepared := s.trace.span(s.Now, "prepare")
 	values, err := s.prepare(ctx, b, request)
+	prepared()
 	if err != nil {
 		return err
 	}
+	s.trace.watch(ctx, s)
+	defer s.trace.span(s.Now, "apply")()
 	return s.apply(ctx, values)
 }
 

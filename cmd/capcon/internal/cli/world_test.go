@@ -138,7 +138,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // reader is the client, as long as there is no clientError.
-func (w *world) reader() client.Client {
+func (w *world) reader() client.WithWatch {
 	return interceptor.NewClient(w.client, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 			return cmp.Or(w.clientError, c.Get(ctx, key, object, options...))
@@ -173,7 +173,7 @@ func (w *world) deps() Deps {
 			}
 			return w.plane
 		},
-		Client: func([]byte) (client.Client, error) { return w.reader(), nil },
+		Client: func([]byte) (client.WithWatch, error) { return w.reader(), nil },
 		Getenv: func(key string) string {
 			return map[string]string{"XDG_STATE_HOME": w.state}[key]
 		},

@@ -18,6 +18,7 @@ package input
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,6 +70,8 @@ type Request struct {
 	PodCIDR, ServiceCIDR string
 	// Timeout bounds the waiting.
 	Timeout time.Duration
+	// Trace is the path of a file that gets a trace; empty = none.
+	Trace string
 }
 
 // Normalize returns the request with equal spellings made the same.
@@ -94,6 +97,7 @@ func (r Request) Validate() error {
 		checkNetwork(r.Network),
 		checkCIDRs(r.PodCIDR, r.ServiceCIDR),
 		CheckTimeout(r.Timeout),
+		CheckTrace(r.Trace),
 	)...)
 }
 
@@ -153,6 +157,14 @@ func checkImage(flag, image string) []Problem {
 		return []Problem{{flag, image, "it is not an image reference", "use NAME:TAG or NAME@DIGEST, in lower case"}}
 	}
 	return nil
+}
+
+// CheckTrace checks the path of a trace, whose format is known by its extension; empty = no trace.
+func CheckTrace(path string) []Problem {
+	if extension := filepath.Ext(path); path == "" || extension == ".json" || extension == ".svg" {
+		return nil
+	}
+	return []Problem{{"--trace", path, "its extension is that of no format", "use a path that ends in .json, for Perfetto and Chrome, or in .svg, for a picture"}}
 }
 
 // CheckTimeout checks how long to wait; 0 = for ever.

@@ -62,12 +62,12 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // requestTimeout bounds each request: a plane that is frozen accepts
-// connections and never answers. Nothing here is a watch.
+// connections and never answers. It ends watches too, which continue with another one.
 const requestTimeout = 30 * time.Second
 
 // Connect makes a client of a kubeconfig. It reads without a cache: capcon
 // lives shortly and asks for little.
-func Connect(kubeconfig []byte) (client.Client, error) {
+func Connect(kubeconfig []byte) (client.WithWatch, error) {
 	s, err := Scheme()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func Connect(kubeconfig []byte) (client.Client, error) {
 	// One user on one machine: client-side throttling would only delay.
 	config.QPS = -1
 	config.Timeout = requestTimeout
-	c, err := client.New(config, client.Options{Scheme: s})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: s})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the management plane: %w", err)
 	}

@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// The tracks of a node.
+const (
+	bootstrapTrack = "bootstrap"
+	systemdTrack   = "systemd"
+)
+
+// bootstrapIdentifier is that of the unit that bootstraps a node.
+const bootstrapIdentifier = "cluster-api-bootstrap"
+
+// step is a line of a bootstrap's log that names what is done: kubeadm's phases, and the
+// steps of the bootstrap data. The rest of a line may hold secrets.
+var step = regexp.MustCompile(`^(?:\[([a-z-]+)\]|bootstrap: ([a-z_.]+\[\d+\]))`)
+
+// Node reads the steps in a node from its journal.
+func Node(ctx context.Context, e engine.Executor, container, name string) ([]Event, error) {
+	output, err := e.Exec(ctx, container, engine.Command{Args: []string{
+		"journalctl", "--no-pager", "--quiet", "--output=json", "--output-fields=MESSAGE,SYSLOG_IDENTIFIER",
+		"--identifier=" + bootstrapIdentifier, "--identifier=systemd",
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("read journal of container %q: %w", container, err)
+	}
+	return stepsOf(string(output.Stdout), "Node "+name), nil
+}
+
+// stepsOf a journal in JSON. A step of the bootstrap ends when the next one begins.
+func stepsOf(journal, group string) []Event {
+	var events []Event
+	current := -1
+	for line := range strings.Lines(journal) {
+		var entry struct {
+			Time       string `json:"__REALTIME_TIMESTAMP"`
+			Identifier string `json:"SYSLOG_IDENTIFIER"`
+			Message    any    `json:"MESSAGE"` // A list of numbers, where it is no text.
+		}
+		if json.Unmarshal([]byte(line), &entry) != nil {
+			continue
+		}
+		microseconds, err := strconv.ParseInt(entry.Time, 10, 64)
+		message, isText := entry.Message.(string)
+		if err != nil || !isText {
+			continue
+		}
+		at := time.UnixMicro(microseconds)
+		if entry.Identifier != bootstrapIdentifier {
+			if strings.HasPrefix(message, "Started ") || strings.HasPrefix(message, "Finished ") {
+				events = append(events, Event{Group: group, Track: systemdTrack, Name: message, Begin: at})
+			}
+			continue
+		}
+		if current >= 0 {
+			events[current].End = at
+		}
+		found := step.FindStringSubmatch(message)
+		if found == nil {
+			continue
+		}
+		if name := found[1] + found[2]; current < 0 || events[current].Name != name {
+			current = len(events)
+			events = append(events, Event{Group: group, Track: bootstrapTrack, Name: name, Begin: at, End: at})
+		}
+	}
+	return events
+}
