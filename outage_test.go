@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,7 +33,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -217,12 +217,7 @@ func get(ctx context.Context, url string) error {
 // kubeconfigFile reaches what config does.
 func kubeconfigFile(t *testing.T, config *rest.Config) string {
 	t.Helper()
-	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.CurrentContext = "test"
-	kubeconfig.Clusters["test"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	kubeconfig.AuthInfos["test"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	kubeconfig.Contexts["test"] = &clientcmdapi.Context{Cluster: "test", AuthInfo: "test"}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, clientcmd.WriteToFile(*kubeconfig, path))
+	must.Succeed(t, os.WriteFile(path, env.Kubeconfig(t, config), 0o600))
 	return path
 }

@@ -32,6 +32,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"sync"
@@ -124,6 +125,9 @@ func waitForAPI(ctx context.Context) error {
 		return fmt.Errorf("find the API server: %w", err)
 	}
 	config.Timeout = 2 * time.Second
+	// A connection from before kube-proxy's rules are there leads nowhere, and the kernel
+	// tries it again after a second.
+	config.Dial = (&net.Dialer{Timeout: retryInterval}).DialContext
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create API client: %w", err)

@@ -36,8 +36,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/env"
 )
 
 // Clusterctl is the program, with a home directory of its own.
@@ -99,20 +99,8 @@ func (c *Clusterctl) run(ctx context.Context, input []byte, args []string) ([]by
 // Kubeconfig writes a kubeconfig of a test's API server to a file.
 func (c *Clusterctl) Kubeconfig(config *rest.Config) string {
 	c.tb.Helper()
-	const name = "test"
-	content, err := clientcmd.Write(clientcmdapi.Config{
-		CurrentContext: name,
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
-		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
-			ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
-		}},
-	})
-	if err != nil {
-		c.tb.Fatalf("write kubeconfig: %v", err)
-	}
 	path := filepath.Join(c.tb.TempDir(), "kubeconfig")
-	write(c.tb, path, content)
+	write(c.tb, path, env.Kubeconfig(c.tb, config))
 	return path
 }
 

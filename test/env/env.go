@@ -37,6 +37,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -47,6 +49,7 @@ import (
 	configurations "github.com/capi-samples/cluster-api-provider-container/config/webhook"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // startTimeout is many times what a start takes; a busy host needs some of it.
@@ -163,6 +166,20 @@ func Install(ctx context.Context, config *rest.Config, server manifests.Server) 
 		return fmt.Errorf("install CRDs and webhooks: %w", err)
 	}
 	return nil
+}
+
+// Kubeconfig of an API server.
+func Kubeconfig(tb testing.TB, config *rest.Config) []byte {
+	tb.Helper()
+	const name = "test"
+	return must.Get(clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
+		}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	}))(tb)
 }
 
 // program finds a program among KUBEBUILDER_ASSETS, or among what the images

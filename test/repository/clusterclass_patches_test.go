@@ -104,9 +104,9 @@ func TestClusterClassPatches(t *testing.T) {
 					`      apiVersion: pod-security.admission.config.k8s.io/v1\n      kind: PodSecurityConfiguration\n      defaults:\n` +
 					`        enforce: baseline\n        enforce-version: latest\n        audit: restricted\n        audit-version: latest\n` +
 					`        warn: privileged\n        warn-version: latest\n      exemptions:\n        namespaces: [kube-system]\n"}]`,
-				"kubeadmConfigSpec.clusterConfiguration": `{"apiServer":{"extraArgs":[{"name":"admission-control-config-file",` +
+				"kubeadmConfigSpec.clusterConfiguration.apiServer": `{"extraArgs":[{"name":"admission-control-config-file",` +
 					`"value":"/etc/kubernetes/pod-security.yaml"}],"extraVolumes":[{"name":"pod-security","hostPath":"/etc/kubernetes/pod-security.yaml",` +
-					`"mountPath":"/etc/kubernetes/pod-security.yaml","readOnly":true,"pathType":"File"}]}}`,
+					`"mountPath":"/etc/kubernetes/pod-security.yaml","readOnly":true,"pathType":"File"}]}`,
 			}},
 		},
 	}

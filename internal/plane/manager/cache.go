@@ -98,14 +98,14 @@ func secretClient(mgr ctrl.Manager) (client.Client, error) {
 
 // clusterCacheOptions is the union for workload clusters: whole Nodes with
 // the index by provider ID (core), everything read live that any provider
-// wants live. The control plane provider would cache the static Pods; core
-// lists all Pods of a Node when it drains, and a cache that holds only some
-// would hide the others from it.
+// wants live. Of Pods and ConfigMaps the cache holds only those of controlPlaneEvents, and
+// no client reads from it: core lists all Pods of a Node when it drains.
 func clusterCacheOptions(secrets client.Reader) clustercache.Options {
 	return clustercache.Options{
 		SecretClient: secrets,
 		Cache: clustercache.CacheOptions{
 			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         controlPlaneObjects(),
 			Indexes:          []clustercache.CacheOptionsIndex{clustercache.NodeProviderIDIndex},
 		},
 		Client: clustercache.ClientOptions{

@@ -64,7 +64,7 @@ func (p *provider) setupKubeadm(ctx context.Context) error {
 		}},
 		{"KubeadmControlPlane", func() error {
 			return (&kubeadmcontrolplane.Reconciler{
-				Client: c, APIReader: live, SecretCachingClient: p.secrets, ClusterCache: p.clusters,
+				Client: c, APIReader: live, SecretCachingClient: p.secrets, ClusterCache: controlPlaneEvents{p.clusters},
 				EtcdDialTimeout: etcdDialTimeout, EtcdCallTimeout: etcd.DefaultCallTimeout, EtcdLogger: etcdLog,
 				RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
 			}).SetupWithManager(ctx, p.mgr, controller.Options{
