@@ -13,61 +13,57 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Compares "capcon up" of one control plane and one worker, on warm images and a
-# running plane, with the floor: the same node image, kubeadm and nothing else.
-# The two alternate in one run, so that what else the machine does falls on both;
-# only their ratio means anything.
+# Compares "capcon up" of one control plane and one worker with kind and with the floor,
+# on warm images and a running plane, and measures three of each. Builds capcon and kind,
+# and runs hack/bench.
 #
 #   hack/bench.sh
 #
 # Environment:
-#   ROUNDS  how many of each (default 3)
+#   ROUNDS  how many of each (default 5)
 #   ENGINE  docker, podman or auto (default)
+#   OUTPUT  path of the results without extension (default docs/results/bench-ENGINE);
+#           empty writes none
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly rounds="${ROUNDS:-3}"
-readonly cluster=bench
-readonly anchor=bench-anchor
-
-floors=()
-ups=()
+readonly image="localhost/capcon/node:v1.36.3"
 
 main() {
   use_engine
-  trap clean_up EXIT
-  # The anchor keeps the plane running between the rounds and warms it up.
-  say "Starting the plane with a first cluster, which is not measured."
-  bin/capcon up "${anchor}" --engine "${ENGINE}" --control-planes 1 --workers 0 >/dev/null
-  bin/capcon down "${anchor}" --engine "${ENGINE}" --keep-plane >/dev/null
-  local round
-  for ((round = 1; round <= rounds; round++)); do
-    measure_floor
-    measure_up
-    printf 'round %d: floor %s s, capcon up %s s\n' "${round}" "${floors[-1]}" "${ups[-1]}"
-  done
-  printf 'median: floor %s s, capcon up %s s, ratio %s (load average at the end %s)\n' \
-    "$(median "${floors[@]}")" "$(median "${ups[@]}")" \
-    "$(awk -v up="$(median "${ups[@]}")" -v floor="$(median "${floors[@]}")" 'BEGIN { printf "%.2f", up / floor }')" \
-    "$(cut --delimiter=' ' --fields=1 /proc/loadavg)"
+  local config
+  config="$(mktemp)"
+  # shellcheck disable=SC2064
+  trap "rm -f '${config}'" EXIT
+  kind_config >"${config}"
+  go run ./hack/bench -engine "${ENGINE}" -rounds "${ROUNDS:-5}" -image "${image}" \
+    -kind "$(hack/tool.sh kind)" -kind-config "${config}" -commit "$(git rev-parse --short HEAD)" \
+    -machine "$(nproc) cores, $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), $(engine version --format '{{.Server.Version}}' | sed "s/^/${ENGINE} /")" \
+    -output "${OUTPUT-docs/results/bench-${ENGINE}}"
 }
 
-measure_floor() {
-  floors+=("$(hack/bench-floor.sh | awk '/total: 1 \+ 1 all Ready/ { print $1 }')")
+# kind_config is what kind's user must give on a restricted host.
+kind_config() {
+  cat <<'EOF'
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+nodes:
+- role: control-plane
+- role: worker
+kubeadmConfigPatches:
+- |
+  kind: KubeletConfiguration
+  failCgroupV1: false
+  featureGates: {KubeletInUserNamespace: true}
+- |
+  kind: KubeProxyConfiguration
+  conntrack: {maxPerCore: 0}
+containerdConfigPatches:
+- |
+  [plugins."io.containerd.cri.v1.runtime"]
+    restrict_oom_score_adj = true
+EOF
 }
 
-measure_up() {
-  local began
-  began="$(date +%s%N)"
-  bin/capcon up "${cluster}" --engine "${ENGINE}" --control-planes 1 --workers 1 >_artifacts/bench-up.log 2>&1
-  ups+=("$(awk -v from="${began}" -v to="$(date +%s%N)" 'BEGIN { printf "%.2f", (to - from) / 1e9 }')")
-  bin/capcon down "${cluster}" --engine "${ENGINE}" --keep-plane >/dev/null 2>&1
-}
-
-median() { printf '%s\n' "$@" | sort --general-numeric-sort | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
-
-clean_up() { bin/capcon down "${cluster}" --engine "${ENGINE}" >/dev/null 2>&1 || true; }
-
-mkdir -p "${root}/_artifacts"
 main "$@"

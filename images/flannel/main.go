@@ -28,11 +28,14 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"sync"
@@ -49,6 +52,7 @@ import (
 	"github.com/flannel-io/flannel/pkg/trafficmngr/iptables"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 )
 
@@ -69,7 +73,11 @@ const (
 func main() {
 	podSubnets := flag.String("pod-subnets", "", "Pod CIDRs of the cluster, at most one of each IP family, separated by commas")
 	confDir := flag.String("cni-conf-dir", "/etc/cni/net.d", "directory that gets the CNI configuration")
+	kubelet := flag.String("kubelet-kubeconfig", "/etc/kubernetes/kubelet.conf", "kubeconfig whose server is used instead of the Service's address, if it names one")
 	flag.Parse()
+	if err := useServerOf(*kubelet); err != nil {
+		klog.ErrorS(err, "Using the address of the API server's Service")
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *podSubnets, *confDir)
@@ -115,10 +123,33 @@ func run(ctx context.Context, podSubnets, confDir string) error {
 	return nil
 }
 
-// waitForAPI returns when the API server answers under its Service's address:
-// on a new node kube-proxy starts at the same moment, and the client's own
-// backoff would cost seconds. A connection alone proves nothing: until
-// kube-proxy's rules are there, the address may lead to some other server.
+// useServerOf makes clients in this process use the API server of a kubeconfig, with the
+// credentials of the Pod. They need not wait for kube-proxy then, which starts at the same
+// moment on a new node. A kubeconfig that is empty or not there names no server.
+func useServerOf(path string) error {
+	config, err := clientcmd.LoadFromFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the kubelet's kubeconfig: %w", err)
+	}
+	for _, cluster := range config.Clusters {
+		server, err := url.Parse(cluster.Server)
+		if err != nil || server.Hostname() == "" {
+			return fmt.Errorf("read the kubelet's kubeconfig: its server is %q", cluster.Server)
+		}
+		return errors.Join(
+			os.Setenv("KUBERNETES_SERVICE_HOST", server.Hostname()),
+			os.Setenv("KUBERNETES_SERVICE_PORT", cmp.Or(server.Port(), "443")),
+		)
+	}
+	return nil
+}
+
+// waitForAPI returns when the API server answers. Under its Service's address a
+// connection alone proves nothing: until kube-proxy's rules are there, which
+// starts at the same moment, the address may lead to some other server.
 func waitForAPI(ctx context.Context) error {
 	config, err := rest.InClusterConfig()
 	if err != nil {

@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// table of medians and spreads, for people.
+func (b *bench) table() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%-20s %8s %8s %8s %10s\n", "seconds", "median", "lowest", "highest", "over kind")
+	for _, row := range rows() {
+		if len(b.Seconds[row]) > 0 {
+			lowest, median, highest := spread(b.Seconds[row])
+			fmt.Fprintf(&text, "%-20s %8.1f %8.1f %8.1f %10s\n", row, median, lowest, highest, b.ratio(row))
+		}
+	}
+	return text.String()
+}
+
+// ratio of a row's median to kind's of the same work; empty where kind has none.
+func (b *bench) ratio(row string) string {
+	rivals := map[string]string{floorUp: kindUp, capconUp: kindUp, capcDown: kindDown}
+	rival := b.Seconds[rivals[row]]
+	if len(rival) == 0 {
+		return ""
+	}
+	_, ours, _ := spread(b.Seconds[row])
+	_, theirs, _ := spread(rival)
+	return fmt.Sprintf("%.2f", ours/theirs)
+}
+
+// page of the results beside a picture.
+func (b *bench) page(output string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, `# %[1]s: floor, kind and capcon
+
+Written by `+"`make bench ENGINE=%[2]s`"+`; how it is measured is in [benchmarks.md](../benchmarks.md).
+%[3]s, commit %[4]s, %[5]s. Only ratios within one run mean anything.
+
+![Medians, and the lowest and highest of %[6]d rounds](%[7]s.svg)
+
+| Seconds | Median | Lowest | Highest | Median ÷ kind's | Rounds |
+|---|---|---|---|---|---|
+`, strings.ToUpper(b.Engine[:1])+b.Engine[1:], b.Engine, b.Date, b.Commit, b.Machine, len(b.Seconds[capconUp]), filepath.Base(output))
+	for _, row := range rows() {
+		lowest, median, highest := spread(b.Seconds[row])
+		all := make([]string, 0, len(b.Seconds[row]))
+		for _, seconds := range b.Seconds[row] {
+			all = append(all, fmt.Sprintf("%.1f", seconds))
+		}
+		fmt.Fprintf(&text, "| %s | %.1f | %.1f | %.1f | %s | %s |\n", row, median, lowest, highest, b.ratio(row), strings.Join(all, ", "))
+	}
+	return text.String()
+}
+
+// Sizes of the picture, in pixels.
+const (
+	pictureLabel  = 150
+	pictureWidth  = 600
+	pictureRow    = 22
+	pictureBar    = 14
+	pictureMargin = 60
+)
+
+// picture of the medians as bars, with a line from the lowest to the highest.
+func (b *bench) picture() string {
+	longest := 1.0
+	for _, row := range rows() {
+		_, _, highest := spread(b.Seconds[row])
+		longest = max(longest, highest)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
+		pictureLabel+pictureWidth+pictureMargin, len(rows())*pictureRow)
+	text.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
+	x := func(seconds float64) float64 { return pictureLabel + seconds/longest*pictureWidth }
+	for i, row := range rows() {
+		lowest, median, highest := spread(b.Seconds[row])
+		top := i * pictureRow
+		colour := "#999999"
+		if strings.HasPrefix(row, "capcon") {
+			colour = "#3a9a5b"
+		}
+		fmt.Fprintf(&text, `<text x="4" y="%d">%s</text>`+"\n", top+pictureBar, row)
+		fmt.Fprintf(&text, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", pictureLabel, top+2, x(median)-pictureLabel, pictureBar, colour)
+		middle := top + 2 + pictureBar/2
+		fmt.Fprintf(&text, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="black"/>`+"\n", x(lowest), middle, x(highest), middle)
+		fmt.Fprintf(&text, `<text x="%.1f" y="%d">%.1f s</text>`+"\n", x(highest)+4, top+pictureBar, median)
+	}
+	text.WriteString("</svg>\n")
+	return text.String()
+}
