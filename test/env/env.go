@@ -173,7 +173,7 @@ func Kubeconfig(tb testing.TB, config *rest.Config) []byte {
 	tb.Helper()
 	const name = "test"
 	return must.Get(clientcmd.Write(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: config.Host, CertificateAuthorityData: config.CAData}},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
 			ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken,
 		}},

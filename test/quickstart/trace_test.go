@@ -67,7 +67,6 @@ func upTraced(t *testing.T, program *capcon) {
 	}
 	for _, want := range []string{
 		"capcon/wait until ready/wait until ready",
-		"Management plane/Cluster/Available=True",
 		"Management plane/Machine/Ready=True",
 		"Management plane/ContainerMachine/Ready=False (Bootstrapping)",
 		"Workload cluster/Node/Ready=True",

@@ -111,7 +111,6 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 	for {
 		err := s.create(limited, b, request)
 		if err == nil {
-			defer s.trace.span(s.Now, "wait until ready")()
 			return s.waitReady(limited, b, request)
 		}
 		if !s.replaced(limited) {
@@ -130,7 +129,8 @@ func (s *session) create(ctx context.Context, b *board, request input.Request) e
 		return err
 	}
 	s.trace.watch(ctx, s)
-	defer s.trace.span(s.Now, "apply")()
+	applied := s.trace.span(s.Now, "apply")
+	defer applied()
 	return s.apply(ctx, values)
 }
 

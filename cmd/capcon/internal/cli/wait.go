@@ -53,6 +53,8 @@ type watch struct {
 
 // waitReady shows the cluster's way until it is ready.
 func (s *session) waitReady(ctx context.Context, b *board, request input.Request) error {
+	waited := s.trace.span(s.Now, "wait until ready")
+	defer waited()
 	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}}
 	for {
 		ready, err := w.look(ctx)

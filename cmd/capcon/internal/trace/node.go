@@ -53,42 +53,65 @@ func Node(ctx context.Context, e engine.Executor, container, name string) ([]Eve
 	return stepsOf(string(output.Stdout), "Node "+name), nil
 }
 
-// stepsOf a journal in JSON. A step of the bootstrap ends when the next one begins.
+// stepName of a line of a bootstrap's log; empty if it names none.
+func stepName(message string) string {
+	const groups = 3 // The match, kubeadm's phase, and the step of the bootstrap data.
+	if found := step.FindStringSubmatch(message); len(found) == groups {
+		return found[1] + found[2]
+	}
+	return ""
+}
+
+// stepsOf a journal in JSON. A step of the bootstrap lasts until the next one begins, or
+// until the last line.
 func stepsOf(journal, group string) []Event {
 	var events []Event
-	current := -1
-	for line := range strings.Lines(journal) {
-		var entry struct {
-			Time       string `json:"__REALTIME_TIMESTAMP"`
-			Identifier string `json:"SYSLOG_IDENTIFIER"`
-			Message    any    `json:"MESSAGE"` // A list of numbers, where it is no text.
+	var current *Event
+	end := func() {
+		if current != nil {
+			events = append(events, *current)
 		}
-		if json.Unmarshal([]byte(line), &entry) != nil {
-			continue
-		}
-		microseconds, err := strconv.ParseInt(entry.Time, 10, 64)
-		message, isText := entry.Message.(string)
-		if err != nil || !isText {
-			continue
-		}
-		at := time.UnixMicro(microseconds)
-		if entry.Identifier != bootstrapIdentifier {
-			if strings.HasPrefix(message, "Started ") || strings.HasPrefix(message, "Finished ") {
-				events = append(events, Event{Group: group, Track: systemdTrack, Name: message, Begin: at})
+		current = nil
+	}
+	for text := range strings.Lines(journal) {
+		line, ok := parseLine(text)
+		switch {
+		case !ok:
+		case line.identifier == bootstrapIdentifier:
+			if current != nil {
+				current.End = line.at
 			}
-			continue
-		}
-		if current >= 0 {
-			events[current].End = at
-		}
-		found := step.FindStringSubmatch(message)
-		if found == nil {
-			continue
-		}
-		if name := found[1] + found[2]; current < 0 || events[current].Name != name {
-			current = len(events)
-			events = append(events, Event{Group: group, Track: bootstrapTrack, Name: name, Begin: at, End: at})
+			name := stepName(line.message)
+			if name == "" || current != nil && current.Name == name {
+				continue
+			}
+			end()
+			current = &Event{Group: group, Track: bootstrapTrack, Name: name, Begin: line.at, End: line.at}
+		case strings.HasPrefix(line.message, "Started "), strings.HasPrefix(line.message, "Finished "):
+			events = append(events, Event{Group: group, Track: systemdTrack, Name: line.message, Begin: line.at})
 		}
 	}
+	end()
 	return events
+}
+
+// journalLine is what a line says.
+type journalLine struct {
+	at                  time.Time
+	identifier, message string
+}
+
+// parseLine fails for what is no whole line, or whose message is no text.
+func parseLine(text string) (journalLine, bool) {
+	var entry struct {
+		Time       string `json:"__REALTIME_TIMESTAMP"`
+		Identifier string `json:"SYSLOG_IDENTIFIER"`
+		Message    any    `json:"MESSAGE"` // A list of numbers, where it is no text.
+	}
+	if json.Unmarshal([]byte(text), &entry) != nil {
+		return journalLine{}, false
+	}
+	microseconds, err := strconv.ParseInt(entry.Time, 10, 64)
+	message, isText := entry.Message.(string)
+	return journalLine{time.UnixMicro(microseconds), entry.Identifier, message}, err == nil && isText
 }
