@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Command bench measures how long clusters take: made by hand, which is the floor, by
 // kind, and by capcon with its management plane running. They take turns, so that what
 // else the machine does falls on all of them. It writes the results as a page, as JSON and
