@@ -34,7 +34,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/url"
 	"os"
 	"os/signal"
@@ -156,9 +155,6 @@ func waitForAPI(ctx context.Context) error {
 		return fmt.Errorf("find the API server: %w", err)
 	}
 	config.Timeout = 2 * time.Second
-	// A connection from before kube-proxy's rules are there leads nowhere, and the kernel
-	// tries it again after a second.
-	config.Dial = (&net.Dialer{Timeout: retryInterval}).DialContext
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create API client: %w", err)
