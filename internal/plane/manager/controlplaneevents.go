@@ -66,6 +66,9 @@ func (c controlPlaneEvents) GetClusterSource(
 	var started controlPlaneQueue
 	clusters := c.ClusterCache.GetClusterSource(controller, func(ctx context.Context, cluster client.Object) []ctrl.Request {
 		requests := requestsOf(ctx, cluster)
+		if len(requests) == 0 {
+			return nil // Its control plane is another provider's.
+		}
 		c.watch(ctx, client.ObjectKeyFromObject(cluster), started, requests)
 		return requests
 	}, options...)
