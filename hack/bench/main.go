@@ -72,7 +72,7 @@ const (
 )
 
 // cluster of all but the floor.
-const cluster = "bench"
+const cluster = "capcon-bench"
 
 // bench is a run and its results.
 type bench struct {
