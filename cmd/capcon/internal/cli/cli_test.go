@@ -359,6 +359,8 @@ func TestUsage(t *testing.T) {
 		"version":         {"It names what it knows.", []string{"version"}, 0, []string{"v1.36.3"}},
 		"down nothing":    {"It has to know what.", []string{"down"}, 1, []string{"--all"}},
 		"down two ways":   {"It has to know what.", []string{"down", "demo", "--all"}, 1, []string{"one of them"}},
+		"trace of all":    {"A trace has one cluster.", []string{"down", "--all", "--trace", "a.json"}, 1, []string{"one cluster", "--all"}},
+		"trace nowhere":   {"Nothing is begun.", []string{"up", "demo", "--trace", "/proc/none/a.json"}, 1, []string{"create trace", "/proc/none/a.json"}},
 		"no kubeconfig":   {"It has to know whose.", []string{"kubeconfig"}, 1, []string{"--management"}},
 		"unknown output":  {"It names the formats.", []string{"status", "-o", "yaml"}, 1, []string{"text or json"}},
 		"unknown cluster": {"It says how to make it.", []string{"status", "demo"}, 1, []string{"capcon up demo"}},

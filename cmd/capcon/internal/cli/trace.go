@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -37,7 +36,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/trace"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -75,12 +73,7 @@ func (a *app) newTracing(path, cluster string) (*tracing, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // A trace that records nothing.
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, input.Refuse(input.Problem{
-			Field: "--trace", Value: path, Reason: "it exists", Remedy: "give another path, or remove that file",
-		})
-	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create trace: %w", err)
 	}
@@ -228,7 +221,7 @@ func (t *tracing) addNodes(ctx context.Context, s *session) error {
 		if machine == "" || container.Status != engine.StatusRunning {
 			continue
 		}
-		steps, err := trace.Node(ctx, s.engine, container.Name, machine)
+		steps, err := trace.Node(ctx, s.engine, container.Name, machine, t.began)
 		t.Add(steps...)
 		errs = append(errs, err)
 	}

@@ -41,11 +41,11 @@ const bootstrapIdentifier = "cluster-api-bootstrap"
 // steps of the bootstrap data. The rest of a line may hold secrets.
 var step = regexp.MustCompile(`^(?:\[([a-z-]+)\]|bootstrap: ([a-z_.]+\[\d+\]))`)
 
-// Node reads the steps in a node from its journal.
-func Node(ctx context.Context, e engine.Executor, container, name string) ([]Event, error) {
+// Node reads the steps in a node since a time from its journal.
+func Node(ctx context.Context, e engine.Executor, container, name string, since time.Time) ([]Event, error) {
 	output, err := e.Exec(ctx, container, engine.Command{Args: []string{
 		"journalctl", "--no-pager", "--quiet", "--output=json", "--output-fields=MESSAGE,SYSLOG_IDENTIFIER",
-		"--identifier=" + bootstrapIdentifier, "--identifier=systemd",
+		"--identifier=" + bootstrapIdentifier, "--identifier=systemd", fmt.Sprintf("--since=@%d", since.Unix()),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("read journal of container %q: %w", container, err)

@@ -71,6 +71,9 @@ func (o *Objects) Observe(at time.Time, change watch.EventType, u *unstructured.
 	if !existed {
 		name, details = "created", map[string]string{}
 	}
+	if change == listed {
+		name = "exists"
+	}
 	if writer := lastWriter(u); writer != "" {
 		details["by"] = writer
 	}

@@ -98,7 +98,7 @@ const (
 
 // WriteJSON writes the events in the trace event format. Times count from the first event.
 func WriteJSON(w io.Writer, events []Event) error {
-	var entries []entry
+	entries := []entry{}
 	rows := rowsOf(events)
 	process := 0
 	for i, row := range rows {

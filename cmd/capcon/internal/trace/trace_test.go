@@ -52,6 +52,7 @@ func TestObjects(t *testing.T) {
 	t.Parallel()
 	var recorder Recorder
 	objects := NewObjects(&recorder, "Plane")
+	objects.Observe(second(0), listed, &unstructured.Unstructured{Object: map[string]any{"kind": "Cluster", "metadata": map[string]any{"name": "c"}}})
 	objects.Observe(second(1), watch.Added, machine("False", "Waiting", "secret-1"))
 	objects.Observe(second(2), watch.Modified, machine("False", "Waiting", "secret-2"))
 	objects.Observe(second(3), watch.Modified, machine("True", "Ready", "secret-2"))
@@ -60,6 +61,7 @@ func TestObjects(t *testing.T) {
 	objects.Observe(second(4), watch.Modified, same)
 	objects.End(second(5))
 	want := []Event{
+		{Group: "Plane", Track: "Cluster c", Name: "exists", Begin: second(0), Details: map[string]string{}},
 		{Group: "Plane", Track: "Machine m", Name: "created", Begin: second(1), Details: map[string]string{}},
 		{Group: "Plane", Track: "Machine m", Name: "Ready=False (Waiting)", Begin: second(1), End: second(3)},
 		{Group: "Plane", Track: "Machine m", Name: "spec.token", Begin: second(2), Details: map[string]string{"changed": "spec.token"}},
@@ -166,4 +168,9 @@ func TestWrite(t *testing.T) {
 		t.Errorf("the picture has %d of %d events", bars, len(events))
 	}
 	must.Succeed(t, WriteSVG(io.Discard, nil))
+	written.Reset()
+	must.Succeed(t, WriteJSON(&written, nil))
+	if got := written.String(); !strings.Contains(got, `"traceEvents":[]`) {
+		t.Errorf("a trace without events is %s", got)
+	}
 }

@@ -65,6 +65,9 @@ func Watch(ctx context.Context, recorder *Recorder, group string, c client.WithW
 	return all.Wait() //nolint:wrapcheck // It is one of this package.
 }
 
+// listed is a change of an object that was there before the watch.
+const listed watch.EventType = "LISTED"
+
 // change of an object, when it was received.
 type change struct {
 	at     time.Time
@@ -90,7 +93,7 @@ func (s Selection) follow(ctx context.Context, c client.WithWatch, changes chan<
 		}
 		return nil
 	}
-	if err := meta.EachListItem(list, func(item runtime.Object) error { return send(watch.Added, item) }); err != nil {
+	if err := meta.EachListItem(list, func(item runtime.Object) error { return send(listed, item) }); err != nil {
 		return err
 	}
 	// It continues with another watch where one ends.
