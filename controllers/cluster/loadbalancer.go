@@ -82,7 +82,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Addresses: s.pinnedAddresses(),
 		HostPort:  uint16(s.containerCluster.Spec.LoadBalancer.HostPort), //nolint:gosec // The API admits 1 to 65535.
 		Config:    s.loadBalancerConfig(),
-	})
+	}, before)
 	if err != nil {
 		r.Refusals.Keep(s.containerCluster, err, phase.UserInterval)
 		return s.loadBalancerError(err)
@@ -237,7 +237,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	config := s.loadBalancerConfig()
 	before := s.loadBalancer.Generation
 	var err error
-	s.loadBalancer, err = loadbalancer.Sync(ctx, r.Engine, s.loadBalancer.Name, config)
+	s.loadBalancer, err = loadbalancer.Sync(ctx, r.Engine, s.loadBalancer, config)
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("synchronize load balancer: %w", err))
 	}

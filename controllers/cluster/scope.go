@@ -168,7 +168,7 @@ func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper
 	); err != nil {
 		return fmt.Errorf("summarize conditions: %w", err)
 	}
-	phase.KeepTransitionTimes(s.containerCluster, s.conditions)
+	phase.SettleConditions(s.containerCluster, s.conditions)
 	owned := append(ownConditions(), infrav1.ClusterReadyCondition, clusterv1.PausedCondition)
 	initialization := &s.containerCluster.Status.Initialization
 	told := initialization.Provisioned

@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -33,19 +34,20 @@ import (
 )
 
 const (
-	// recordInterval is how often a running bootstrap is looked at.
-	recordInterval = time.Second
+	// recordInterval is how often the record of a running bootstrap is read. Nothing that
+	// makes a Node ready waits for it; with the container's state it is one call each second.
+	recordInterval = 2 * time.Second
 	// maxAttempts of an interrupted bootstrap: an engine that was restarted
 	// three times in a row has another problem.
 	maxAttempts = 3
 )
 
 // observeBootstrap reads what the node recorded of its bootstrap. While it
-// runs it is looked at once a second; a bootstrap that has ended is read with
-// each reconcile and causes none. Only in a container that runs is an interrupted one
+// runs it is read every two seconds, one that is done once for each container, and one that
+// failed with each reconcile. Only in a container that runs is an interrupted one
 // repeated.
 func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAction) error {
-	result, err := r.readRecord(ctx, s.container.Name)
+	result, err := r.readRecord(ctx, s)
 	if err != nil {
 		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapStatusUnknownReason, err.Error())
 		return err
@@ -77,7 +79,11 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 	return nil
 }
 
-func (r *Reconciler) readRecord(ctx context.Context, container string) (bootstrap.Result, error) {
+func (r *Reconciler) readRecord(ctx context.Context, s *scope) (bootstrap.Result, error) {
+	key, container := client.ObjectKeyFromObject(s.containerMachine), s.container.Name
+	if id, found := r.bootstrapped.Load(key); found && id == s.container.ID {
+		return bootstrap.Result{State: bootstrap.Done}, nil
+	}
 	archive, err := r.Engine.Download(ctx, container, bootstrap.RecordPath)
 	if errors.Is(err, engine.ErrNotFound) {
 		return bootstrap.Result{}, nil
@@ -88,6 +94,9 @@ func (r *Reconciler) readRecord(ctx context.Context, container string) (bootstra
 	result, err := bootstrap.ReadRecord(archive)
 	if err := errors.Join(err, archive.Close()); err != nil {
 		return bootstrap.Result{}, fmt.Errorf("read bootstrap record of container %q: %w", container, err)
+	}
+	if result.State == bootstrap.Done {
+		r.bootstrapped.Store(key, s.container.ID)
 	}
 	return result, nil
 }

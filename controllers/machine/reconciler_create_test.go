@@ -37,7 +37,7 @@ import (
 )
 
 const (
-	atARecord = time.Second
+	atARecord = 2 * time.Second
 	atANode   = 5 * time.Second
 	// anyDelay accepts each positive delay, as what is left of a backoff.
 	anyDelay = -time.Second

@@ -40,7 +40,7 @@ const runs = "True/" + infrav1.ContainerRunningReason
 func running() map[string]reconcileTest {
 	return map[string]reconcileTest{
 		"Bootstrapping": {
-			reason: "The machine is provisioned as soon as its container runs, and the record is looked at each second.",
+			reason: "The machine is provisioned as soon as its container runs, and the record is read every two seconds.",
 			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true},
 			assert: publishedWhole,
 		},

@@ -156,7 +156,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 		}
 	}
 	phase.SetCondition(s.containerMachine, ready)
-	phase.KeepTransitionTimes(s.containerMachine, s.conditions)
+	phase.SettleConditions(s.containerMachine, s.conditions)
 	owned := append(ownConditions(), infrav1.MachineReadyCondition, clusterv1.PausedCondition)
 	if err := helper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerMachine: %w", err)

@@ -87,7 +87,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 		ready.Status, ready.Reason, ready.Message = replicas.Status, replicas.Reason, replicas.Message
 	}
 	phase.SetCondition(s.pool, ready)
-	phase.KeepTransitionTimes(s.pool, s.conditions)
+	phase.SettleConditions(s.pool, s.conditions)
 	owned := []string{
 		infrav1.ReplicasReadyCondition, infrav1.ReplicasUpToDateCondition,
 		infrav1.MachinePoolReadyCondition, clusterv1.PausedCondition,

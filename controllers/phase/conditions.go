@@ -22,11 +22,25 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 )
 
-// KeepTransitionTimes gives every condition that ends a reconcile with the
-// status it began with its old time: phases may say different things of one
-// condition on the way, and a time that changes is a write, which causes the
-// next reconcile.
-func KeepTransitionTimes(object conditions.Setter, before []metav1.Condition) {
+// Object has conditions.
+type Object interface {
+	metav1.Object
+	conditions.Setter
+}
+
+// SettleConditions undoes changes of conditions that are not worth a write.
+//
+// A condition that ends a reconcile with the status it began with gets its old time:
+// phases may report several statuses of one condition, and a time that changes is a
+// write, which causes the next reconcile.
+//
+// An object without its last finalizer, which is deleted by the same patch, gets all its
+// old conditions: nobody would read the new ones, and the deletion would wait for them.
+func SettleConditions(object Object, before []metav1.Condition) {
+	if !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0 {
+		object.SetConditions(before)
+		return
+	}
 	after := object.GetConditions()
 	for i := range after {
 		for _, old := range before {

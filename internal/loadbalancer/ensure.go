@@ -69,10 +69,10 @@ func (e *ForeignError) Error() string {
 func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 
 // Ensure makes sure that the load balancer's container exists and runs, and
-// returns it as observed. What runs already is left alone unless it lacks a
-// pinned address or port or its network: then it is made anew with them. One
-// that ended is started, or made anew where the image is another one now. A
-// paused container stays paused.
+// returns it as observed. found is what Inspect returned just before. What runs
+// already is not changed unless it lacks a pinned address or port or its network:
+// then it is recreated with them. One that exited is started, or recreated where the
+// spec has another image now. A paused container stays paused.
 //
 // Image or network absent: ErrNotFound. A container of our name that is not
 // ours: *ForeignError. The engine is still busy with an earlier call to create it:
@@ -80,37 +80,37 @@ func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 // ResourceAddress or ResourceHostPort. No address left:
 // *network.ExhaustedError. A configuration that cannot be rendered:
 // *haproxy.InvalidError.
-func Ensure(ctx context.Context, containers network.Engine, spec Spec) (State, error) {
-	name := spec.Owner.LoadBalancerContainer()
+func Ensure(ctx context.Context, containers network.Engine, spec Spec, found State) (State, error) {
 	text, err := haproxy.Render(spec.Config)
 	if err != nil {
 		return State{}, fmt.Errorf("render configuration: %w", err)
 	}
-	container, err := containers.InspectContainer(ctx, name)
+	state, container := found, found.container
 	switch {
-	case errors.Is(err, engine.ErrNotFound):
+	case container.Name == "":
 		return create(ctx, containers, spec, text)
-	case err != nil:
-		return State{}, fmt.Errorf("inspect load balancer %q: %w", name, err)
 	case !ours(container, spec.Owner):
-		return State{}, &ForeignError{Container: name}
+		return State{}, &ForeignError{Container: container.Name}
 	case neverStarted(container):
 		// Place continues what an interrupted call left, or replaces it.
 		return create(ctx, containers, spec, text)
 	case !fit(container, spec):
 		return recreate(ctx, containers, spec, text)
 	case ended(container.Status):
-		err = restart(ctx, containers, name, text)
+		err = restart(ctx, containers, container.Name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
 			spec.HostPort == 0 && engine.IsTaken(err, engine.ResourceHostPort) {
 			// Nobody was told of the place it had.
 			return recreate(ctx, containers, spec, text)
 		}
+		if err == nil {
+			state, err = Inspect(ctx, containers, container.Name)
+		}
 		if err != nil {
 			return State{}, err
 		}
 	}
-	state, err := Observe(ctx, containers, name)
+	state, err = state.ask(ctx, containers)
 	if err == nil && state.Running && spec.HostPort != 0 && state.HostPort != spec.HostPort {
 		return recreate(ctx, containers, spec, text)
 	}

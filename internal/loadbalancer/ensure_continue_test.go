@@ -37,12 +37,12 @@ func TestEnsureContinues(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := loadbalancer.Ensure(t.Context(), eng, spec()); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := ensure(t.Context(), eng, spec()); !errors.Is(err, engine.ErrUnavailable) {
 		t.Fatalf("Ensure: %v, want ErrUnavailable", err)
 	}
 	eng.ResetHooks()
 	first := container(t, eng, testOwner.LoadBalancerContainer())
-	state, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	state, err := ensure(t.Context(), eng, spec())
 	if err != nil || !state.Running {
 		t.Fatalf("Ensure again: %+v, %v, want it running", state, err)
 	}
@@ -57,11 +57,11 @@ func TestEnsureWhileTheEngineCreates(t *testing.T) {
 	t.Parallel()
 	eng, _ := newProcess(t)
 	eng.FailNext("CreateContainer", &engine.ConflictError{Resource: engine.ResourceName, Value: testOwner.LoadBalancerContainer()})
-	_, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	_, err := ensure(t.Context(), eng, spec())
 	if !errors.Is(err, network.ErrCreating) || errors.Is(err, loadbalancer.ErrForeign) {
 		t.Errorf("Ensure: %v, want ErrCreating and not ErrForeign", err)
 	}
-	if _, err := loadbalancer.Ensure(t.Context(), eng, spec()); err != nil {
+	if _, err := ensure(t.Context(), eng, spec()); err != nil {
 		t.Errorf("Ensure after it: %v", err)
 	}
 }

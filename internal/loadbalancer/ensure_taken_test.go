@@ -92,7 +92,7 @@ func TestEnsureTaken(t *testing.T) {
 			eng, _ := newProcess(t)
 			s := spec()
 			tc.change(t, eng, &s)
-			_, err := loadbalancer.Ensure(t.Context(), eng, s)
+			_, err := ensure(t.Context(), eng, s)
 			if !tc.check(err) {
 				t.Errorf("%s\nEnsure: %v", tc.reason, err)
 			}
@@ -109,13 +109,13 @@ func TestEnsureChoosesFreeHostPort(t *testing.T) {
 	eng, _, first := ensured(t)
 	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, testOwner))
 	eng.OccupyHostPort(first.HostPort)
-	second, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	second, err := ensure(t.Context(), eng, spec())
 	if err != nil || second.HostPort == first.HostPort || second.HostPort == 0 {
 		t.Errorf("state %+v, %v, want another port than %d", second, err, first.HostPort)
 	}
 	must.Succeed(t, eng.StopContainer(t.Context(), second.Name, 0))
 	eng.OccupyHostPort(second.HostPort)
-	third, err := loadbalancer.Ensure(t.Context(), eng, spec())
+	third, err := ensure(t.Context(), eng, spec())
 	if err != nil || third.HostPort == second.HostPort {
 		t.Errorf("restarted with nothing pinned: %+v, %v, want another port than %d", third, err, second.HostPort)
 	}

@@ -16,8 +16,5 @@ limitations under the License.
 
 package loadbalancer
 
-// For the tests of package loadbalancer_test.
-var (
-	Check  = check
-	Stored = stored
-)
+// Check is for the tests of package loadbalancer_test.
+var Check = check

@@ -77,7 +77,7 @@ func newHarness(t *testing.T) *harness {
 // ensure returns the load balancer once its process answers.
 func (h *harness) ensure(t *testing.T) loadbalancer.State {
 	t.Helper()
-	state := must.Get(loadbalancer.Ensure(t.Context(), h.engine, h.spec))(t)
+	state := must.Get(ensure(t.Context(), h.engine, h.spec))(t)
 	return h.await(t, state.Name, "an answer", func(s loadbalancer.State) bool { return s.Generation != "" })
 }
 
@@ -101,7 +101,7 @@ func (h *harness) await(t *testing.T, name, what string, wanted func(loadbalance
 // sync gives the load balancer backends.
 func (h *harness) sync(t *testing.T, name string, backends ...haproxy.Backend) loadbalancer.State {
 	t.Helper()
-	state := must.Get(loadbalancer.Sync(t.Context(), h.engine, name, haproxy.Config{Port: h.spec.Config.Port, Backends: backends}))(t)
+	state := must.Get(synchronize(t.Context(), h.engine, name, haproxy.Config{Port: h.spec.Config.Port, Backends: backends}))(t)
 	return state
 }
 

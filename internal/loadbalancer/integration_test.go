@@ -299,7 +299,8 @@ func TestIntegrationRejected(t *testing.T) {
 	if !errors.As(err, &rejected) || !strings.Contains(rejected.Message, "maxcon") {
 		t.Errorf("Check: %v, want what haproxy says of maxcon", err)
 	}
-	text, err := loadbalancer.Stored(t.Context(), h.engine, state.Name)
+	content, err := engine.ReadFile(t.Context(), h.engine, state.Name, haproxy.ConfigPath)
+	text := string(content)
 	if err != nil || haproxy.Generation(text) != state.Generation {
 		t.Errorf("stored %q, %v", text, err)
 	}

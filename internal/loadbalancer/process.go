@@ -56,13 +56,15 @@ func execute(ctx context.Context, containers engine.Executor, name string, comma
 type answer struct {
 	generation string
 	servers    []haproxy.Server
+	// stored is the configuration in its file, also where the process does not answer.
+	stored string
 	// odd is why the rest is empty where the process answered otherwise than ours
 	// does: it has loaded what somebody else wrote.
 	odd error
 }
 
-// ask reads generation and statistics back. A process that does not listen
-// (yet) is an empty answer. Container absent: ErrNotFound; not running:
+// ask reads generation, statistics and file back. A process that does not listen
+// (yet) is an answer that has the file alone. Container absent: ErrNotFound; not running:
 // ErrConflict.
 func ask(ctx context.Context, containers engine.Executor, name string) (answer, error) {
 	output, err := execute(ctx, containers, name, engine.Command{Args: askCommand()})
@@ -71,33 +73,46 @@ func ask(ctx context.Context, containers engine.Executor, name string) (answer, 
 	case errors.As(err, &exit) && (exit.Code == exitCannotRun || exit.Code == exitNotFound):
 		return answer{}, errNoShell
 	case errors.As(err, &exit):
-		return answer{}, nil
+		return answer{stored: string(output.Stderr)}, nil
 	case err != nil:
 		return answer{}, err
 	}
+	answered := answer{stored: string(output.Stderr)}
 	reader := bufio.NewReader(bytes.NewReader(output.Stdout))
 	generation, generationErr := body(reader)
 	statistics, statisticsErr := body(reader)
 	err = errors.Join(generationErr, statisticsErr)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		// It ended while it answered.
-		return answer{}, nil
+		return answered, nil
 	}
 	if err != nil {
-		return answer{odd: fmt.Errorf("read answer: %w", err)}, nil
+		answered.odd = fmt.Errorf("read answer: %w", err)
+		return answered, nil
 	}
 	servers, err := haproxy.ParseStatistics(statistics)
 	if err != nil {
-		return answer{odd: fmt.Errorf("parse statistics: %w", err)}, nil
+		answered.odd = fmt.Errorf("parse statistics: %w", err)
+		return answered, nil
 	}
-	return answer{generation: strings.TrimSpace(string(generation)), servers: servers}, nil
+	answered.generation, answered.servers = strings.TrimSpace(string(generation)), servers
+	return answered, nil
 }
 
-// askCommand sends two requests in one go and prints the two responses.
+// maxStoredBytes is more than a configuration of ours has; of a larger file only this much
+// is read, which is enough to see that it is another one.
+// +limit
+const maxStoredBytes = 1 << 20
+
+// askCommand prints the file to its standard error, sends two requests in one go and
+// prints the two responses.
 func askCommand() []string {
 	requests := `GET ` + haproxy.GenerationPath + ` HTTP/1.1\r\nHost: localhost\r\n\r\n` +
 		`GET ` + haproxy.StatisticsPath + ` HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
-	return []string{"bash", "-c", fmt.Sprintf(`exec 3<>/dev/tcp/127.0.0.1/%d && printf '%s' >&3 && cat <&3`, haproxy.StatusPort, requests)}
+	return []string{"bash", "-c", fmt.Sprintf(
+		`head -c %d %s >&2 2>/dev/null; { exec 3<>/dev/tcp/127.0.0.1/%d; } 2>/dev/null && printf '%s' >&3 && cat <&3`,
+		maxStoredBytes, haproxy.ConfigPath, haproxy.StatusPort, requests,
+	)}
 }
 
 func body(reader *bufio.Reader) ([]byte, error) {
@@ -214,17 +229,4 @@ func archive(text string) ([]byte, error) {
 		return nil, fmt.Errorf("write archive: %w", err)
 	}
 	return packed.Bytes(), nil
-}
-
-// stored reads the container's configuration; empty where there is none, or
-// one that is too large to be ours.
-func stored(ctx context.Context, containers engine.Archiver, name string) (string, error) {
-	content, err := engine.ReadFile(ctx, containers, name, haproxy.ConfigPath)
-	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrTooLarge) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("download configuration: %w", err)
-	}
-	return string(content), nil
 }

@@ -18,6 +18,7 @@ package loadbalancer_test
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -102,7 +103,9 @@ func (p *process) exec(_ string, command engine.Command) (engine.Output, error) 
 		}
 		return engine.Output{}, nil
 	case strings.Contains(line, "/dev/tcp/127.0.0.1/8405"):
-		return p.answer()
+		output, err := p.answer()
+		output.Stderr, _ = p.engine.ReadFile(p.name, haproxy.ConfigPath)
+		return output, err
 	default:
 		return engine.Output{}, &engine.ExitError{Code: 127}
 	}
@@ -168,6 +171,24 @@ func config(letters string) haproxy.Config {
 func ensured(t *testing.T) (*simulated.Engine, *process, loadbalancer.State) {
 	t.Helper()
 	eng, p := newProcess(t)
-	state := must.Get(loadbalancer.Ensure(t.Context(), eng, spec()))(t)
+	state := must.Get(ensure(t.Context(), eng, spec()))(t)
 	return eng, p, state
+}
+
+// ensure is Ensure of what is there.
+func ensure(ctx context.Context, eng network.Engine, spec loadbalancer.Spec) (loadbalancer.State, error) {
+	found, err := loadbalancer.Inspect(ctx, eng, spec.Owner.LoadBalancerContainer())
+	if err != nil {
+		return loadbalancer.State{}, err
+	}
+	return loadbalancer.Ensure(ctx, eng, spec, found)
+}
+
+// synchronize is Sync of what is there.
+func synchronize(ctx context.Context, eng engine.Engine, name string, config haproxy.Config) (loadbalancer.State, error) {
+	state, err := loadbalancer.Observe(ctx, eng, name)
+	if err != nil {
+		return loadbalancer.State{}, err
+	}
+	return loadbalancer.Sync(ctx, eng, state, config)
 }

@@ -48,6 +48,11 @@ type State struct {
 	Generation string
 	// Backends as the running process reports them, in order of their names.
 	Backends []haproxy.Server
+
+	// container as it was inspected; without a name where it is absent.
+	container engine.Container
+	// stored is the configuration in its file, where it runs.
+	stored string
 }
 
 // Address is the first of the addresses, which an endpoint names; the zero
@@ -87,15 +92,23 @@ func Inspect(ctx context.Context, containers engine.ContainerReader, name string
 // State without Generation.
 func Observe(ctx context.Context, containers engine.Containers, name string) (State, error) {
 	state, err := Inspect(ctx, containers, name)
-	if err != nil || !state.Running {
+	if err != nil {
 		return state, err
 	}
-	answer, err := ask(ctx, containers, name)
-	if err != nil {
-		return State{}, fmt.Errorf("ask load balancer %q: %w", name, err)
+	return state.ask(ctx, containers)
+}
+
+// ask adds what the process says to what the container does.
+func (s State) ask(ctx context.Context, containers engine.Executor) (State, error) {
+	if !s.Running {
+		return s, nil
 	}
-	state.Generation, state.Backends = answer.generation, answer.servers
-	return state, nil
+	answer, err := ask(ctx, containers, s.Name)
+	if err != nil {
+		return State{}, fmt.Errorf("ask load balancer %q: %w", s.Name, err)
+	}
+	s.Generation, s.Backends, s.stored = answer.generation, answer.servers, answer.stored
+	return s, nil
 }
 
 // stateOf is what the container alone tells.
@@ -108,6 +121,7 @@ func stateOf(container engine.Container) State {
 		Paused:    container.Status == engine.StatusPaused,
 		Exit:      container.Exit(),
 		Addresses: network.Addresses(container, container.Labels[identity.LabelNetwork]),
+		container: container,
 	}
 	for _, port := range container.Ports {
 		if state.HostPort == 0 {

@@ -65,7 +65,7 @@ const (
 )
 
 // Sync gives the running load balancer a configuration and returns what was
-// read back from the process then. Where the process and its stored file have
+// read back from the process then. state is what Ensure or Observe returned just before. Where the process and its stored file have
 // the configuration already, nothing is written. Otherwise it is checked by
 // haproxy first, stored, loaded without losing a connection, and counts when
 // the running process says that it has it, with these backends.
@@ -74,23 +74,16 @@ const (
 // *haproxy.InvalidError. Refused by haproxy: *RejectedError; the process and
 // its file are then as they were. Not applied within 15 s:
 // ErrNotApplied.
-func Sync(ctx context.Context, containers engine.Containers, name string, config haproxy.Config) (State, error) {
+func Sync(ctx context.Context, containers engine.Containers, state State, config haproxy.Config) (State, error) {
 	text, err := haproxy.Render(config)
 	if err != nil {
 		return State{}, fmt.Errorf("render configuration: %w", err)
 	}
-	state, err := Observe(ctx, containers, name)
-	if err != nil {
-		return State{}, err
-	}
+	name := state.Name
 	if !state.Running {
 		return state, fmt.Errorf("synchronize %q: %w", name, ErrNotRunning)
 	}
-	present, err := stored(ctx, containers, name)
-	if err != nil {
-		return state, fmt.Errorf("synchronize %q: %w", name, err)
-	}
-	if present != text {
+	if state.stored != text {
 		if err := check(ctx, containers, name, text); err != nil {
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}
@@ -104,7 +97,7 @@ func Sync(ctx context.Context, containers engine.Containers, name string, config
 	}
 	// A process that does not answer yet has just been started, and with
 	// this file if it is the one stored: it needs time and no signal.
-	if state.Generation != "" || present != text {
+	if state.Generation != "" || state.stored != text {
 		if err := reload(ctx, containers, name); err != nil {
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}

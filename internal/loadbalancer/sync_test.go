@@ -34,7 +34,7 @@ import (
 func TestSync(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	after := must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
+	after := must.Get(synchronize(t.Context(), eng, state.Name, config("ab")))(t)
 	if after.Generation == state.Generation || len(after.Backends) != 2 || after.Backends[0].Status != haproxy.StatusUp {
 		t.Errorf("state %+v, want two backends that are up", after)
 	}
@@ -49,9 +49,9 @@ func TestSync(t *testing.T) {
 func TestSyncWritesNothingTwice(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
+	must.Get(synchronize(t.Context(), eng, state.Name, config("ab")))(t)
 	eng.ResetJournal()
-	must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ba")))(t)
+	must.Get(synchronize(t.Context(), eng, state.Name, config("ba")))(t)
 	for _, call := range eng.MutatingCalls() {
 		if call.Method != "Exec" || !strings.Contains(strings.Join(call.Command, " "), "/dev/tcp") {
 			t.Errorf("equal configuration, and it called %+v", call)
@@ -92,12 +92,12 @@ func TestSyncRepairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng, p, state := ensured(t)
-			must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
+			must.Get(synchronize(t.Context(), eng, state.Name, config("ab")))(t)
 			before := p.reloaded()
 			tc.change(func(text string) {
 				must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte(text)))
 			}, p)
-			after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("ab"))
+			after, err := synchronize(t.Context(), eng, state.Name, config("ab"))
 			if err != nil {
 				t.Fatalf("%s\nSync: %v", tc.reason, err)
 			}
@@ -120,7 +120,7 @@ func TestSyncRejected(t *testing.T) {
 		"[ALERT]    (26) : config : Fatal errors found in configuration.\n"
 	before, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
 	must.Succeed(t, err)
-	_, err = loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
+	_, err = synchronize(t.Context(), eng, state.Name, config("a"))
 	var rejected *loadbalancer.RejectedError
 	if !errors.As(err, &rejected) || !errors.Is(err, loadbalancer.ErrRejected) {
 		t.Fatalf("Sync: %v, want a RejectedError", err)
@@ -149,7 +149,7 @@ func TestSyncNotRunning(t *testing.T) {
 			t.Parallel()
 			eng, _, state := ensured(t)
 			must.Succeed(t, change(t.Context(), eng, state.Name))
-			if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); !errors.Is(err, loadbalancer.ErrNotRunning) {
+			if _, err := synchronize(t.Context(), eng, state.Name, config("a")); !errors.Is(err, loadbalancer.ErrNotRunning) {
 				t.Errorf("Sync: %v, want ErrNotRunning", err)
 			}
 			if serving, err := loadbalancer.Serving(t.Context(), eng, state.Name, "a"); err != nil || serving {
@@ -164,7 +164,7 @@ func TestSyncSignalsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		eng, p, state := ensured(t)
 		p.deaf = 2
-		after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
+		after, err := synchronize(t.Context(), eng, state.Name, config("a"))
 		if err != nil || len(after.Backends) != 1 || p.reloaded() != 3 {
 			t.Errorf("state %+v, %v after %d signals, want the third to be heard", after, err, p.reloaded())
 		}
@@ -176,14 +176,14 @@ func TestSyncNotApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		eng, p, state := ensured(t)
 		p.deaf = 1000
-		after, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a"))
+		after, err := synchronize(t.Context(), eng, state.Name, config("a"))
 		if !errors.Is(err, loadbalancer.ErrNotApplied) || after.Generation != state.Generation {
 			t.Errorf("Sync = %+v, %v, want ErrNotApplied", after, err)
 		}
 		p.mu.Lock()
 		p.deaf = 0
 		p.mu.Unlock()
-		if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); err != nil {
+		if _, err := synchronize(t.Context(), eng, state.Name, config("a")); err != nil {
 			t.Errorf("Sync again: %v", err)
 		}
 	})
@@ -203,7 +203,7 @@ func TestSyncWaitsForStart(t *testing.T) {
 			}
 			return p.exec(name, command)
 		})
-		after, err := loadbalancer.Sync(t.Context(), eng, state.Name, spec().Config)
+		after, err := synchronize(t.Context(), eng, state.Name, spec().Config)
 		if err != nil || after.Generation != state.Generation || p.reloaded() != 0 {
 			t.Errorf("Sync = %+v, %v after %d signals, want it to wait without any", after, err, p.reloaded())
 		}
@@ -213,7 +213,7 @@ func TestSyncWaitsForStart(t *testing.T) {
 func TestServing(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, config("ab")))(t)
+	must.Get(synchronize(t.Context(), eng, state.Name, config("ab")))(t)
 	serving := func(name string) bool {
 		t.Helper()
 		got := must.Get(loadbalancer.Serving(t.Context(), eng, state.Name, name))(t)
@@ -226,7 +226,7 @@ func TestServing(t *testing.T) {
 	leaving := machines("ab")
 	leaving[0].Deleting = true
 	draining := haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(leaving, observed)}
-	after := must.Get(loadbalancer.Sync(t.Context(), eng, state.Name, draining))(t)
+	after := must.Get(synchronize(t.Context(), eng, state.Name, draining))(t)
 	if serving("a") || !serving("b") {
 		t.Error("a was let go of, b is served")
 	}
@@ -268,7 +268,7 @@ func TestObserveTellsOddAnswers(t *testing.T) {
 				if tc.fails != (err != nil) || got.Generation != "" {
 					t.Errorf("%s\nObserve = %+v, %v", tc.reason, got, err)
 				}
-				if _, err := loadbalancer.Sync(t.Context(), eng, state.Name, config("a")); err == nil || !strings.Contains(err.Error(), tc.synced) {
+				if _, err := synchronize(t.Context(), eng, state.Name, config("a")); err == nil || !strings.Contains(err.Error(), tc.synced) {
 					t.Errorf("%s\nSync ends with %v, want %q", tc.reason, err, tc.synced)
 				}
 			})

@@ -114,7 +114,8 @@ func (p *Processes) load(container string) {
 func (p *Processes) Exec(container string, command engine.Command) (engine.Output, error) {
 	switch {
 	case asks(command.Args):
-		return engine.Output{Stdout: []byte(p.answer(container))}, nil
+		stored, _ := p.engine.ReadFile(container, haproxy.ConfigPath)
+		return engine.Output{Stdout: []byte(p.answer(container)), Stderr: stored}, nil
 	case checks(command.Args):
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
