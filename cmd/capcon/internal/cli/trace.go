@@ -44,12 +44,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// The groups of a trace, beside trace.EngineGroup and one for each node.
-const (
-	traceCommand = "capcon"
-	traceObjects = "Management plane"
-	traceNodes   = "Workload cluster"
-)
+// traceCommand is the group of what the command did.
+const traceCommand = "capcon"
 
 // tracing records what happens to a cluster while a command runs. A nil tracing records
 // nothing.
@@ -110,14 +106,14 @@ func (t *tracing) watch(ctx context.Context, s *session) {
 	t.stop()
 	t.watching.Wait()
 	ctx, t.stop = context.WithCancel(ctx)
-	t.watching.Go(func() { t.note(trace.Watch(ctx, &t.Recorder, traceObjects, s.client, selections(t.cluster)...)) })
+	t.watching.Go(func() { t.note(trace.Watch(ctx, &t.Recorder, trace.ObjectsGroup, s.client, selections(t.cluster)...)) })
 	t.watching.Go(func() {
 		nodes, err := s.awaitWorkloadCluster(ctx, t.cluster)
 		if err != nil {
 			return // The cluster had no API server as long as the trace lasted.
 		}
 		node := trace.Selection{Kind: corev1.SchemeGroupVersion.WithKind("Node")}
-		t.note(trace.Watch(ctx, &t.Recorder, traceNodes, nodes, node))
+		t.note(trace.Watch(ctx, &t.Recorder, trace.NodesGroup, nodes, node))
 	})
 }
 
@@ -188,6 +184,8 @@ func (t *tracing) finish(ctx context.Context, s *session) {
 	if filepath.Ext(t.file.Name()) == ".svg" {
 		write = trace.WriteSVG
 	}
+	waits := trace.Waits(t.Between(t.began, ended), t.began, ended)
+	t.Add(waits...)
 	err := errors.Join(write(t.file, t.Between(t.began, ended)), t.file.Close())
 	for _, missing := range t.missing {
 		s.complain("Not in the trace: %v", missing)
@@ -196,7 +194,10 @@ func (t *tracing) finish(ctx context.Context, s *session) {
 		s.complain("The trace is not complete: %v", err)
 		return
 	}
-	s.say("Wrote the trace %s.", t.file.Name())
+	s.say("Wrote the trace %s. The command waited for:", t.file.Name())
+	for _, total := range trace.TotalWaits(waits) {
+		s.say("  %6.1fs  %s", total.Time.Seconds(), total.Name)
+	}
 }
 
 func (t *tracing) addEngineCalls(ctx context.Context, s *session) error {

@@ -27,6 +27,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
+// The groups of objects and of Nodes.
+const (
+	ObjectsGroup = "Management plane"
+	NodesGroup   = "Workload cluster"
+)
+
 // Objects turns changes of objects into events: a span for each value of an object's Ready
 // or Available condition, and an instant for each change. No value of an object gets into
 // an event, except those of its conditions.

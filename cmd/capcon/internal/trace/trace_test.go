@@ -122,6 +122,49 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	change := func(at float64, track, fields string) Event {
+		return Event{Group: ObjectsGroup, Track: track, Name: "changed", Begin: second(at), Details: map[string]string{"changed": fields}}
+	}
+	events := []Event{
+		{Group: ObjectsGroup, Track: "Cluster c", Name: "created", Begin: second(1)},
+		{Group: ObjectsGroup, Track: "ContainerCluster c", Name: "created", Begin: second(1)},
+		change(2, "ContainerCluster c", "metadata.labels.a\nmetadata.ownerReferences[0].uid"),
+		{Group: EngineGroup, Track: "ContainerCluster c", Name: "StartContainer", Begin: second(2.5), End: second(3)},
+		change(4, "ContainerCluster c", "status.initialization.provisioned"),
+		change(5, "Machine m", "spec.bootstrap.dataSecretName"),
+		change(6, "ContainerMachine m", "status.initialization.provisioned"),
+		change(7, "ContainerCluster c", "metadata.ownerReferences[1].uid"),
+		{Group: NodesGroup, Track: "Node m", Name: "Ready=False (KubeletNotReady)", Begin: second(7), End: second(8)},
+		{Group: NodesGroup, Track: "Node m", Name: "Ready=True", Begin: second(8), End: second(12)},
+		change(10, "ContainerMachine m", "metadata.deletionTimestamp"),
+		{Group: ObjectsGroup, Track: "ContainerMachine m", Name: "deleted", Begin: second(10.5)},
+		{Group: ObjectsGroup, Track: "Cluster c", Name: "deleted", Begin: second(11)},
+	}
+	waits := Waits(events, second(0), second(12))
+	at := second(0)
+	for _, wait := range waits {
+		if !wait.Begin.Equal(at) {
+			t.Errorf("%s begins at %s, want %s: each moment counts once", wait.Track, wait.Begin, at)
+		}
+		at = wait.End
+	}
+	want := []Total{
+		{"container engine", 500 * time.Millisecond},
+		{"this provider", 3 * time.Second},
+		{"nodes: systemd, kubeadm, kubelet, Pod network", 2 * time.Second},
+		{"Cluster API and its API server", 4500 * time.Millisecond},
+		{"capcon", 2 * time.Second},
+	}
+	if diff := cmp.Diff(want, TotalWaits(waits)); diff != "" {
+		t.Errorf("totals (-want +got):\n%s", diff)
+	}
+	if got := TotalWaits(Waits(nil, second(0), second(1))); len(got) != 1 || got[0].Name != "capcon" {
+		t.Errorf("without events the command waited for %v, want itself", got)
+	}
+}
+
 // TestWrite reads what is written with decoders of the formats.
 func TestWrite(t *testing.T) {
 	t.Parallel()
