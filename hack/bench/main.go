@@ -29,6 +29,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +83,8 @@ type bench struct {
 	Machine string `json:"machine"`
 	// Seconds of each row, by round.
 	Seconds map[string][]float64 `json:"seconds"`
+	// Waits are the seconds that one more run of each of capcon's rows waited, by what for.
+	Waits map[string]map[string]float64 `json:"waits"`
 
 	image, kind, kindConfig string
 }
@@ -91,7 +94,7 @@ func rows() []string {
 }
 
 func (b *bench) run(ctx context.Context, rounds int, output string) error {
-	b.Date, b.Seconds = time.Now().Format(time.DateOnly), map[string][]float64{}
+	b.Date, b.Seconds, b.Waits = time.Now().Format(time.DateOnly), map[string][]float64{}, map[string]map[string]float64{}
 	defer b.cleanUp(context.WithoutCancel(ctx))
 	fmt.Println("Starting the management plane with a first cluster, which is not measured.")
 	if err := errors.Join(b.capcon(ctx, "up", "1", "0"), b.capcon(ctx, "down")); err != nil {
@@ -105,6 +108,10 @@ func (b *bench) run(ctx context.Context, rounds int, output string) error {
 		}
 		fmt.Printf("round %d of %d:\n%s", round+1, rounds, b.table())
 	}
+	if err := errors.Join(b.traced(ctx, capconUp, capcDown, "1"), b.traced(ctx, largeUp, largeDown, "3")); err != nil {
+		return err
+	}
+	fmt.Print(b.waits())
 	if output == "" {
 		return nil
 	}
@@ -179,15 +186,37 @@ func (b *bench) large(ctx context.Context) error {
 	)
 }
 
-// capcon makes a cluster of so many machines, or deletes it.
-func (b *bench) capcon(ctx context.Context, verb string, machines ...string) error {
-	args := []string{verb, cluster, "--engine", b.Engine}
-	if verb == "down" {
-		args = append(args, "--keep-plane")
-	} else {
-		args = append(args, "--control-planes", machines[0], "--workers", machines[1])
+// traced runs both commands once more, and records what they wait for.
+func (b *bench) traced(ctx context.Context, up, down, machines string) error {
+	directory, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return fmt.Errorf("create directory of traces: %w", err)
 	}
-	_, err := execute(b.command(ctx, "bin/capcon", args...))
+	defer func() { _ = os.RemoveAll(directory) }() // It only has traces.
+	trace := filepath.Join(directory, "trace.json")
+	if err := b.capcon(ctx, "up", machines, machines, "--trace", trace); err != nil {
+		return err
+	}
+	if b.Waits[up], err = readWaits(trace); err != nil {
+		return err
+	}
+	if err := b.capcon(ctx, "down", "--trace", trace); err != nil {
+		return err
+	}
+	b.Waits[down], err = readWaits(trace)
+	return err
+}
+
+// capcon creates a cluster of so many control planes and workers, or deletes it.
+func (b *bench) capcon(ctx context.Context, verb string, args ...string) error {
+	all := []string{verb, cluster, "--engine", b.Engine}
+	if verb == "down" {
+		all = append(all, "--keep-plane")
+	} else {
+		all = append(all, "--control-planes", args[0], "--workers", args[1])
+		args = args[2:]
+	}
+	_, err := execute(b.command(ctx, "bin/capcon", append(all, args...)...))
 	return err
 }
 

@@ -17,9 +17,13 @@ limitations under the License.
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // table of medians and spreads, for people.
@@ -68,7 +72,68 @@ Written by `+"`make bench ENGINE=%[2]s`"+`; how it is measured is in [benchmarks
 		}
 		fmt.Fprintf(&text, "| %s | %.1f | %.1f | %.1f | %s | %s |\n", row, median, lowest, highest, b.ratio(row), strings.Join(all, ", "))
 	}
+	text.WriteString("\nOf one more run of each, each moment counts once, for the first of these that was at work\n" +
+		"(`capcon up --trace`):\n\n")
+	text.WriteString(b.waits())
 	return text.String()
+}
+
+// owners are who may be waited for, in the order in which a trace counts them.
+func owners() []string {
+	return []string{
+		"container engine", "this provider", "nodes: systemd, kubeadm, kubelet, Pod network", "Cluster API and its API server", "capcon",
+	}
+}
+
+// waits is the table of them.
+func (b *bench) waits() string {
+	var text strings.Builder
+	text.WriteString("| Seconds waited for |")
+	measured := []string{capconUp, largeUp, capcDown, largeDown}
+	for _, row := range measured {
+		fmt.Fprintf(&text, " %s |", row)
+	}
+	text.WriteString("\n|---|" + strings.Repeat("---|", len(measured)) + "\n")
+	for _, owner := range owners() {
+		fmt.Fprintf(&text, "| %s |", owner)
+		for _, row := range measured {
+			fmt.Fprintf(&text, " %.1f |", b.Waits[row][owner])
+		}
+		text.WriteString("\n")
+	}
+	return text.String()
+}
+
+// readWaits sums the spans of a trace's group of waits by their names.
+func readWaits(path string) (map[string]float64, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	var trace struct {
+		TraceEvents []struct {
+			Name, Ph string
+			Pid      int
+			Dur      float64
+			Args     struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(content, &trace); err != nil {
+		return nil, fmt.Errorf("read trace: %w", err)
+	}
+	group, waits := 0, map[string]float64{}
+	for _, event := range trace.TraceEvents {
+		switch {
+		case event.Name == "process_name" && event.Args.Name == "Waited for":
+			group = event.Pid
+		case event.Ph == "X" && event.Pid == group:
+			if !slices.Contains(owners(), event.Name) {
+				return nil, fmt.Errorf("the trace has a wait for %q, want one of %q", event.Name, owners())
+			}
+			waits[event.Name] += event.Dur / float64(time.Second/time.Microsecond)
+		}
+	}
+	return waits, nil
 }
 
 // Sizes of the picture, in pixels.
