@@ -82,8 +82,14 @@ func run(arguments []string) error {
 	if len(unexplained) > 0 {
 		return fmt.Errorf("failures without a cause in %s: %s", *causes, strings.Join(unexplained, "; "))
 	}
+	if last := results[*engine]; *engine != "" && last.percent() < leastPercent {
+		return fmt.Errorf("%.1f %% of the tests passed, want %d %% at least", last.percent(), leastPercent)
+	}
 	return nil
 }
+
+// leastPercent of the tests that must pass, whatever the causes of failures are.
+const leastPercent = 95
 
 // cause of a failure, by the test's name.
 type cause struct {
@@ -102,6 +108,10 @@ type result struct {
 	Failed  []string `json:"failed"`
 	Seconds int      `json:"seconds"`
 }
+
+func (r result) ran() int { return r.Passed + len(r.Failed) }
+
+func (r result) percent() float64 { return 100 * float64(r.Passed) / float64(max(r.ran(), 1)) }
 
 // readReports adds up the parts of a run.
 func readReports(paths []string) (result, error) {
@@ -145,9 +155,8 @@ func render(results map[string]result, known map[string]cause) (page string, une
 	out.WriteString(introduction)
 	for _, engine := range slices.Sorted(maps.Keys(results)) {
 		r := results[engine]
-		ran := r.Passed + len(r.Failed)
-		fmt.Fprintf(&out, "| %s | %s | %s | %d | %d (%.1f %%) | %d | %d min |\n", engine, r.Date, r.Commit, ran,
-			r.Passed, 100*float64(r.Passed)/float64(max(ran, 1)), len(r.Failed), r.Seconds/60)
+		fmt.Fprintf(&out, "| %s | %s | %s | %d | %d (%.1f %%) | %d | %d min |\n", engine, r.Date, r.Commit, r.ran(),
+			r.Passed, r.percent(), len(r.Failed), r.Seconds/60)
 	}
 	for _, engine := range slices.Sorted(maps.Keys(results)) {
 		if len(results[engine].Failed) == 0 {
