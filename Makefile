@@ -285,6 +285,7 @@ bench: build-capcon ## Compare capcon up with the floor, in one run (ROUNDS=3)
 .PHONY: bench-capd
 bench-capd: build-capcon ## Compare with CAPD, both with Cluster API's stock managers (ROUNDS=3; an hour; restarts the engine)
 	@hack/bench-capd.sh -output docs/results/bench-capd.md
+	@go run ./hack/benchpicture docs/results/bench-capd.json >docs/results/bench-capd.svg
 
 .PHONY: bench-idle
 bench-idle: build-capcon ## What managers, a plane and nodes use while nothing happens

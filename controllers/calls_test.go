@@ -67,7 +67,7 @@ func TestCallsDoNotGrowWithTheCluster(t *testing.T) {
 	}
 	want := map[string][]string{
 		// Exec asks the load balancer's process and reads its file.
-		"cluster": {"InspectNetwork", "InspectNetwork", "InspectContainer", "ListContainers", "Exec"},
+		"cluster": {"InspectNetwork", "InspectContainer", "ListContainers", "Exec"},
 		"machine": {"InspectContainer"},
 	}
 	for _, machines := range []int{1, 20} {

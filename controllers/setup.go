@@ -125,7 +125,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	if err := (&machinetemplate.Reconciler{
 		Client:           mgr.GetClient(),
-		Host:             options.Engine,
+		Host:             host,
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up ContainerMachineTemplate controller: %w", err)

@@ -43,14 +43,12 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 		}
 		request.Subnets = []netip.Prefix{prefix}
 	}
-	_, err := r.Engine.InspectNetwork(ctx, request.Name)
-	absent := errors.Is(err, engine.ErrNotFound)
+	request.Created = func(created engine.Network) {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", created.Name)
+	}
 	found, err := network.Ensure(ctx, r.Engine, request)
 	if err != nil {
 		return s.networkError(err)
-	}
-	if absent {
-		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", found.Name)
 	}
 	if r.SelfContainer != "" {
 		if err := r.Engine.ConnectNetwork(ctx, found.Name, r.SelfContainer, engine.Attachment{Network: found.Name}); err != nil {

@@ -120,6 +120,12 @@ func (o *Observer) Ask(ctx context.Context, host engine.Host) (Answer, error) {
 	})
 }
 
+// Info is what the engine says of itself, or said a moment ago.
+func (o *Observer) Info(ctx context.Context) (engine.Info, error) {
+	answer, err := o.Ask(ctx, o.engine)
+	return answer.Info, err
+}
+
 // Known returns the last facts there are, also while the engine does not
 // answer.
 func (o *Observer) Known() (Facts, bool) {

@@ -104,8 +104,8 @@ func clusterOf(template *infrav1.ContainerMachineTemplate) string {
 	return template.Labels[clusterv1.ClusterNameLabel]
 }
 
-// Reconcile brings the status of one template up to date. The host is asked
-// each time; nothing is written where it says the same.
+// Reconcile brings the status of one template up to date. Nothing is
+// written where the host says the same as before.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	template := &infrav1.ContainerMachineTemplate{}
 	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/barchart"
 )
 
 // table of medians and spreads, for people.
@@ -136,40 +138,14 @@ func readWaits(path string) (map[string]float64, error) {
 	return waits, nil
 }
 
-// Sizes of the picture, in pixels.
-const (
-	pictureLabel  = 150
-	pictureWidth  = 600
-	pictureRow    = 22
-	pictureBar    = 14
-	pictureMargin = 60
-)
-
-// picture of the medians as bars, with a line from the lowest to the highest.
+// picture of the rows.
 func (b *bench) picture() string {
-	longest := 1.0
+	bars := make([]barchart.Bar, 0, len(rows()))
 	for _, row := range rows() {
-		_, _, highest := spread(b.Seconds[row])
-		longest = max(longest, highest)
-	}
-	var text strings.Builder
-	fmt.Fprintf(&text, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n",
-		pictureLabel+pictureWidth+pictureMargin, len(rows())*pictureRow)
-	text.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
-	x := func(seconds float64) float64 { return pictureLabel + seconds/longest*pictureWidth }
-	for i, row := range rows() {
 		lowest, median, highest := spread(b.Seconds[row])
-		top := i * pictureRow
-		colour := "#999999"
-		if strings.HasPrefix(row, "capcon") {
-			colour = "#3a9a5b"
-		}
-		fmt.Fprintf(&text, `<text x="4" y="%d">%s</text>`+"\n", top+pictureBar, row)
-		fmt.Fprintf(&text, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", pictureLabel, top+2, x(median)-pictureLabel, pictureBar, colour)
-		middle := top + 2 + pictureBar/2
-		fmt.Fprintf(&text, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="black"/>`+"\n", x(lowest), middle, x(highest), middle)
-		fmt.Fprintf(&text, `<text x="%.1f" y="%d">%.1f s</text>`+"\n", x(highest)+4, top+pictureBar, median)
+		bars = append(bars, barchart.Bar{
+			Label: row, Lowest: lowest, Median: median, Highest: highest, Ours: strings.HasPrefix(row, "capcon"),
+		})
 	}
-	text.WriteString("</svg>\n")
-	return text.String()
+	return barchart.SVG(bars)
 }

@@ -38,6 +38,8 @@ type Request struct {
 	// Subnets, at most one per IP family; none = the engine chooses an IPv4
 	// one, and any the network has will do.
 	Subnets []netip.Prefix
+	// Created is called with the network where this call created it; may be nil.
+	Created func(engine.Network)
 }
 
 // ErrUnusable says that a network exists and cannot serve; see UnusableError.
@@ -73,7 +75,7 @@ func Ensure(ctx context.Context, networks engine.Networks, request Request) (eng
 	}
 	network, err := networks.InspectNetwork(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {
-		network, err = create(ctx, networks, name, request.Subnets)
+		network, err = create(ctx, networks, name, request)
 	}
 	if err != nil {
 		return engine.Network{}, fmt.Errorf("ensure network %q: %w", name, err)
@@ -84,15 +86,18 @@ func Ensure(ctx context.Context, networks engine.Networks, request Request) (eng
 	return network, nil
 }
 
-func create(ctx context.Context, networks engine.Networks, name string, subnets []netip.Prefix) (engine.Network, error) {
+func create(ctx context.Context, networks engine.Networks, name string, request Request) (engine.Network, error) {
 	network, err := networks.CreateNetwork(ctx, engine.NetworkSpec{
 		Name:    name,
 		Labels:  map[string]string{identity.LabelManaged: "true"},
-		Subnets: subnets,
+		Subnets: request.Subnets,
 	})
 	if engine.IsTaken(err, engine.ResourceName) {
 		// Another process was faster; its network is as good as ours.
 		return networks.InspectNetwork(ctx, name)
+	}
+	if err == nil && request.Created != nil {
+		request.Created(network)
 	}
 	return network, err
 }

@@ -50,12 +50,12 @@ func (b *bench) load() error {
 	return nil
 }
 
-func (b *bench) save() error {
+func (b *bench) save(path string) error {
 	content, err := json.MarshalIndent(b.record, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the record: %w", err)
 	}
-	if err := os.WriteFile(b.recordPath(), content, 0o644); err != nil {
+	if err := os.WriteFile(path, content, 0o644); err != nil {
 		return fmt.Errorf("write the record: %w", err)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (b *bench) report(ctx context.Context, table string) error {
 	if err := os.WriteFile(filepath.Join(b.artifacts, "engine-calls.txt"), []byte(strings.Join(b.Breakdowns, "\n")+"\n"), 0o644); err != nil {
 		return fmt.Errorf("write the engine calls: %w", err)
 	}
-	return errors.Join(b.save(), b.write(out.String()))
+	return errors.Join(b.save(b.recordPath()), b.write(out.String()))
 }
 
 // marks enclose what is generated in a results file; the rest is by hand.
@@ -100,7 +100,7 @@ func (b *bench) write(text string) error {
 	if err := os.WriteFile(b.output, []byte(before+beginMark+"\n\n"+text+"\n"+endMark+after), 0o644); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
-	return nil
+	return b.save(strings.TrimSuffix(b.output, ".md") + ".json")
 }
 
 func (b *bench) commit(ctx context.Context) string {

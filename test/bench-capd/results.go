@@ -51,6 +51,9 @@ func metrics() []string {
 // aims by row: the most that our figure may be of CAPD's.
 func aims() map[string]float64 {
 	return map[string]float64{
+		metric(shape{1, 1}, infrastructureProvisioned): 0.6,
+		metric(shape{3, 3}, infrastructureProvisioned): 0.6,
+
 		metric(shape{1, 1}, nodesReady):      0.7,
 		metric(shape{3, 3}, nodesReady):      0.5,
 		metric(shape{1, 1}, deleted):         0.5,
