@@ -53,6 +53,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
@@ -196,7 +197,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 		return err
 	}
 	clusterCache, err := clustercache.SetupWithManager(ctx, mgr, clustercache.Options{
-		SecretClient: mgr.GetClient(),
+		SecretClient:  mgr.GetClient(),
+		ClusterFilter: clusterfilter.New(),
 		Client: clustercache.ClientOptions{
 			QPS: opts.clusterCacheQPS, Burst: opts.clusterCacheBurst,
 			UserAgent: remote.DefaultClusterAPIUserAgent(controllerName),

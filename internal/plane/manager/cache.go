@@ -31,6 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
+
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
@@ -102,7 +104,8 @@ func secretClient(mgr ctrl.Manager) (client.Client, error) {
 // no client reads from it: core lists all Pods of a Node when it drains.
 func clusterCacheOptions(secrets client.Reader) clustercache.Options {
 	return clustercache.Options{
-		SecretClient: secrets,
+		SecretClient:  secrets,
+		ClusterFilter: clusterfilter.New(),
 		Cache: clustercache.CacheOptions{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject:         controlPlaneObjects(),
