@@ -35,7 +35,7 @@ type Object interface {
 // write, which causes the next reconcile.
 //
 // An object without its last finalizer, which is deleted by the same patch, gets all its
-// old conditions: nobody would read the new ones, and the deletion would wait for them.
+// old conditions: a write of new ones would only delay the deletion.
 func SettleConditions(object Object, before []metav1.Condition) {
 	if !object.GetDeletionTimestamp().IsZero() && len(object.GetFinalizers()) == 0 {
 		object.SetConditions(before)

@@ -45,7 +45,7 @@ func waitNames() []string {
 	}
 }
 
-// period is a time in which somebody was at work.
+// period from when an owner began to work until it ended.
 type period struct{ begin, end time.Time }
 
 // Waits divides a time among those that a command waited for, by events in the order of
