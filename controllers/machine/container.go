@@ -135,7 +135,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if refused := facts.Probed.PrivilegedError; refused != nil {
 		return s.engineError(fmt.Errorf("run a privileged container: %w", refused))
 	}
-	archives, err := s.archives(facts.Node)
+	archive, err := s.archive(facts.Node)
 	if err != nil {
 		return s.engineError(err)
 	}
@@ -148,10 +148,8 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		Network:   s.networkName(),
 		Addresses: s.recordedAddresses(),
 		Prepare: func(ctx context.Context, _ []netip.Addr) error {
-			for _, archive := range archives {
-				if err := r.Engine.Upload(ctx, spec.Name, bytes.NewReader(archive)); err != nil {
-					return fmt.Errorf("upload bootstrap: %w", err)
-				}
+			if err := r.Engine.Upload(ctx, spec.Name, bytes.NewReader(archive)); err != nil {
+				return fmt.Errorf("upload bootstrap: %w", err)
 			}
 			return nil
 		},
@@ -191,14 +189,14 @@ func (s *scope) nodeMachine(image string) node.Machine {
 	}
 }
 
-// archives are what is uploaded before the first start.
-func (s *scope) archives(host node.Host) ([][]byte, error) {
+// archive is uploaded before the first start.
+func (s *scope) archive(host node.Host) ([]byte, error) {
 	// An unknown version is the user's own image: taken as current.
 	minor, err := node.Minor(s.version())
 	if err != nil {
 		minor = 0
 	}
-	bootstrapping, err := bootstrap.Archive(bootstrap.Input{
+	archive, err := bootstrap.Archive(bootstrap.Input{
 		Config:   s.config,
 		Instance: s.instance(),
 		KubeletFlags: node.KubeletFlags(node.Kubelet{
@@ -206,15 +204,12 @@ func (s *scope) archives(host node.Host) ([][]byte, error) {
 			Zone:            s.failureDomain(),
 			KubernetesMinor: minor,
 		}, host),
+		SystemFiles: node.Files(host),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("pack bootstrap: %w", err)
 	}
-	adaptation, err := node.Archive(host)
-	if err != nil {
-		return nil, fmt.Errorf("pack adaptation to the host: %w", err)
-	}
-	return [][]byte{bootstrapping, adaptation}, nil
+	return archive, nil
 }
 
 // placeError reports why there is no container, and decides whether trying

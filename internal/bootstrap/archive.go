@@ -21,7 +21,9 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -72,10 +74,9 @@ type Input struct {
 	// who writes that file. A flag the user gives wins, there or in kubeadm's kubeletExtraArgs; of flags that hold a
 	// pair (--node-labels=key=value) the user's pairs win. One pair per flag.
 	KubeletFlags []string
-	// Files are the provider's own, written before anything of the user's happens.
-	Files []File
-	// Commands are the provider's own; they run after Files and before anything of the user's.
-	Commands []Command
+	// SystemFiles are contents by their paths from the root, such as etc/systemd/system/NAME.service.d/NAME.conf. They
+	// are there when systemd starts, owned by root and readable by all.
+	SystemFiles map[string]string
 }
 
 // Archive returns an uncompressed tar to be extracted at "/" of a container that was created and not started yet, with
@@ -90,7 +91,7 @@ func Archive(in Input) ([]byte, error) {
 	if strings.ContainsFunc(in.Instance.ID, isControl) {
 		return nil, fmt.Errorf("instance ID %q holds a control character", in.Instance.ID)
 	}
-	steps, err := plan(in)
+	steps, err := plan(in.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +111,10 @@ func Archive(in Input) ([]byte, error) {
 		for _, f := range step.files {
 			a.file(path.Join(directory, f.name), f.content)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.SystemFiles)) {
+		a.add(tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}, nil)
+		a.public(name, []byte(in.SystemFiles[name]))
 	}
 	a.public(path.Join(unitDirectory, UnitName), unit)
 	a.link(unitLink, "../"+UnitName)

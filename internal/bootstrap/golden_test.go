@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,12 +70,14 @@ func TestArchiveGolden(t *testing.T) {
 				KubeletFlags: []string{
 					"--provider-id=container:///demo-demo-1", "--node-labels=topology.kubernetes.io/zone=a", "--fail-cgroupv1=false",
 				},
-				Files:    []File{{Path: "/etc/provider", Content: []byte("file\n")}},
-				Commands: []Command{{Args: []string{"systemctl", "restart", "containerd"}}},
+				SystemFiles: map[string]string{
+					"etc/systemd/system/containerd.service.d/10-b.conf": "[Service]\n",
+					"etc/systemd/system/containerd.service.d/20-a.conf": "[Service]\n",
+				},
 			}
 			archive := must.Get(Archive(in))(t)
 			golden(t, strings.TrimSuffix(source, filepath.Ext(source))+".golden", listing(t, archive))
-			arePaths(t, archive)
+			arePaths(t, archive, in.SystemFiles)
 			again, err := Archive(in)
 			if err != nil || !bytes.Equal(archive, again) {
 				t.Errorf("equal input gives equal bytes (%v)", err)
@@ -83,9 +86,13 @@ func TestArchiveGolden(t *testing.T) {
 	}
 }
 
-// arePaths checks that an archive puts nothing where Paths does not say so.
-func arePaths(t *testing.T, archive []byte) {
+// arePaths checks that an archive puts nothing where neither Paths nor the system's files say so.
+func arePaths(t *testing.T, archive []byte, systemFiles map[string]string) {
 	t.Helper()
+	allowed := Paths()
+	for name := range systemFiles {
+		allowed = append(allowed, "/"+path.Dir(name))
+	}
 	reader := tar.NewReader(bytes.NewReader(archive))
 	for {
 		header, err := reader.Next()
@@ -93,7 +100,7 @@ func arePaths(t *testing.T, archive []byte) {
 			return
 		}
 		must.Succeed(t, err)
-		known := slices.ContainsFunc(Paths(), func(known string) bool {
+		known := slices.ContainsFunc(allowed, func(known string) bool {
 			return strings.HasPrefix("/"+strings.TrimSuffix(header.Name, "/")+"/", known+"/")
 		})
 		if !known {

@@ -172,13 +172,13 @@ func TestArchiveInvalid(t *testing.T) {
 		"flag with a blank":  {KubeletFlags: []string{"--a=b c"}},
 		"flag with a quote":  {KubeletFlags: []string{`--a="b"`}},
 		"no flag":            {KubeletFlags: []string{"a"}},
-		"relative file":      {Files: []File{{Path: "a"}}},
-		"directory":          {Files: []File{{Path: "/a/"}}},
+		"relative file":      {Config: Config{Files: []File{{Path: "a"}}}},
+		"directory":          {Config: Config{Files: []File{{Path: "/a/"}}}},
 		"line break in path": {Config: Config{Files: []File{{Path: "/a\nb"}}}},
 		"line break in user": {Config: Config{Users: []User{{Name: "a", PasswordHash: "x\nroot:y"}}}},
 		"flag as user":       {Config: Config{Users: []User{{Name: "-a"}}}},
 		"flag as group":      {Config: Config{Users: []User{{Name: "a", Groups: []string{"-a"}}}}},
-		"NUL in command":     {Commands: []Command{{Args: []string{"a\x00"}}}},
+		"NUL in command":     {Config: Config{Commands: []Command{{Args: []string{"a\x00"}}}}},
 		"line break in ID":   {Instance: Instance{ID: "a\nb"}},
 	}
 	for name, in := range cases {

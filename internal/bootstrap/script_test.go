@@ -32,7 +32,7 @@ func TestScriptOrder(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, Input{
 		Config: Config{
-			BootCommands: shellCommands(`echo "bootcmd $INSTANCE_ID" >>"$ROOT/order"; [ ! -e "$ROOT/etc/a" ]`),
+			BootCommands: shellCommands(`cp "$ROOT/etc/provider" "$ROOT/order"; echo "bootcmd $INSTANCE_ID" >>"$ROOT/order"; [ ! -e "$ROOT/etc/a" ]`),
 			Files: []File{
 				{Path: "/etc/late", Content: []byte("late\n"), Defer: true},
 				{Path: "/etc/a", Content: []byte("a\n")},
@@ -44,16 +44,15 @@ func TestScriptOrder(t *testing.T) {
 				`[ "$PWD" = "$ROOT/etc" ] && [ "$LASTS" = 1 ] && f >>"$ROOT/order" && cat a late >>"$ROOT/order"`,
 			),
 		},
-		Instance: Instance{ID: "an id"},
-		Files:    []File{{Path: "/etc/provider", Content: []byte("provider\n")}},
-		Commands: []Command{{Args: []string{"cp", "/dev/null", "ignored"}}, {Shell: `cat "$ROOT/etc/provider" >"$ROOT/order"`}},
+		Instance:    Instance{ID: "an id"},
+		SystemFiles: map[string]string{"etc/provider": "provider\n"},
 	})
 	if code := n.boot(); code != 0 {
 		t.Fatalf("exit code %d:\n%s", code, n.journal)
 	}
 	want := "provider\nbootcmd an id\nf\na\nb\nlate\n"
 	if diff := cmp.Diff(want, n.read("order")); diff != "" {
-		t.Errorf("provider, bootcmd, write_files, deferred files, runcmd in one shell (-want +got):\n%s", diff)
+		t.Errorf("system files, bootcmd, write_files, deferred files, runcmd in one shell (-want +got):\n%s", diff)
 	}
 	result := n.result()
 	if result.Changed.IsZero() {
@@ -64,7 +63,7 @@ func TestScriptOrder(t *testing.T) {
 		t.Errorf("ReadRecord() (-want +got):\n%s", diff)
 	}
 	n.expectCleanedUp()
-	for _, step := range []string{"provider_commands[1]", "write_files[0]", "runcmd[2]"} {
+	for _, step := range []string{"bootcmd[0]", "write_files[0]", "runcmd[2]"} {
 		if log := n.read(LogPath); !strings.Contains(log, step) || !strings.Contains(n.journal, step) {
 			t.Errorf("step %s is missing in log or journal:\n%s\n%s", step, log, n.journal)
 		}

@@ -53,24 +53,22 @@ func (s *step) put(name, content string) {
 	s.files = append(s.files, stepFile{name: name, content: []byte(content)})
 }
 
-// plan orders everything into steps: the provider's part, then the user's in cloud-init's order.
-func plan(in Input) ([]step, error) {
+// plan orders everything into steps, in cloud-init's order.
+func plan(config Config) ([]step, error) {
 	var p planner
-	p.putFiles("provider_files", in.Files, nil)
-	p.commands("provider_commands", in.Commands)
-	p.commands("bootcmd", in.Config.BootCommands)
+	p.commands("bootcmd", config.BootCommands)
 	files, users := "write_files", "users"
-	if in.Config.Format == FormatIgnition {
+	if config.Format == FormatIgnition {
 		files, users = "storage.files", "passwd.users"
 	}
-	p.putFiles(files, in.Config.Files, func(f File) bool { return !f.Defer })
-	p.groups(in.Config.Groups)
-	p.users(users, in.Config.Users)
-	p.directories(in.Config.Directories)
-	p.putFiles(files, in.Config.Files, func(f File) bool { return f.Defer })
-	p.links(in.Config.Links)
-	p.commands("runcmd", in.Config.Commands)
-	p.units(in.Config.Units)
+	p.putFiles(files, config.Files, func(f File) bool { return !f.Defer })
+	p.groups(config.Groups)
+	p.users(users, config.Users)
+	p.directories(config.Directories)
+	p.putFiles(files, config.Files, func(f File) bool { return f.Defer })
+	p.links(config.Links)
+	p.commands("runcmd", config.Commands)
+	p.units(config.Units)
 	return p.steps, p.err
 }
 

@@ -16,12 +16,6 @@ limitations under the License.
 
 package node
 
-import (
-	"archive/tar"
-	"bytes"
-	"fmt"
-)
-
 // firstMinorWithoutCgroupV1 is the first Kubernetes minor version whose
 // kubelet refuses cgroup v1 unless told not to (KEP-5573).
 const firstMinorWithoutCgroupV1 = 35
@@ -99,37 +93,12 @@ ExecStartPre=/bin/sh -c "test -e /run/containerd-started || rm -f /etc/cni/net.d
 // containerdDropIns is the directory of such edits, from the root.
 const containerdDropIns = "etc/systemd/system/containerd.service.d"
 
-// Archive returns a tar of the files that the node needs on this host before
-// it first starts.
-func Archive(host Host) ([]byte, error) {
-	const directory = containerdDropIns + "/"
-	var buffer bytes.Buffer
-	writer := tar.NewWriter(&buffer)
-	type entry struct {
-		header  tar.Header
-		content string
-	}
-	entries := []entry{
-		{header: tar.Header{Name: directory, Typeflag: tar.TypeDir, Mode: 0o755}},
-		{header: tar.Header{Name: directory + "20-pod-network.conf", Typeflag: tar.TypeReg, Mode: 0o644}, content: podNetworkDropIn},
-	}
+// Files returns what the node needs on this host before it first starts: contents by
+// their paths from the root.
+func Files(host Host) map[string]string {
+	files := map[string]string{containerdDropIns + "/20-pod-network.conf": podNetworkDropIn}
 	if host.restricted() {
-		entries = append(entries, entry{
-			header:  tar.Header{Name: directory + "10-restricted-host.conf", Typeflag: tar.TypeReg, Mode: 0o644},
-			content: restrictedDropIn,
-		})
+		files[containerdDropIns+"/10-restricted-host.conf"] = restrictedDropIn
 	}
-	for _, entry := range entries {
-		entry.header.Size = int64(len(entry.content))
-		if err := writer.WriteHeader(&entry.header); err != nil {
-			return nil, fmt.Errorf("write header of %s: %w", entry.header.Name, err)
-		}
-		if _, err := writer.Write([]byte(entry.content)); err != nil {
-			return nil, fmt.Errorf("write %s: %w", entry.header.Name, err)
-		}
-	}
-	if err := writer.Close(); err != nil {
-		return nil, fmt.Errorf("close archive: %w", err)
-	}
-	return buffer.Bytes(), nil
+	return files
 }

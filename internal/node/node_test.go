@@ -17,11 +17,8 @@ limitations under the License.
 package node_test
 
 import (
-	"archive/tar"
-	"bytes"
 	"errors"
-	"io"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +28,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestSpecMounts(t *testing.T) {
@@ -142,35 +138,19 @@ func TestAdaptation(t *testing.T) {
 			if diff := cmp.Diff(tc.flags, got, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 				t.Errorf("%s: flags (-want, +got):\n%s", tc.reason, diff)
 			}
-			archive := must.Get(node.Archive(tc.host))(t)
 			// Whatever the host: a node that boots again waits for its Pod network.
-			dropIns := []string{"20-pod-network.conf"}
+			const directory = "etc/systemd/system/containerd.service.d/"
+			files := []string{directory + "20-pod-network.conf"}
 			if tc.dropIn {
-				dropIns = append(dropIns, "10-restricted-host.conf")
+				files = []string{directory + "10-restricted-host.conf", directory + "20-pod-network.conf"}
 			}
 			if got := node.ContainerdPatch(tc.host) != ""; got != tc.dropIn {
 				t.Errorf("%s: patched containerd's configuration: %t, want %t", tc.reason, got, tc.dropIn)
 			}
-			if diff := cmp.Diff(dropIns, fileNames(t, archive)); diff != "" {
+			if diff := cmp.Diff(files, slices.Sorted(maps.Keys(node.Files(tc.host)))); diff != "" {
 				t.Errorf("%s: files (-want, +got):\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// fileNames of an archive, without their directories.
-func fileNames(t *testing.T, archive []byte) []string {
-	t.Helper()
-	var names []string
-	for reader := tar.NewReader(bytes.NewReader(archive)); ; {
-		header, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return names
-		}
-		must.Succeed(t, err)
-		if header.Typeflag == tar.TypeReg {
-			names = append(names, path.Base(header.Name))
-		}
 	}
 }
 
@@ -185,22 +165,6 @@ func TestKubeletFlagsIdentify(t *testing.T) {
 	for _, flag := range node.KubeletFlags(node.Kubelet{ProviderID: "container:///c"}, node.Host{CgroupVersion: "2"}) {
 		if strings.HasPrefix(flag, "--node-labels") {
 			t.Errorf("flag %q without a zone", flag)
-		}
-	}
-}
-
-func TestArchiveIsBelowRootFileSystem(t *testing.T) {
-	t.Parallel()
-	archive := must.Get(node.Archive(node.Host{CannotRaiseLimits: true}))(t)
-	reader := tar.NewReader(bytes.NewReader(archive))
-	for {
-		header, err := reader.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		must.Succeed(t, err)
-		if !strings.HasPrefix(header.Name, "etc/systemd/system/") {
-			t.Errorf("entry %q: only files below /etc are sure to reach the node", header.Name)
 		}
 	}
 }

@@ -192,13 +192,13 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	fail := func(err error) error {
 		return fmt.Errorf("connect container %q to network %q: %w", containerName, name, err)
 	}
-	raw, err := e.network(ctx, name)
-	if err != nil {
-		return fail(err)
-	}
 	id, isAttached, err := e.attachment(ctx, name, containerName)
 	if err != nil || isAttached {
 		return err
+	}
+	raw, err := e.network(ctx, name)
+	if err != nil {
+		return fail(err)
 	}
 	if err := adapter.Permits(subnets(raw.IPAM), attachment.Addresses); err != nil {
 		return fail(err)

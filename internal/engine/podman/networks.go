@@ -205,13 +205,13 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	fail := func(err error) error {
 		return fmt.Errorf("connect container %q to network %q: %w", containerName, name, err)
 	}
-	found, err := e.network(ctx, name)
-	if err != nil {
-		return fail(err)
-	}
 	raw, err := e.inspect(ctx, containerName)
 	if err != nil || isAttached(observed(raw), name) {
 		return err
+	}
+	found, err := e.network(ctx, name)
+	if err != nil {
+		return fail(err)
 	}
 	if err := adapter.Permits(found.subnets(), attachment.Addresses); err != nil {
 		return fail(err)
