@@ -75,9 +75,10 @@ management-manifests: ## Write what clusterctl installs on a management cluster 
 ##@ Test
 
 .PHONY: test-images
-test-images: ## Test the image builder and the Pod network's daemon
+test-images: ## Test the image builder and the programs of our own
 	@go -C images/builder test ./...
 	@go -C images/flannel test ./...
+	@go -C images/kubernetes test ./collector
 
 ##@ Benchmark
 

@@ -29,6 +29,8 @@ const kubernetesModule = "k8s.io/kubernetes"
 type components struct {
 	kubernetes, containerd, runc, criTools, cniPlugins *artifact
 	flannel, etcd, coredns, registry                   *artifact
+	// plane has kube-apiserver and kube-controller-manager as one program.
+	plane *artifact
 	// kubernetesVersion is like v1.36.3.
 	kubernetesVersion string
 	// suffix of the names of artifacts that differ by version: the cache
@@ -84,6 +86,7 @@ func (b *builder) components() (*components, error) {
 		etcd:       built(program{name: "etcd", packages: []string{"tool"}, renames: map[string]string{"server": "etcd"}}),
 		coredns:    built(program{name: "coredns", packages: []string{"."}}),
 		registry:   built(program{name: "registry", packages: []string{"."}}),
+		plane:      built(planeProgram(version)),
 	}
 	return c, errors.Join(errs...)
 }
@@ -95,6 +98,14 @@ func kubernetesProgram(version string) program {
 		name: "kubernetes", packages: []string{"tool"}, ldflags: versionFlags("k8s.io/component-base/version", version),
 		tags: kubernetesTags(),
 	}
+}
+
+// planeProgram has the garbage collector's pace and both programs of the management plane.
+func planeProgram(version string) program {
+	p := kubernetesProgram(version)
+	p.name, p.module, p.packages = "plane", p.name, []string{"./plane"}
+	p.sources, p.renames = []string{"plane", "collector"}, map[string]string{"plane": "kubernetes"}
+	return p
 }
 
 // kubernetesTags are those of Kubernetes' own builds: gRPC's tracing keeps the linker

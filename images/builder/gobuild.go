@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,6 +35,10 @@ import (
 type program struct {
 	// name is the component's directory below images/.
 	name string
+	// module is the component whose module it is built in, where that is another; sources
+	// are the directories of its packages there.
+	module  string
+	sources []string
 	// packages to build: "tool" are those the module's go.mod lists as tools.
 	packages []string
 	// test builds the tests of the packages in place of their programs.
@@ -51,12 +56,15 @@ type program struct {
 
 // artifact builds p below images/; more files count as inputs.
 func (p program) artifact(b *builder) (*artifact, error) {
-	dir := filepath.Join(b.images, p.name)
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		return nil, fmt.Errorf("list sources of %s: %w", p.name, err)
+	dir := filepath.Join(b.images, cmp.Or(p.module, p.name))
+	files := []string{filepath.Join(dir, "go.mod")}
+	for _, source := range append([]string{"."}, p.sources...) {
+		found, err := filepath.Glob(filepath.Join(dir, source, "*.go"))
+		if err != nil {
+			return nil, fmt.Errorf("list sources of %s: %w", p.name, err)
+		}
+		files = append(files, found...)
 	}
-	files = append(files, filepath.Join(dir, "go.mod"))
 	if sum := filepath.Join(dir, "go.sum"); exists(sum) {
 		files = append(files, sum)
 	}

@@ -124,8 +124,13 @@ func (b *builder) planeImage(ctx context.Context, c *components, static *artifac
 	return programsImage{
 		name: "plane", reference: planeReference, base: static,
 		programs: map[string]*artifact{
-			"capcon-plane": program, "etcd": c.etcd,
-			"kube-apiserver": c.kubernetes, "kube-controller-manager": c.kubernetes,
+			"capcon-plane": program, "etcd": c.etcd, "kubernetes": c.plane,
+		},
+		extra: func(_ context.Context, _ *workspace, t *tree) error {
+			for _, name := range []string{"kube-apiserver", "kube-controller-manager"} {
+				t.link("kubernetes", "usr/local/bin/"+name)
+			}
+			return nil
 		},
 		config: v1.Config{
 			Env:        []string{"PATH=/usr/local/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},

@@ -33,6 +33,10 @@ const (
 	processManager           = "manager"
 )
 
+// smallHeap is for programs with some 25 MB in use, which can afford to collect garbage more
+// often than Go does by default: etcd and the manager take 25 MB less together.
+const smallHeap = "GOGC=25"
+
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // flags of a component, each "--name=value".
@@ -70,7 +74,8 @@ func (id *identity) etcdProcess() supervise.Process {
 			"heartbeat-interval", "50", "election-timeout", "250",
 			"log-level", "warn",
 		),
-		Ready: id.etcdReady,
+		Environment: []string{smallHeap},
+		Ready:       id.etcdReady,
 	}
 }
 
@@ -117,12 +122,6 @@ func (id *identity) apiServerProcess() supervise.Process {
 			"runtime-config", apisOff,
 			"profiling", "false",
 		),
-		// Garbage collection competes with the nodes for processor time: with Go's 100
-		// "capcon up" takes 10 % longer. There is no memory limit, because the history
-		// of the watch cache doubles the live heap of a plane that creates one cluster
-		// after the other, and a limit near it leaves no time for anything else (all
-		// measured).
-		Environment: []string{"GOGC=150"},
 		// Ready for CRDs comes more than a second before /readyz, which
 		// waits for the default roles.
 		Ready: id.apiServing,
@@ -161,7 +160,7 @@ func (id *identity) managerProcess() supervise.Process {
 			"webhook-cert-name", filepath.Base(id.files.webhook()),
 			"health-address", loopback(id.opts.Ports.Health),
 		)...),
-		Environment: id.opts.ManagerEnvironment,
+		Environment: append([]string{smallHeap}, id.opts.ManagerEnvironment...),
 		Ready:       id.managerReady,
 	}
 }
