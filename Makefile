@@ -279,8 +279,12 @@ soak-members: ## Silent connections, and control planes that come and go below c
 ##@ Benchmark
 
 .PHONY: bench
-bench: build-capcon ## Compare capcon up with the floor, in one run (ROUNDS=3)
+bench: build-capcon ## Compare capcon up with kind and the floor, in turns (ROUNDS=5)
 	@hack/bench.sh
+
+.PHONY: bench-many
+bench-many: build-capcon ## A plane with ten clusters that are created at once, and a list of 1000 containers (CLUSTERS=10; half an hour)
+	@NAME=many hack/bench.sh -clusters "$(or $(CLUSTERS),10)"
 
 .PHONY: bench-capd
 bench-capd: build-capcon ## Compare with CAPD, both with Cluster API's stock managers (ROUNDS=3; an hour; restarts the engine)

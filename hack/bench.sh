@@ -17,13 +17,13 @@
 # on warm images and a running plane, and measures three of each. Builds capcon and kind,
 # and runs hack/bench.
 #
-#   hack/bench.sh
+#   hack/bench.sh [FLAG]...     flags of hack/bench
 #
 # Environment:
 #   ROUNDS  how many of each (default 5)
 #   ENGINE  docker, podman or auto (default)
-#   OUTPUT  path of the results without extension (default docs/results/bench-ENGINE);
-#           empty writes none
+#   OUTPUT  path of the results without extension (default docs/results/bench-ENGINE, or
+#           what NAME says in place of bench); empty writes none
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -40,7 +40,7 @@ main() {
   go run ./hack/bench -engine "${ENGINE}" -rounds "${ROUNDS:-5}" -image "${image}" \
     -kind "$(hack/tool.sh kind)" -kind-config "${config}" -commit "$(git rev-parse --short HEAD)" \
     -machine "$(nproc) cores, $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), $(engine version --format '{{.Server.Version}}' | sed "s/^/${ENGINE} /")" \
-    -output "${OUTPUT-docs/results/bench-${ENGINE}}"
+    -output "${OUTPUT-docs/results/${NAME:-bench}-${ENGINE}}" "$@"
 }
 
 # kind_config is what kind's user must give on a restricted host.

@@ -57,7 +57,15 @@ func start() error {
 	flag.StringVar(&b.kindConfig, "kind-config", "", "path of kind's configuration of one control plane and one worker")
 	output := flag.String("output", "", "path of the results, without extension")
 	rounds := flag.Int("rounds", 5, "how often each is measured") //nolint:mnd // Enough for a median and a spread.
+	m := many{bench: &b}
+	flag.IntVar(&m.Clusters, "clusters", 0, "measure a plane with so many clusters instead, and so many containers; 0 = do not")
+	flag.IntVar(&m.Containers, "containers", 1000, "how many containers are listed") //nolint:mnd // More than any user has.
+	flag.DurationVar(&m.rest, "rest", 10*time.Minute, "how long clusters rest before the plane's memory is read")
+	flag.StringVar(&m.image, "container-image", "localhost/capcon/haproxy:2.6", "image of the containers that are listed")
 	flag.Parse()
+	if m.Clusters > 0 {
+		return m.run(ctx, *output)
+	}
 	return b.run(ctx, *rounds, *output)
 }
 

@@ -140,6 +140,7 @@ func readCRDs(dir string) ([]object, error) {
 		}
 		for _, crd := range objects {
 			k.label(crd)
+			crd.dropOldDescriptions()
 			if slices.Contains(converted, crd.name()) {
 				crd.setConversion()
 			}
@@ -245,6 +246,36 @@ func (o object) setConversion() {
 			"conversionReviewVersions": []any{"v1"},
 			"clientConfig":             map[string]any{"service": map[string]any{"path": "/convert"}},
 		},
+	}
+}
+
+// dropOldDescriptions of the versions that are not stored: "kubectl explain" shows the
+// stored one unless it is asked for another, and the API server keeps them in memory.
+func (o object) dropOldDescriptions() {
+	spec, _ := o["spec"].(map[string]any)
+	versions, _ := spec["versions"].([]any)
+	for _, version := range versions {
+		fields, _ := version.(map[string]any)
+		if stored, _ := fields["storage"].(bool); !stored {
+			dropDescriptions(version)
+		}
+	}
+}
+
+func dropDescriptions(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		// A property of that name is a map.
+		if _, isText := value["description"].(string); isText {
+			delete(value, "description")
+		}
+		for _, nested := range value {
+			dropDescriptions(nested)
+		}
+	case []any:
+		for _, nested := range value {
+			dropDescriptions(nested)
+		}
 	}
 }
 
