@@ -150,6 +150,11 @@ type Images interface {
 
 	// LoadImage loads the images of a docker-archive.
 	LoadImage(ctx context.Context, archive io.Reader) error
+
+	// SaveImage returns a local image as a docker-archive that has the name of
+	// the reference, or the one InspectImage found it by. Absent: ErrNotFound.
+	// The caller closes the stream.
+	SaveImage(ctx context.Context, reference string) (io.ReadCloser, error)
 }
 
 // Networks manages bridge networks.

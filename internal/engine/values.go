@@ -21,6 +21,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/netip"
 	"time"
 )
@@ -233,8 +234,9 @@ type Endpoint struct {
 type Command struct {
 	// Args is the program and its arguments; no shell is involved.
 	Args []string
-	// Stdin is given to the process; nil = none.
-	Stdin []byte
+	// Stdin is given to the process as far as it reads it; nil = none. An error of
+	// it is an error of the call.
+	Stdin io.Reader
 	// User runs it; empty = the container's.
 	User string
 }
@@ -262,6 +264,8 @@ type Image struct {
 	Digests []string
 	// SizeBytes on disk.
 	SizeBytes int64
+	// Architecture its programs are for, as Go names it.
+	Architecture string
 	// Labels of its configuration.
 	Labels map[string]string
 }

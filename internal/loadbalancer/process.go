@@ -151,7 +151,7 @@ var errAnswer = errors.New("unexpected answer")
 func check(ctx context.Context, containers engine.Executor, name, text string) error {
 	output, err := execute(ctx, containers, name, engine.Command{
 		Args:  []string{"bash", "-c", "haproxy -c -f <(cat)"},
-		Stdin: []byte(text),
+		Stdin: strings.NewReader(text),
 	})
 	var exit *engine.ExitError
 	if errors.As(err, &exit) {

@@ -82,7 +82,7 @@ func putImage(t *testing.T, eng engine.Executor, container string, archive []byt
 	t.Helper()
 	output, err := eng.Exec(t.Context(), container, engine.Command{
 		Args:  []string{"ctr", "--namespace=k8s.io", "images", "import", "-"},
-		Stdin: archive,
+		Stdin: bytes.NewReader(archive),
 	})
 	if err != nil {
 		t.Fatalf("import image into %s: %v\n%s%s", container, err, output.Stdout, output.Stderr)

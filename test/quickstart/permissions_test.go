@@ -96,7 +96,7 @@ func planeFromNode(t *testing.T, eng engine.Engine, program *capcon) {
 				"bash", "-c", `curl --silent --show-error --output /dev/null --write-out '%{http_code}' --config - --cacert <(echo "$1") "$2"`,
 				"curl", string(info.CertificateAuthorityData), info.Server + path,
 			},
-			Stdin: []byte("header = \"Authorization: Bearer " + token + "\"\n"),
+			Stdin: strings.NewReader("header = \"Authorization: Bearer " + token + "\"\n"),
 		})
 		if err != nil {
 			t.Fatalf("ask the management plane from a node: %v: %s", err, output.Stderr)

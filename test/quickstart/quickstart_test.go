@@ -231,10 +231,13 @@ func nodesReady(t *testing.T, cluster kubernetes.Interface, want int) {
 // address and by the name of their Service.
 func podsTalk(t *testing.T, eng engine.Engine, program *capcon) {
 	cluster := program.connectCluster()
-	archive := webtoolArchive(t)
+	archive := filepath.Join(t.TempDir(), "webtool.tar")
+	must.Succeed(t, os.WriteFile(archive, webtoolArchive(t), 0o600))
 	nodes := nodeContainers(t, eng, program.cluster)
-	for _, container := range nodes {
-		putImage(t, eng, container.Name, archive)
+	// An archive, and an image of the engine.
+	output := program.mustRun("load", program.cluster, archive, loadBalancerImage)
+	if all := fmt.Sprintf("copied to %d of %[1]d nodes", len(nodes)); strings.Count(output, all) != 2 {
+		t.Errorf("Want %q of two images in:\n%s", all, output)
 	}
 	deployWeb(t, cluster)
 	servers := webPods(t, cluster, len(nodes))

@@ -274,7 +274,7 @@ func TestCommunicate(t *testing.T) {
 		_, _ = io.Copy(far, far)
 		_ = far.Close()
 	}()
-	output, err := adapter.Communicate(t.Context(), near, []byte("input"), readAll)
+	output, err := adapter.Communicate(t.Context(), near, strings.NewReader("input"), readAll)
 	if err != nil || string(output.Stdout) != "input" {
 		t.Errorf("%q, %v, want the input back, whose end was told", output.Stdout, err)
 	}

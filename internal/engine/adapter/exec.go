@@ -30,16 +30,26 @@ type Duplex interface {
 	CloseWrite() error
 }
 
+// InputError is an error of a command's input, which the command takes for its end.
+type InputError struct{ Err error }
+
+// Error implements error.
+func (e *InputError) Error() string { return "read input: " + e.Err.Error() }
+
+// Unwrap returns the input's own error.
+func (e *InputError) Unwrap() error { return e.Err }
+
 // Communicate writes a command's input and reads its output, both to their ends, and
 // returns when both are done or ctx has ended. It closes the connection.
 func Communicate(
-	ctx context.Context, stream Duplex, stdin []byte, read func(io.Reader) (engine.Output, error),
+	ctx context.Context, stream Duplex, stdin io.Reader, read func(io.Reader) (engine.Output, error),
 ) (engine.Output, error) {
 	defer stream.Close()
 	// Closing the connection is what ends reads and writes under way.
 	stopWatching := context.AfterFunc(ctx, func() { stream.Close() })
 	defer stopWatching()
 
+	source := &Source{Reader: stdin}
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -48,7 +58,7 @@ func Communicate(
 		}
 		// A command that does not read its input to the end is no error: its
 		// exit code says how it went.
-		_, _ = stream.Write(stdin)
+		_, _ = io.Copy(stream, source)
 		_ = stream.CloseWrite()
 	}()
 
@@ -59,7 +69,10 @@ func Communicate(
 		return output, ctx.Err()
 	}
 	if err != nil {
-		return output, fmt.Errorf("read output: %w", err)
+		err = fmt.Errorf("read output: %w", err)
 	}
-	return output, nil
+	if source.err != nil {
+		err = &InputError{source.err}
+	}
+	return output, err
 }

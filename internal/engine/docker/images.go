@@ -36,7 +36,7 @@ func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Ima
 	if err != nil {
 		return engine.Image{}, fmt.Errorf("inspect image %q: %w", reference, typed(err))
 	}
-	out := engine.Image{ID: raw.ID, Tags: raw.RepoTags, Digests: raw.RepoDigests, SizeBytes: raw.Size}
+	out := engine.Image{ID: raw.ID, Tags: raw.RepoTags, Digests: raw.RepoDigests, SizeBytes: raw.Size, Architecture: raw.Architecture}
 	if raw.Config != nil {
 		out.Labels = raw.Config.Labels
 	}
@@ -64,6 +64,19 @@ func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 		return fail(typed(err))
 	}
 	return nil
+}
+
+// SaveImage implements engine.Images.
+func (e *Engine) SaveImage(ctx context.Context, reference string) (io.ReadCloser, error) {
+	// Found first: an older engine answers with an archive of nothing.
+	if _, err := e.InspectImage(ctx, reference); err != nil {
+		return nil, err
+	}
+	stream, err := e.client.ImageSave(ctx, []string{reference})
+	if err != nil {
+		return nil, fmt.Errorf("save image %q: %w", reference, typed(err))
+	}
+	return stream, nil
 }
 
 // messages reads a stream of progress to its end. An error that the engine

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -77,13 +78,24 @@ func execChecks() map[string]check {
 			contract: "Stdin is given to the process; nil = none",
 			run:      passesStdin,
 		},
+		"stdin fails": {
+			contract: "an error of Stdin is an error of the call",
+			run: func(t *testing.T, c *fixture) {
+				c.run(t, c.spec("a"))
+				broken := errors.New("broken")
+				_, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "cat"}, Stdin: iotest.ErrReader(broken)})
+				if !errors.Is(err, broken) {
+					t.Errorf("error %v, want that of the input", err)
+				}
+			},
+		},
 		"stdin not read": {
 			contract: "a command need not read its input",
 			run: func(t *testing.T, c *fixture) {
 				c.run(t, c.spec("a"))
-				input := bytes.Repeat([]byte("x"), mebibyte)
-				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "0"}, Stdin: input}, "", "", 0)
-				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "3"}, Stdin: input}, "", "", 3)
+				input := strings.Repeat("x", mebibyte)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "0"}, Stdin: strings.NewReader(input)}, "", "", 0)
+				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "3"}, Stdin: strings.NewReader(input)}, "", "", 3)
 			},
 		},
 		"large output": {
@@ -149,7 +161,7 @@ func execChecks() map[string]check {
 				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 				defer cancel()
 				began := time.Now()
-				_, err := c.Exec(ctx, c.named("a"), engine.Command{Args: []string{"/tool", "hang"}, Stdin: []byte("x")})
+				_, err := c.Exec(ctx, c.named("a"), engine.Command{Args: []string{"/tool", "hang"}, Stdin: strings.NewReader("x")})
 				wantKind(t, "command that hangs", err, context.DeadlineExceeded)
 				// The command itself never ends.
 				t.Logf("returned %s after the call", time.Since(began))
@@ -192,7 +204,11 @@ func passesStdin(t *testing.T, c *fixture) {
 	for title, input := range map[string][]byte{
 		"none": nil, "empty": {}, "short": []byte("line\n"), "large": bytes.Repeat([]byte("0123456789abcdef"), mebibyte/16),
 	} {
-		output, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "cat"}, Stdin: input})
+		command := engine.Command{Args: []string{"/tool", "cat"}}
+		if input != nil {
+			command.Stdin = bytes.NewReader(input)
+		}
+		output, err := c.Exec(t.Context(), c.named("a"), command)
 		if err != nil || !bytes.Equal(output.Stdout, input) {
 			t.Errorf("%s: %d bytes back, error %v, want the %d given", title, len(output.Stdout), err, len(input))
 		}

@@ -18,7 +18,12 @@ package enginetest
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"slices"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -32,8 +37,10 @@ func imageChecks() map[string]check {
 				succeed(t, "inspect image", err)
 				digest, err := c.image.ConfigName()
 				succeed(t, "read the image's ID", err)
-				if found.ID != digest.String() || found.SizeBytes == 0 || found.Labels[imageLabel] != "yes" {
-					t.Errorf("image %+v, want ID %s, a size and its label", found, digest)
+				config, err := c.image.ConfigFile()
+				succeed(t, "read the image's configuration", err)
+				if found.ID != digest.String() || found.SizeBytes == 0 || found.Labels[imageLabel] != "yes" || found.Architecture != config.Architecture {
+					t.Errorf("image %+v, want ID %s, a size, its label and architecture %s", found, digest, config.Architecture)
 				}
 				byID, err := c.InspectImage(t.Context(), found.ID)
 				if err != nil || byID.ID != found.ID {
@@ -47,6 +54,29 @@ func imageChecks() map[string]check {
 			contract: "LoadImage of what is there succeeds",
 			run: func(t *testing.T, c *fixture) {
 				wantNoError(t, "load", c.LoadImage(t.Context(), bytes.NewReader(saved(t, c.image))))
+			},
+		},
+		"save": {
+			contract: "a local image as a docker-archive with its name, which gives the same image when it is loaded; absent: ErrNotFound",
+			run: func(t *testing.T, c *fixture) {
+				found, err := c.InspectImage(t.Context(), imageName)
+				succeed(t, "inspect image", err)
+				stream, err := c.SaveImage(t.Context(), imageName)
+				succeed(t, "save image", err)
+				archive, err := io.ReadAll(stream)
+				succeed(t, "read archive", errors.Join(err, stream.Close()))
+				manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive)), nil })
+				succeed(t, "read the archive's manifest", err)
+				if len(manifest) != 1 || !slices.Equal(manifest[0].RepoTags, []string{imageName}) {
+					t.Errorf("the archive has %+v, want one image with the name %s", manifest, imageName)
+				}
+				succeed(t, "load what was saved", c.LoadImage(t.Context(), bytes.NewReader(archive)))
+				again, err := c.InspectImage(t.Context(), imageName)
+				if err != nil || again.ID != found.ID {
+					t.Errorf("loaded again: %q, %v, want %q", again.ID, err, found.ID)
+				}
+				_, err = c.SaveImage(t.Context(), "localhost/capcon/absent:v1")
+				wantKind(t, "save an absent image", err, engine.ErrNotFound)
 			},
 		},
 		"registry not reachable": {

@@ -168,6 +168,11 @@ func (e Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 	return command(ctx, e, changing("image", "", "LoadImage").long(), engine.Engine.LoadImage, archive)
 }
 
+// SaveImage implements engine.Images. The call ends when the stream begins.
+func (e Engine) SaveImage(ctx context.Context, reference string) (io.ReadCloser, error) {
+	return query(ctx, e, Call{Method: "SaveImage"}.long(), engine.Engine.SaveImage, reference)
+}
+
 // CreateNetwork implements engine.Networks.
 func (e Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
 	return query(ctx, e, changing("network", spec.Name, "CreateNetwork"), engine.Engine.CreateNetwork, spec)

@@ -121,7 +121,7 @@ func TestLog(t *testing.T) {
 	secret := "hunter2"
 	spec := engine.Spec{Name: "a", Image: "image:v1", Environment: map[string]string{"PASSWORD": secret}}
 	_, created := eng.CreateContainer(ctx, spec)
-	_, executed := eng.Exec(ctx, "a", engine.Command{Args: []string{"sh", "-c", secret}, Stdin: []byte(secret)})
+	_, executed := eng.Exec(ctx, "a", engine.Command{Args: []string{"sh", "-c", secret}, Stdin: strings.NewReader(secret)})
 	_, inspected := eng.InspectContainer(ctx, "a")
 	_, listed := eng.ListContainers(ctx, nil)
 	if err := errors.Join(created, inspected, listed); err != nil || executed == nil {

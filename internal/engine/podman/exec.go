@@ -89,7 +89,8 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	}
 	output, broken := adapter.Communicate(ctx, stream, command.Stdin, demultiplex)
 	broken = typed(broken)
-	if broken != nil && (ctx.Err() != nil || len(command.Stdin) == 0 || errors.Is(broken, engine.ErrTooLarge)) {
+	var input *adapter.InputError
+	if broken != nil && (ctx.Err() != nil || command.Stdin == nil || errors.Is(broken, engine.ErrTooLarge) || errors.As(broken, &input)) {
 		return output, fail(broken)
 	}
 	code, err := e.exitCode(ctx, path, broken)

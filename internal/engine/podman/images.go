@@ -29,11 +29,12 @@ import (
 )
 
 type imageAnswer struct {
-	ID          string `json:"Id"`
-	RepoTags    []string
-	RepoDigests []string
-	Size        int64
-	Labels      map[string]string
+	ID           string `json:"Id"`
+	RepoTags     []string
+	RepoDigests  []string
+	Size         int64
+	Architecture string
+	Labels       map[string]string
 }
 
 // InspectImage implements engine.Images.
@@ -43,7 +44,7 @@ func (e *Engine) InspectImage(ctx context.Context, reference string) (engine.Ima
 		return engine.Image{}, fmt.Errorf("inspect image %q: %w", reference, err)
 	}
 	return engine.Image{
-		ID: imageID(raw.ID), Tags: raw.RepoTags, Digests: raw.RepoDigests, SizeBytes: raw.Size, Labels: raw.Labels,
+		ID: imageID(raw.ID), Tags: raw.RepoTags, Digests: raw.RepoDigests, SizeBytes: raw.Size, Architecture: raw.Architecture, Labels: raw.Labels,
 	}, nil
 }
 
@@ -87,4 +88,18 @@ func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 		return fmt.Errorf("load image: %w", err)
 	}
 	return nil
+}
+
+// SaveImage implements engine.Images.
+func (e *Engine) SaveImage(ctx context.Context, reference string) (io.ReadCloser, error) {
+	fail := func(err error) (io.ReadCloser, error) { return nil, fmt.Errorf("save image %q: %w", reference, err) }
+	name, _, err := e.localImage(ctx, reference)
+	if err != nil {
+		return fail(err)
+	}
+	stream, err := e.stream(ctx, get("/images/"+url.PathEscape(name)+"/get").with("format", "docker-archive"))
+	if err != nil {
+		return fail(err)
+	}
+	return stream, nil
 }

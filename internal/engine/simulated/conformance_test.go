@@ -19,6 +19,7 @@ package simulated_test
 import (
 	"archive/tar"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +96,11 @@ func (p *tool) run(container string, command engine.Command) (engine.Output, err
 		}
 		return printed("", err)
 	case "cat":
-		return engine.Output{Stdout: command.Stdin}, nil
+		if command.Stdin == nil {
+			return engine.Output{}, nil
+		}
+		input, err := io.ReadAll(command.Stdin)
+		return engine.Output{Stdout: input}, err
 	case "big":
 		size, err := strconv.Atoi(args[0])
 		output, _ := printed(strings.Repeat("o", size), nil)

@@ -17,6 +17,7 @@ limitations under the License.
 package simulated
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -33,31 +34,76 @@ import (
 // whiteout is how a layer says that a file of a lower one is gone.
 const whiteout = ".wh."
 
+// described is an image in manifest.json of an archive.
+type described struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
+}
+
+// configuration of an image, of which only this matters here.
+type configuration struct {
+	Architecture string `json:"architecture"`
+	Config       struct {
+		Labels map[string]string
+	} `json:"config"`
+}
+
+// archive of the image as a docker-archive, under one name.
+func (i *image) archive(name string) ([]byte, error) {
+	config := i.config
+	if config == nil {
+		made := configuration{Architecture: i.Architecture}
+		made.Config.Labels = i.Labels
+		var err error
+		if config, err = json.Marshal(made); err != nil {
+			return nil, err
+		}
+	}
+	layer, err := i.files.pack("/", ".")
+	if err != nil {
+		return nil, err
+	}
+	// As Docker names it: by its digest, which is the image's ID.
+	configFile := fmt.Sprintf("%x.json", sha256.Sum256(config))
+	manifest, err := json.Marshal([]described{{Config: configFile, RepoTags: []string{name}, Layers: []string{"layer.tar"}}})
+	if err != nil {
+		return nil, err
+	}
+	var buffer bytes.Buffer
+	writer := tar.NewWriter(&buffer)
+	for name, content := range map[string][]byte{configFile: config, "layer.tar": layer, "manifest.json": manifest} {
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(content))}
+		if err := writer.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := writer.Write(content); err != nil {
+			return nil, err
+		}
+	}
+	return buffer.Bytes(), writer.Close()
+}
+
 // readArchive reads the images of a docker-archive.
 func readArchive(archive io.Reader) ([]image, error) {
 	files := newTree()
 	if err := extract(archive, files.put); err != nil {
 		return nil, err
 	}
-	var manifest []struct {
-		Config   string
-		RepoTags []string
-		Layers   []string
-	}
+	var manifest []described
 	if err := json.Unmarshal(files["/manifest.json"].content, &manifest); err != nil {
 		return nil, fmt.Errorf("read manifest.json: %w", err)
 	}
 	var out []image
 	for _, described := range manifest {
 		raw := files[path.Clean("/"+described.Config)].content
-		var config struct {
-			Config struct{ Labels map[string]string } `json:"config"`
-		}
+		var config configuration
 		if err := json.Unmarshal(raw, &config); err != nil {
 			return nil, fmt.Errorf("read %s: %w", described.Config, err)
 		}
-		img := image{files: newTree(), Image: engine.Image{
-			ID: fmt.Sprintf("sha256:%x", sha256.Sum256(raw)), Tags: described.RepoTags, Labels: config.Config.Labels,
+		img := image{files: newTree(), config: raw, Image: engine.Image{
+			ID: fmt.Sprintf("sha256:%x", sha256.Sum256(raw)), Tags: described.RepoTags,
+			Architecture: config.Architecture, Labels: config.Config.Labels,
 		}}
 		for _, name := range described.Layers {
 			content := files[path.Clean("/"+name)].content

@@ -33,6 +33,8 @@ import (
 type image struct {
 	engine.Image
 	files tree
+	// config of an archive it was loaded from, whose digest is the ID.
+	config []byte
 }
 
 type registryImage struct {
@@ -186,4 +188,22 @@ func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 		}
 		return nil
 	})
+}
+
+// SaveImage implements engine.Images. The archive has the image's configuration and
+// one layer, so that LoadImage gives an image like it.
+func (e *Engine) SaveImage(ctx context.Context, reference string) (io.ReadCloser, error) {
+	var content []byte
+	err := e.do(ctx, Call{Method: "SaveImage", Name: reference}, func() error {
+		img, err := e.findImage(reference)
+		if err != nil {
+			return err
+		}
+		content, err = img.archive(fullName(reference))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
 }

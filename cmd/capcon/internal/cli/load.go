@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+func (a *app) loadCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "load NAME IMAGE...",
+		Short: "Copy images of the engine into the nodes of a cluster",
+		Long: "Copy images of the engine, such as one that was just built, into all nodes of a cluster, so that\n" +
+			"Pods start from them without a registry. A node that has an image is left alone. IMAGE may also be\n" +
+			"the path of an archive that ends with .tar, as \"docker save\" writes it. Nodes that join later do\n" +
+			"not have the images: run the command again.",
+		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar",
+		Args:    cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
+		PreRunE: func(_ *cobra.Command, args []string) error { return input.Refuse(input.CheckName(args[0])...) },
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+			return s.load(ctx, args[0], args[1:])
+		}),
+		ValidArgsFunction: a.completeNames,
+	}
+}
+
+func (s *session) load(ctx context.Context, cluster string, arguments []string) (err error) {
+	nodes, stopped, err := s.nodesOf(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	var sources []*images.Source
+	defer func() {
+		for _, source := range sources {
+			err = errors.Join(err, source.Close())
+		}
+	}()
+	// All of them, before any node is changed.
+	var refused []error
+	for _, argument := range arguments {
+		source, err := images.OpenSource(ctx, s.engine, argument)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
+		sources = append(sources, source)
+	}
+	if len(refused) > 0 {
+		return errors.Join(refused...)
+	}
+	board := s.newBoard("Loading images into the nodes of " + cluster)
+	for _, source := range sources {
+		if err := s.loadSource(ctx, board, source, nodes); err != nil {
+			board.close()
+			return err
+		}
+	}
+	board.close()
+	s.adviseLatest(sources)
+	if len(stopped) > 0 {
+		return fmt.Errorf("these nodes do not run, so they did not get the images: %s; run the command again when they do", strings.Join(stopped, ", "))
+	}
+	return nil
+}
+
+// nodesOf a cluster: the containers of its machines that run, and those that do not.
+func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped []string, err error) {
+	owner, err := s.ownerOf(ctx, cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+	if err != nil {
+		return nil, nil, fmt.Errorf("list containers of cluster %q: %w", cluster, err)
+	}
+	for _, container := range containers {
+		switch {
+		case container.Labels[identity.LabelMachine] == "":
+		case container.Status == engine.StatusRunning:
+			running = append(running, container.Name)
+		default:
+			stopped = append(stopped, container.Name)
+		}
+	}
+	if len(running) == 0 {
+		return nil, nil, fmt.Errorf("cluster %q has no node that runs; \"%s status %s\" shows why", cluster, s.Program, cluster)
+	}
+	return running, stopped, nil
+}
+
+// nodesAtOnce read an image at the same time. More only compete for the disk.
+const nodesAtOnce = 4
+
+func (s *session) loadSource(ctx context.Context, board *board, source *images.Source, nodes []string) error {
+	board.waiting(source.Argument, fmt.Sprintf("copying to %d nodes", len(nodes)))
+	var finished, copied atomic.Int32
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(nodesAtOnce)
+	for _, node := range nodes {
+		group.Go(func() error {
+			done, err := source.CopyTo(ctx, s.engine, node)
+			if err != nil {
+				return fmt.Errorf("load %s into node %s: %w", source.Argument, node, err)
+			}
+			if done {
+				copied.Add(1)
+			}
+			board.figure(source.Argument, fmt.Sprintf("%d of %d nodes have it", finished.Add(1), len(nodes)))
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	detail := fmt.Sprintf("copied to %d of %d nodes", copied.Load(), len(nodes))
+	if had := len(nodes) - int(copied.Load()); had > 0 {
+		detail += fmt.Sprintf("; %d had it", had)
+	}
+	board.finished(source.Argument, detail)
+	return nil
+}
+
+// adviseLatest: Kubernetes asks a registry for that tag unless a Pod says otherwise.
+func (s *session) adviseLatest(sources []*images.Source) {
+	for _, source := range sources {
+		for _, name := range source.Names() {
+			if strings.HasSuffix(name, ":latest") {
+				s.say("%s: give Pods imagePullPolicy: IfNotPresent, because Kubernetes always pulls the tag latest.", name)
+			}
+		}
+	}
+}
