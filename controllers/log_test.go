@@ -65,7 +65,7 @@ func TestLogHasAMachinesLife(t *testing.T) {
 			t.Log(err) // a write may conflict with what happens
 		}
 	}
-	created := []string{"CreateContainer", "Upload", "Upload", "StartContainer"}
+	created := []string{"CreateContainer", "Upload", "StartContainer"}
 	for _, step := range []struct {
 		name   string
 		change func()

@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package collector sets how often Go collects garbage by how much a process allocates.
 //
 // The API server of a management plane allocates hundreds of MB each second while clusters

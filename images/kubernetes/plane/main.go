@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Command plane is kube-apiserver and kube-controller-manager of the management plane,
 // chosen by the name it is started as. They are one file, so the parts of Kubernetes that
 // both have are in memory once.
