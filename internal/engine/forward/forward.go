@@ -22,6 +22,7 @@ package forward
 import (
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -50,7 +51,17 @@ type Engine struct{ through Through }
 func New(through Through) Engine { return Engine{through: through} }
 
 func changing(kind, object, method string, details ...any) Call {
-	return Call{Method: method, Changes: kind, Object: object, Details: details}
+	return Call{Method: method, Changes: kind, Object: short(object), Details: details}
+}
+
+// short is how Docker and Podman print an ID. A whole one looks like a secret to what
+// redacts logs.
+func short(object string) string {
+	const whole, printed = 64, 12
+	if len(object) == whole && strings.Trim(object, "0123456789abcdef") == "" {
+		return object[:printed]
+	}
+	return object
 }
 
 // long is of a call that takes as long as there is something to transfer.

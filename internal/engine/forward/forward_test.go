@@ -24,6 +24,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/forward"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -92,4 +94,23 @@ func TestRefusedCallIsNotMade(t *testing.T) {
 			t.Errorf("%s: %v, want %v", method, err, refused)
 		}
 	})
+}
+
+// A whole ID looks like a secret, so a log would have [redacted] in its place.
+func TestIDIsShort(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	eng := forward.New(func(_ context.Context, call forward.Call, _ func(context.Context, engine.Engine) error) error {
+		seen = append(seen, call.Object)
+		return nil
+	})
+	id := strings.Repeat("0123456789abcdef", 4)
+	for _, name := range []string{id, id[1:], "demo-" + id[5:]} {
+		if err := eng.StartContainer(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{id[:12], id[1:], "demo-" + id[5:]}, seen); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
 }
