@@ -69,7 +69,11 @@ type many struct {
 func (m *many) run(ctx context.Context, output string) error {
 	m.Engine, m.Commit, m.Machine = m.bench.Engine, m.bench.Commit, m.bench.Machine
 	m.Date, m.Rest = time.Now().Format(time.DateOnly), m.rest.String()
-	defer func() { _ = m.capcon(context.WithoutCancel(ctx), "down", "--all") }() // What an interrupted run left.
+	// Where there is a plane, its clusters are not the benchmark's: this fails then, and names them.
+	if err := m.capcon(ctx, "plane", "down"); err != nil {
+		return err
+	}
+	defer m.cleanUp(context.WithoutCancel(ctx))
 	for _, measured := range []func(context.Context) error{m.plane, m.one, m.all, m.list} {
 		if err := measured(ctx); err != nil {
 			return err
@@ -83,6 +87,13 @@ func (m *many) run(ctx context.Context, output string) error {
 		resultfile.Write(output+".json", m),
 		os.WriteFile(output+".md", []byte(m.page()), 0o644),
 	)
+}
+
+// cleanUp what a run left, and nothing else.
+func (m *many) cleanUp(ctx context.Context) {
+	_ = m.capcon(ctx, "down", cluster, "--keep-plane")
+	_ = m.each(ctx, "down", "--keep-plane")
+	_ = m.capcon(ctx, "plane", "down")
 }
 
 func (m *many) plane(ctx context.Context) error {
