@@ -118,7 +118,7 @@ func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped
 const nodesAtOnce = 4
 
 func (s *session) loadSource(ctx context.Context, board *board, source *images.Source, nodes []string) error {
-	board.waiting(source.Argument, fmt.Sprintf("copying to %d nodes", len(nodes)))
+	board.waiting(source.Argument, fmt.Sprintf("0 of %d nodes have it", len(nodes)))
 	var finished, copied atomic.Int32
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(nodesAtOnce)

@@ -117,6 +117,15 @@ func addImage(e *simulated.Engine, tag, architecture string) {
 	e.AddImage(engine.Image{Tags: []string{tag}, Architecture: architecture}, map[string][]byte{"app": []byte(tag)})
 }
 
+// archiveOf an image of the engine, as a file.
+func archiveOf(t *testing.T, w *world, tag string) string {
+	t.Helper()
+	stream := must.Get(w.engine.SaveImage(t.Context(), tag))(t)
+	file := filepath.Join(t.TempDir(), "image.tar")
+	must.Succeed(t, os.WriteFile(file, must.Get(io.ReadAll(stream))(t), 0o600))
+	return file
+}
+
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	w, nodes := loadWorld(t)
@@ -145,9 +154,7 @@ func TestLoadArchive(t *testing.T) {
 	t.Parallel()
 	w, nodes := loadWorld(t)
 	addImage(w.engine, "localhost/tool:latest", "")
-	stream := must.Get(w.engine.SaveImage(t.Context(), "localhost/tool:latest"))(t)
-	file := filepath.Join(t.TempDir(), "tool.tar")
-	must.Succeed(t, os.WriteFile(file, must.Get(io.ReadAll(stream))(t), 0o600))
+	file := archiveOf(t, w, "localhost/tool:latest")
 	code, out, errs := w.run("load", "demo", file, "app:dev")
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
@@ -176,6 +183,12 @@ func TestLoadRefuses(t *testing.T) {
 			before: func(w *world, _ *containerd) { addImage(w.engine, "arm:dev", "arm64") },
 			errs:   []string{`image "arm:dev" is for arm64 and the nodes are amd64; build it with --platform=linux/amd64`},
 		},
+		"ArchiveArchitecture": {
+			reason: "the same holds for an archive",
+			args:   []string{"load", "demo", "ARCHIVE"},
+			before: func(w *world, _ *containerd) { addImage(w.engine, "arm:dev", "arm64") },
+			errs:   []string{`image "docker.io/library/arm:dev" is for arm64 and the nodes are amd64`},
+		},
 		"Digest": {
 			reason: "an archive does not keep a digest",
 			args:   []string{"load", "demo", "app@sha256:" + strings.Repeat("a", 64)}, errs: []string{"is named by a digest", "give its tag"},
@@ -202,6 +215,9 @@ func TestLoadRefuses(t *testing.T) {
 			w, nodes := loadWorld(t)
 			if tc.before != nil {
 				tc.before(w, nodes)
+			}
+			if at := slices.Index(tc.args, "ARCHIVE"); at >= 0 {
+				tc.args[at] = archiveOf(t, w, "arm:dev")
 			}
 			code, out, errs := w.run(tc.args...)
 			if code == 0 {

@@ -25,6 +25,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
@@ -54,9 +57,15 @@ type Source struct {
 // architecture than the engine's, or that has no tag, is engine.ErrInvalid.
 func OpenSource(ctx context.Context, e engine.Engine, argument string) (*Source, error) {
 	source := &Source{Argument: argument, engine: e}
+	info, err := e.Info(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the engine for its architecture: %w", err)
+	}
 	if strings.HasSuffix(argument, archiveSuffix) {
-		err := source.openFile(argument)
-		return source, err
+		if err := source.openFile(argument, info.Architecture); err != nil {
+			return nil, errors.Join(err, source.Close())
+		}
+		return source, nil
 	}
 	reference, err := imageref.Parse(argument)
 	if err == nil && reference.Pinned {
@@ -72,36 +81,60 @@ func OpenSource(ctx context.Context, e engine.Engine, argument string) (*Source,
 	if err != nil {
 		return nil, err
 	}
-	info, err := e.Info(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("ask the engine for its architecture: %w", err)
-	}
-	if image.Architecture != "" && info.Architecture != "" && image.Architecture != info.Architecture {
-		return nil, fmt.Errorf("image %q is for %s and the nodes are %s; build it with --platform=linux/%s: %w",
-			argument, image.Architecture, info.Architecture, info.Architecture, engine.ErrInvalid)
+	if err := checkArchitecture(argument, image.Architecture, info.Architecture); err != nil {
+		return nil, err
 	}
 	source.images = []Archived{{ID: image.ID, Tags: []string{reference.Name}}}
 	return source, nil
 }
 
-func (s *Source) openFile(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
+// openFile checks the images of an archive and keeps it open, also with an error.
+func (s *Source) openFile(path, architecture string) (err error) {
+	if s.file, err = os.Open(path); err != nil {
 		return fmt.Errorf("open image archive: %w", err)
 	}
-	images, err := readArchive(file)
-	if err != nil {
-		return fmt.Errorf("read image archive %s: %w", path, errors.Join(err, file.Close()))
+	if s.images, err = readArchive(s.file); err != nil {
+		return fmt.Errorf("read image archive %s: %w", path, err)
 	}
-	for i := range images {
-		for j, tag := range images[i].Tags {
-			if reference, err := imageref.Parse(tag); err == nil {
-				images[i].Tags[j] = reference.Name
+	for _, image := range s.images {
+		if len(image.Tags) == 0 {
+			return fmt.Errorf("image archive %s: image %s has no tag, so no Pod can name it; save it by its tag: %w", path, image.ID, engine.ErrInvalid)
+		}
+		for i, text := range image.Tags {
+			if image.Tags[i], err = checkArchived(path, text, architecture); err != nil {
+				return fmt.Errorf("image %s of archive %s: %w", text, path, err)
 			}
 		}
 	}
-	s.file, s.images = file, images
 	return nil
+}
+
+// checkArchived checks an image that an archive has, and returns its name in full.
+func checkArchived(path, text, architecture string) (string, error) {
+	reference, err := imageref.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	tag, err := name.NewTag(text)
+	if err != nil {
+		return "", err
+	}
+	image, err := tarball.ImageFromPath(path, &tag)
+	if err != nil {
+		return "", err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return "", err
+	}
+	return reference.Name, checkArchitecture(text, config.Architecture, architecture)
+}
+
+func checkArchitecture(image, its, nodes string) error {
+	if its == "" || nodes == "" || its == nodes {
+		return nil
+	}
+	return fmt.Errorf("image %q is for %s and the nodes are %s; build it with --platform=linux/%s: %w", image, its, nodes, nodes, engine.ErrInvalid)
 }
 
 // Names that Pods find the images by, in full.
