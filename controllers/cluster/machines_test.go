@@ -262,7 +262,7 @@ func TestVanishedLoadBalancerIsNotPinned(t *testing.T) {
 	w := world.New(t, builders.New())
 	started, vanish := false, true
 	w.Calls.Hook(func(call simulatedCall) error {
-		if call.Method != "InspectContainer" || call.Name != balancer() || !started || !vanish {
+		if call.Method != "Exec" || call.Name != balancer() || !started || !vanish {
 			return nil
 		}
 		vanish = false

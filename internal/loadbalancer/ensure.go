@@ -186,9 +186,10 @@ func create(ctx context.Context, containers network.Engine, spec Spec, text stri
 	if spec.HostPort == 0 {
 		ports = candidatePorts(name)
 	}
+	var container engine.Container
 	var err error
 	for _, port := range ports {
-		_, err = network.Place(ctx, containers, network.Placement{
+		container, err = network.Place(ctx, containers, network.Placement{
 			Spec:      containerSpec(spec, port),
 			Network:   spec.Network,
 			Addresses: spec.Addresses,
@@ -206,7 +207,7 @@ func create(ctx context.Context, containers network.Engine, spec Spec, text stri
 	if err != nil {
 		return State{}, fmt.Errorf("create load balancer: %w", err)
 	}
-	return Observe(ctx, containers, name)
+	return stateOf(container).ask(ctx, containers)
 }
 
 // Delete removes the owner's load balancer and succeeds if there is none. A

@@ -18,6 +18,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -32,18 +33,22 @@ import (
 // gives every file to the container's user; without it, to the owner that the
 // archive says.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	// Found first, because an answer that comes before the archive is read
-	// may be lost in the broken connection.
-	found, err := e.inspect(ctx, name)
+	fail := func(err error) error { return fmt.Errorf("upload to container %q: %w", name, err) }
+	id, err := e.container(ctx, name)
 	if err != nil {
-		return fmt.Errorf("upload to container %q: %w", name, err)
+		return fail(err)
 	}
 	source := &adapter.Source{Reader: archive}
-	err = e.client.CopyToContainer(ctx, found.ID, "/", source, container.CopyToContainerOptions{})
-	if err := source.Or(typed(err)); err != nil {
-		return fmt.Errorf("upload to container %q: %w", name, err)
+	err = source.Or(typed(e.client.CopyToContainer(ctx, id, "/", source, container.CopyToContainerOptions{})))
+	if err == nil {
+		return nil
 	}
-	return nil
+	// An answer that comes before the archive is read may be lost in the broken
+	// connection: that there is no such container.
+	if _, inspectErr := e.inspect(ctx, name); errors.Is(inspectErr, engine.ErrNotFound) {
+		return fail(inspectErr)
+	}
+	return fail(err)
 }
 
 // Download implements engine.Archiver.

@@ -73,16 +73,44 @@ func (e *Engine) stream(ctx context.Context, opened func(), handle func(engine.E
 	default:
 	}
 	opened()
+	labels := labelMemory{}
 	for {
 		select {
 		case err := <-failed:
 			return fmt.Errorf("read the stream of events: %w", err)
 		case message := <-messages:
+			labels.observe(message)
 			if event, ok := translate(message); ok && ctx.Err() == nil {
+				if event.Labels == nil {
+					event.Labels = labels[event.ContainerID]
+				}
 				handle(event)
 			}
 		}
 	}
+}
+
+// labelMemory has the labels of the containers that were created during a stream, by
+// their IDs: Docker's events of networks name a container by its ID alone, and looking
+// at it would be a request for each event of each follower.
+type labelMemory map[string]map[string]string
+
+func (m labelMemory) observe(message events.Message) {
+	switch {
+	case message.Type != events.ContainerEventType:
+	case message.Action == events.ActionCreate:
+		m[message.Actor.ID] = containerLabels(message.Actor.Attributes)
+	case message.Action == events.ActionDestroy:
+		delete(m, message.Actor.ID)
+	}
+}
+
+func containerLabels(attributes map[string]string) map[string]string {
+	labels := maps.Clone(attributes)
+	for _, own := range ownAttributes {
+		delete(labels, own)
+	}
+	return labels
 }
 
 // engineTime is the engine's clock in the form that Docker takes.
@@ -104,6 +132,7 @@ func eventFilter() filters.Args {
 	args := filters.NewArgs(
 		filters.Arg("type", string(events.ContainerEventType)),
 		filters.Arg("type", string(events.NetworkEventType)),
+		filters.Arg("event", string(events.ActionCreate)),
 	)
 	for action := range containerEvents {
 		args.Add("event", string(action))
@@ -126,10 +155,7 @@ func translate(message events.Message) (engine.Event, bool) {
 		event.ContainerID, event.Container = message.Actor.ID, attributes["name"]
 		// Docker sends it with EventDie alone, and always as a number.
 		event.ExitCode, _ = strconv.Atoi(attributes["exitCode"])
-		event.Labels = maps.Clone(attributes)
-		for _, own := range ownAttributes {
-			delete(event.Labels, own)
-		}
+		event.Labels = containerLabels(attributes)
 	case events.NetworkEventType:
 		event.Kind, ok = networkEvents[message.Action]
 		event.ContainerID, event.Network = attributes["container"], attributes["name"]

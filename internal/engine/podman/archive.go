@@ -18,6 +18,7 @@ package podman
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -30,19 +31,22 @@ import (
 // every file to the container's user.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
 	fail := func(err error) error { return fmt.Errorf("upload to container %q: %w", name, err) }
-	// Found first, because an answer that comes before the archive is read may
-	// be lost in the broken connection.
-	raw, err := e.inspect(ctx, name)
+	id, err := e.container(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
 	source := &adapter.Source{Reader: archive}
-	request := put(containerPath(raw.ID)+"/archive").with("path", "/").with("copyUIDGID", "false")
+	request := put(containerPath(id)+"/archive").with("path", "/").with("copyUIDGID", "false")
 	request.body = source
-	if err := source.Or(e.call(ctx, request, nil)); err != nil {
-		return fail(err)
+	if err = source.Or(e.call(ctx, request, nil)); err == nil {
+		return nil
 	}
-	return nil
+	// An answer that comes before the archive is read may be lost in the broken
+	// connection: that there is no such container.
+	if _, inspectErr := e.inspect(ctx, name); errors.Is(inspectErr, engine.ErrNotFound) {
+		return fail(inspectErr)
+	}
+	return fail(err)
 }
 
 // Download implements engine.Archiver.
