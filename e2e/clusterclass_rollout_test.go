@@ -25,7 +25,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	upstream "sigs.k8s.io/cluster-api/test/e2e"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 var _ = ginkgo.Describe("ClusterClass rollout", func() {

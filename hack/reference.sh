@@ -42,9 +42,9 @@ head_of() { printf '<!-- Written by "make generate" from %s. Change it there. --
 api() {
   local generator output="${programs}/api.md"
   generator="$(tool crd-ref-docs)"
-  "${generator}" --source-path=api/v1alpha1 --config="${root}/hack/reference/crd-ref-docs.yaml" \
+  "${generator}" --source-path=api/v1beta2 --config="${root}/hack/reference/crd-ref-docs.yaml" \
     --renderer=markdown --max-depth=12 --output-path="${output}" --log-level=ERROR >&2
-  head_of "API" "api/v1alpha1"
+  head_of "API" "api/v1beta2"
   # Its own title, and blanks at ends of lines, are left out.
   sed -e '1{/^# /d}' -e 's/[[:space:]]*$//' "${output}" | cat --squeeze-blank
   limits
@@ -58,9 +58,9 @@ limits() {
 }
 
 conditions() {
-  head_of "Conditions and reasons" "api/v1alpha1/conditions.go"
+  head_of "Conditions and reasons" "api/v1beta2/conditions.go"
   printf '\nWhat to do about a reason is in [Troubleshooting](../troubleshooting.md).\n'
-  go run ./hack/reference api/v1alpha1/conditions.go | cat --squeeze-blank
+  go run ./hack/reference api/v1beta2/conditions.go | cat --squeeze-blank
 }
 
 flags() {

@@ -17,33 +17,14 @@ limitations under the License.
 package v1alpha1
 
 import (
-	"cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-const (
-	// ClusterFinalizer keeps a ContainerCluster until its load balancer and
-	// network are gone from the engine.
-	ClusterFinalizer = "containercluster.infrastructure.cluster.x-k8s.io"
-
-	// OwnerIDAnnotation is where the first version of this provider kept
-	// spec.ownerID. It is only read: the controller moves its value to the spec.
-	OwnerIDAnnotation = "container.infrastructure.cluster.x-k8s.io/owner-id"
-)
-
 // LoadBalancerType says what stands before the API servers.
 // +kubebuilder:validation:Enum=HAProxy;None
 type LoadBalancerType string
-
-const (
-	// LoadBalancerHAProxy is an haproxy container that this provider runs.
-	LoadBalancerHAProxy LoadBalancerType = "HAProxy"
-	// LoadBalancerNone leaves the endpoint to somebody else.
-	LoadBalancerNone LoadBalancerType = "None"
-)
 
 // ContainerClusterSpec is the desired state of a ContainerCluster.
 type ContainerClusterSpec struct {
@@ -183,8 +164,8 @@ type Initialization struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=containerclusters,scope=Namespaced,categories=cluster-api
-// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1"
-// +kubebuilder:storageversion
+// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1_v1beta2"
+// +kubebuilder:deprecatedversion:warning="infrastructure.cluster.x-k8s.io/v1alpha1 is deprecated; use infrastructure.cluster.x-k8s.io/v1beta2"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".metadata.labels['cluster\\.x-k8s\\.io/cluster-name']",description="Cluster this belongs to"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether network and load balancer work now"
@@ -210,20 +191,6 @@ type ContainerCluster struct {
 	// status is the observed state.
 	// +optional
 	Status ContainerClusterStatus `json:"status,omitempty,omitzero"`
-}
-
-// OwnerID is spec.ownerID, or, in an object of the first version of this
-// provider, the annotation that preceded it; empty while there is neither.
-func (c *ContainerCluster) OwnerID() string {
-	return cmp.Or(c.Spec.OwnerID, c.Annotations[OwnerIDAnnotation])
-}
-
-// GetConditions implements conditions.Getter of Cluster API.
-func (c *ContainerCluster) GetConditions() []metav1.Condition { return c.Status.Conditions }
-
-// SetConditions implements conditions.Setter of Cluster API.
-func (c *ContainerCluster) SetConditions(conditions []metav1.Condition) {
-	c.Status.Conditions = conditions
 }
 
 // +kubebuilder:object:root=true

@@ -22,17 +22,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-const (
-	// MachineFinalizer keeps a ContainerMachine until its container and the
-	// container's volumes are gone from the engine.
-	MachineFinalizer = "containermachine.infrastructure.cluster.x-k8s.io"
-
-	// MaintenanceAnnotation on a ContainerMachine keeps the provider from
-	// starting its container again when it was stopped on purpose. The value
-	// does not matter.
-	MaintenanceAnnotation = "container.infrastructure.cluster.x-k8s.io/maintenance"
-)
-
 // ContainerMachineSpec is the desired state of a ContainerMachine.
 type ContainerMachineSpec struct {
 	// providerID is container:///<container name>, the same as the Node's.
@@ -79,24 +68,6 @@ type ContainerMachineCommonSpec struct {
 	// can change at any time, and a pool changes that of its instances.
 	// +optional
 	BootstrapTimeout *metav1.Duration `json:"bootstrapTimeout,omitempty"`
-}
-
-// SetMutable copies the fields that may change while a machine's container lives.
-func (s *ContainerMachineCommonSpec) SetMutable(from *ContainerMachineCommonSpec) {
-	s.BootstrapTimeout = from.DeepCopy().BootstrapTimeout
-}
-
-// Immutable is a copy of the fields that a machine's container is created from, in
-// which equal values are written in the same way.
-func (s *ContainerMachineCommonSpec) Immutable() *ContainerMachineCommonSpec {
-	immutable := s.DeepCopy()
-	immutable.SetMutable(&ContainerMachineCommonSpec{})
-	for i, mount := range immutable.ExtraMounts {
-		if mount.ReadOnly != nil && !*mount.ReadOnly {
-			immutable.ExtraMounts[i].ReadOnly = nil
-		}
-	}
-	return immutable
 }
 
 // MachineBootstrap is what the provider records about a machine's bootstrap.
@@ -176,8 +147,8 @@ type ContainerMachineStatus struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=containermachines,scope=Namespaced,categories=cluster-api
-// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1"
-// +kubebuilder:storageversion
+// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1_v1beta2"
+// +kubebuilder:deprecatedversion:warning="infrastructure.cluster.x-k8s.io/v1alpha1 is deprecated; use infrastructure.cluster.x-k8s.io/v1beta2"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".metadata.labels['cluster\\.x-k8s\\.io/cluster-name']",description="Cluster this belongs to"
 // +kubebuilder:printcolumn:name="Machine",type="string",JSONPath=`.metadata.ownerReferences[?(@.kind=="Machine")].name`,description="Machine this belongs to",priority=1
@@ -205,14 +176,6 @@ type ContainerMachine struct {
 	// status is the observed state.
 	// +optional
 	Status ContainerMachineStatus `json:"status,omitempty,omitzero"`
-}
-
-// GetConditions implements conditions.Getter of Cluster API.
-func (m *ContainerMachine) GetConditions() []metav1.Condition { return m.Status.Conditions }
-
-// SetConditions implements conditions.Setter of Cluster API.
-func (m *ContainerMachine) SetConditions(conditions []metav1.Condition) {
-	m.Status.Conditions = conditions
 }
 
 // +kubebuilder:object:root=true

@@ -22,25 +22,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-const (
-	// MachinePoolFinalizer keeps a ContainerMachinePool until all its
-	// ContainerMachines are gone.
-	MachinePoolFinalizer = "containermachinepool.infrastructure.cluster.x-k8s.io"
-
-	// VersionAnnotation on a ContainerMachine of a pool is the Kubernetes
-	// version that its container is made for. Cluster API gives the Machines
-	// of a pool no version, data secret or failure domain: these annotations
-	// do, from the MachinePool, when the ContainerMachine is made. They are
-	// never changed; an instance that has another version or data secret
-	// than the MachinePool wants is replaced.
-	VersionAnnotation = "container.infrastructure.cluster.x-k8s.io/version"
-	// BootstrapDataSecretAnnotation names the Secret that its node is
-	// bootstrapped with.
-	BootstrapDataSecretAnnotation = "container.infrastructure.cluster.x-k8s.io/bootstrap-data-secret"
-	// FailureDomainAnnotation is the failure domain that it is in.
-	FailureDomainAnnotation = "container.infrastructure.cluster.x-k8s.io/failure-domain"
-)
-
 // ContainerMachinePoolSpec is the desired state of a ContainerMachinePool.
 type ContainerMachinePoolSpec struct {
 	// providerIDList are the provider IDs of all instances, sorted. The
@@ -142,8 +123,8 @@ type ContainerMachinePoolInstance struct {
 
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=containermachinepools,scope=Namespaced,categories=cluster-api
-// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1"
-// +kubebuilder:storageversion
+// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1_v1beta2"
+// +kubebuilder:deprecatedversion:warning="infrastructure.cluster.x-k8s.io/v1alpha1 is deprecated; use infrastructure.cluster.x-k8s.io/v1beta2"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".metadata.labels['cluster\\.x-k8s\\.io/cluster-name']",description="Cluster this belongs to"
 // +kubebuilder:printcolumn:name="MachinePool",type="string",JSONPath=`.metadata.ownerReferences[?(@.kind=="MachinePool")].name`,description="MachinePool this belongs to",priority=1
@@ -171,14 +152,6 @@ type ContainerMachinePool struct {
 	// status is the observed state.
 	// +optional
 	Status ContainerMachinePoolStatus `json:"status,omitempty,omitzero"`
-}
-
-// GetConditions implements conditions.Getter of Cluster API.
-func (p *ContainerMachinePool) GetConditions() []metav1.Condition { return p.Status.Conditions }
-
-// SetConditions implements conditions.Setter of Cluster API.
-func (p *ContainerMachinePool) SetConditions(conditions []metav1.Condition) {
-	p.Status.Conditions = conditions
 }
 
 // +kubebuilder:object:root=true

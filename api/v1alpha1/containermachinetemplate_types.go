@@ -73,13 +73,10 @@ type NodeInfo struct {
 // +kubebuilder:validation:Enum=amd64;arm64;s390x;ppc64le
 type Architecture string
 
-// Architectures are all that Cluster API's contract knows.
-func Architectures() []Architecture { return []Architecture{"amd64", "arm64", "s390x", "ppc64le"} }
-
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=containermachinetemplates,scope=Namespaced,categories=cluster-api
-// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1"
-// +kubebuilder:storageversion
+// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1_v1beta2"
+// +kubebuilder:deprecatedversion:warning="infrastructure.cluster.x-k8s.io/v1alpha1 is deprecated; use infrastructure.cluster.x-k8s.io/v1beta2"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 

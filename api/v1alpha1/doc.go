@@ -14,13 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package v1alpha1 is the API of the container infrastructure provider:
-// clusters and machines that are containers on Docker or Podman. It follows
-// the v1beta2 contract of Cluster API.
-//
-// Every condition and reason is documented where it is defined. Status is
-// never a record of what was done: it can be lost at any time and is made
-// anew from the specs and from what the engine says.
+// Package v1alpha1 is the first version of the API. It is deprecated and still served:
+// package v1beta2 is what is stored, and package conversion in internal converts between
+// them. It does not change any more.
 //
 // +kubebuilder:object:generate=true
 // +groupName=infrastructure.cluster.x-k8s.io

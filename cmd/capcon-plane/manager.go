@@ -27,7 +27,9 @@ import (
 
 	"sigs.k8s.io/cluster-api/feature"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager"
 )
 
@@ -41,7 +43,8 @@ const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,Kubea
 // runManager runs the controllers until the process is told to stop.
 func runManager(args []string) error {
 	opts := manager.Options{
-		Schemes: []func(*runtime.Scheme) error{infrav1.AddToScheme},
+		Schemes:    []func(*runtime.Scheme) error{infrav1.AddToScheme, infrav1alpha1.AddToScheme},
+		Migrations: controllers.Migrations(),
 	}
 	var provider containerProvider
 	opts.Setups = []manager.SetupFunc{provider.setup}

@@ -27,7 +27,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -92,7 +92,7 @@ func TestHandsOff(t *testing.T) {
 			metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, key, "other")
 		}
 	}
-	paused := []string{"patch status *v1alpha1.ContainerCluster c1"}
+	paused := []string{"patch status *v1beta2.ContainerCluster c1"}
 	cases := map[string]struct {
 		reason  string
 		options []builders.Option

@@ -342,6 +342,8 @@ func nodeHost(info engine.Info, probed preflight.Host, modules bool) node.Host {
 		UserNamespace:     info.Rootless,
 		CannotRaiseLimits: probed.HasCapabilities && probed.Capabilities&resource == 0,
 		StorageDriver:     info.StorageDriver,
+		MilliCPU:          int64(info.CPUs) * 1000,
+		MemoryBytes:       info.MemoryBytes,
 		KernelModules:     modules,
 	}
 }

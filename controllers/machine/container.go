@@ -28,7 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -135,6 +135,10 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if refused := facts.Probed.PrivilegedError; refused != nil {
 		return s.engineError(fmt.Errorf("run a privileged container: %w", refused))
 	}
+	if refused := node.CheckResources(s.resources(), facts.Node); len(refused) > 0 {
+		s.wait(infrav1.ContainerFailedReason, "spec.resources."+refused[0].Error())
+		return phase.RequeueAfter(phase.UserInterval)
+	}
 	archive, err := s.archive(facts.Node)
 	if err != nil {
 		return s.engineError(err)
@@ -186,7 +190,20 @@ func (s *scope) nodeMachine(image string) node.Machine {
 		Image:     image,
 		Labels:    labels,
 		Mounts:    s.mounts(),
+		Resources: s.resources(),
 	}
+}
+
+func (s *scope) resources() node.Resources {
+	asked := s.containerMachine.Spec.Resources
+	limits := node.Resources{Pids: asked.Pids}
+	if asked.CPU != nil {
+		limits.MilliCPU = asked.CPU.MilliValue()
+	}
+	if asked.Memory != nil {
+		limits.MemoryBytes = asked.Memory.Value()
+	}
+	return limits
 }
 
 // archive is uploaded before the first start.
@@ -202,6 +219,7 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 		KubeletFlags: node.KubeletFlags(node.Kubelet{
 			ProviderID:      identity.ProviderID(s.containerName()),
 			Zone:            s.failureDomain(),
+			Resources:       s.resources(),
 			KubernetesMinor: minor,
 		}, host),
 		SystemFiles: node.Files(host),

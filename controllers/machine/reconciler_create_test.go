@@ -24,11 +24,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -209,6 +210,16 @@ func invalidInput() map[string]reconcileTest {
 				setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/srv/none", requeueAfter: anyDelay},
+		},
+		"MoreMemoryThanTheHost": {
+			reason: "The Node would offer what the host does not have.",
+			args: args{options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.Resources.Memory = ptr.To(resource.MustParse("64Gi"))
+			}}},
+			want: want{
+				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
+				message: "spec.resources.memory is 65536Mi, and the engine's host has 32768Mi; ask for less, or leave it out", requeueAfter: phase.UserInterval,
+			},
 		},
 		"MountHidesBootstrap": {
 			reason: "Where no webhook is asked, a mount that would show the bootstrap's secrets on the host is refused all the same.",

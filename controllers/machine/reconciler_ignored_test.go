@@ -24,7 +24,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -50,12 +50,12 @@ func TestHandsOff(t *testing.T) {
 		"ExternallyManaged": {reason: "Not even a condition.", options: []builders.Option{annotate(clusterv1.ManagedByAnnotation, "other")}},
 		"Paused": {
 			reason: "It says that it is paused, once.", options: []builders.Option{annotate(clusterv1.PausedAnnotation, "")},
-			writes: []string{"patch status *v1alpha1.ContainerMachine m1"},
+			writes: []string{"patch status *v1beta2.ContainerMachine m1"},
 		},
 		"ClusterPaused": {
 			reason:  "So does the machine of a paused Cluster.",
 			options: []builders.Option{func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) }},
-			writes:  []string{"patch status *v1alpha1.ContainerMachine m1"},
+			writes:  []string{"patch status *v1beta2.ContainerMachine m1"},
 		},
 	}
 	for name, tc := range cases {

@@ -34,7 +34,7 @@ import (
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 	capipredicates "sigs.k8s.io/cluster-api/util/predicates"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"

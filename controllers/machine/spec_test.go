@@ -24,10 +24,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -41,13 +42,19 @@ import (
 func TestSpecReachesContainer(t *testing.T) {
 	t.Parallel()
 	full := infrav1.ContainerMachineCommonSpec{
-		Image:            builders.NodeImage,
-		ExtraMounts:      []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv", ReadOnly: ptr.To(true)}},
+		Image:       builders.NodeImage,
+		ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv", ReadOnly: ptr.To(true)}},
+		Resources: infrav1.MachineResources{
+			CPU: ptr.To(resource.MustParse("1500m")), Memory: ptr.To(resource.MustParse("2Gi")), Pids: 2000,
+		},
 		BootstrapTimeout: &metav1.Duration{Duration: time.Hour},
 	}
 	whole := created(t, full)
 	for path, at := range map[string]func(*infrav1.ContainerMachineCommonSpec) reflect.Value{
 		"spec": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(s).Elem() },
+		"spec.resources": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
+			return reflect.ValueOf(&s.Resources).Elem()
+		},
 		"spec.extraMounts[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
 			return reflect.ValueOf(&s.ExtraMounts[0]).Elem()
 		},

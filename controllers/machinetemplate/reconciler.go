@@ -41,7 +41,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/annotations"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -128,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("ask the engine about its host: %w", err)
 	}
-	status := statusOf(info)
+	status := statusOf(info, template.Spec.Template.Spec.Resources)
 	if equality.Semantic.DeepEqual(template.Status, status) {
 		return ctrl.Result{}, nil
 	}
@@ -141,9 +141,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// statusOf a template on the host. All nodes share the host, and none has a
-// limit: each has what the host has.
-func statusOf(info engine.Info) infrav1.ContainerMachineTemplateStatus {
+// statusOf a template on the host. All nodes share the host: each has what it is limited
+// to, or else what the host has.
+func statusOf(info engine.Info, limits infrav1.MachineResources) infrav1.ContainerMachineTemplateStatus {
 	status := infrav1.ContainerMachineTemplateStatus{
 		NodeInfo: infrav1.NodeInfo{OperatingSystem: "linux"},
 	}
@@ -157,6 +157,12 @@ func statusOf(info engine.Info) infrav1.ContainerMachineTemplateStatus {
 	}
 	if info.MemoryBytes > 0 {
 		capacity[corev1.ResourceMemory] = *resource.NewQuantity(info.MemoryBytes, resource.BinarySI)
+	}
+	if limits.CPU != nil {
+		capacity[corev1.ResourceCPU] = *limits.CPU
+	}
+	if limits.Memory != nil {
+		capacity[corev1.ResourceMemory] = *limits.Memory
 	}
 	if len(capacity) > 0 {
 		status.Capacity = capacity

@@ -26,7 +26,7 @@ import (
 
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 // TestMessagesAreBounded proves that no text from outside makes the API server refuse a status or an event.

@@ -17,7 +17,7 @@ limitations under the License.
 // Reference prints the conditions and reasons of this provider's objects, or its
 // limits, as they are documented where they are declared, for docs/reference.
 //
-//	go run ./hack/reference api/v1alpha1/conditions.go
+//	go run ./hack/reference api/v1beta2/conditions.go
 //	go run ./hack/reference limits DIRECTORY...
 package main
 

@@ -149,6 +149,8 @@ type Security struct {
 type Resources struct {
 	// MemoryBytes bounds memory, and memory with swap to the same number.
 	MemoryBytes int64
+	// MilliCPU bounds processor time, in thousandths of a CPU.
+	MilliCPU int64 `json:",omitzero"`
 	// Pids bounds the number of processes.
 	Pids int64
 	// OpenFiles is the soft and hard RLIMIT_NOFILE; zero = the engine's

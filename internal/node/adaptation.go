@@ -26,6 +26,8 @@ type Kubelet struct {
 	ProviderID string
 	// Zone becomes the topology label of the Node; empty = none.
 	Zone string
+	// Resources that the machine is limited to.
+	Resources Resources
 	// KubernetesMinor is 36 for v1.36.3; 0 = not known, taken as current.
 	KubernetesMinor int
 }
@@ -48,6 +50,9 @@ func KubeletFlags(kubelet Kubelet, host Host) []string {
 	}
 	if kubelet.Zone != "" {
 		flags = append(flags, "--node-labels=topology.kubernetes.io/zone="+kubelet.Zone)
+	}
+	if reserved := kubelet.Resources.reserved(host); reserved != "" {
+		flags = append(flags, reserved)
 	}
 	if host.CgroupVersion == "1" && (kubelet.KubernetesMinor == 0 || kubelet.KubernetesMinor >= firstMinorWithoutCgroupV1) {
 		flags = append(flags, "--fail-cgroupv1=false")

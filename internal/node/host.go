@@ -28,6 +28,8 @@ type Host struct {
 	CannotRaiseLimits bool
 	// StorageDriver of the engine, such as "overlay2".
 	StorageDriver string
+	// MilliCPU and MemoryBytes are what the host has; 0 = not known.
+	MilliCPU, MemoryBytes int64
 	// KernelModules: the host has /lib/modules.
 	KernelModules bool
 }

@@ -32,6 +32,8 @@ type Machine struct {
 	Labels map[string]string
 	// Mounts are those the user asked for.
 	Mounts []Mount
+	// Resources are the limits the user asked for.
+	Resources Resources
 }
 
 // Mount makes a path of the engine's host visible in the node.
@@ -61,6 +63,9 @@ func Spec(machine Machine, host Host) engine.Spec {
 			// The default on cgroup v2 only. On v1 the node would see, and
 			// systemd in it would try to manage, the host's whole tree.
 			PrivateCgroupNamespace: true,
+		},
+		Resources: engine.Resources{
+			MilliCPU: machine.Resources.MilliCPU, MemoryBytes: machine.Resources.MemoryBytes, Pids: machine.Resources.Pids,
 		},
 		// Comes back after a restart of engine or host, with its static
 		// address; kind's on-failure:1 does not survive either, and "always"

@@ -21,18 +21,20 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachine,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachines,versions=v1alpha1,name=validation.containermachine.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachine,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachines,versions=v1beta2,name=validation.containermachine.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 
 // Nothing of a machine is filled in: its image follows the Machine's version,
 // and what a template leaves out must be absent from the machine as well.
 func containerMachine() kind[*infrav1.ContainerMachine] {
 	return kind[*infrav1.ContainerMachine]{
 		name: "ContainerMachine", object: &infrav1.ContainerMachine{},
-		validate: validateMachine, validateUpdate: validateMachineUpdate,
+		converter: conversion.ContainerMachine(),
+		validate:  validateMachine, validateUpdate: validateMachineUpdate,
 		warn: func(machine *infrav1.ContainerMachine) admission.Warnings {
 			return warnImage(field.NewPath("spec", "image"), machine.Spec.Image)
 		},
@@ -55,6 +57,7 @@ func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) field.ErrorList {
 	errs := validateImage(path.Child("image"), spec.Image)
 	errs = append(errs, validateMounts(path.Child("extraMounts"), spec.ExtraMounts)...)
+	errs = append(errs, validateResources(path.Child("resources"), spec.Resources)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("bootstrapTimeout"), timeout.Duration.String(),
 			"must be longer than nothing; leave it out, or give a duration such as 10m"))

@@ -20,17 +20,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachinepool,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepools,versions=v1alpha1,name=validation.containermachinepool.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinepool,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepools,versions=v1beta2,name=validation.containermachinepool.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 
 // Nothing of a pool is filled in, as with machines, and everything may change:
 // its controller replaces instances that are not as is wanted now.
 func containerMachinePool() kind[*infrav1.ContainerMachinePool] {
 	return kind[*infrav1.ContainerMachinePool]{
 		name: "ContainerMachinePool", object: &infrav1.ContainerMachinePool{},
+		converter:      conversion.ContainerMachinePool(),
 		validate:       validateMachinePool,
 		validateUpdate: func(*infrav1.ContainerMachinePool, *infrav1.ContainerMachinePool) field.ErrorList { return nil },
 		warn: func(pool *infrav1.ContainerMachinePool) admission.Warnings {

@@ -20,15 +20,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 )
 
-// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachinepooltemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepooltemplates,versions=v1alpha1,name=validation.containermachinepooltemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinepooltemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepooltemplates,versions=v1beta2,name=validation.containermachinepooltemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 
 func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate] {
 	return kind[*infrav1.ContainerMachinePoolTemplate]{
 		name: "ContainerMachinePoolTemplate", object: &infrav1.ContainerMachinePoolTemplate{},
-		validate: validateMachinePoolTemplate, validateUpdate: validateMachinePoolTemplateUpdate, isTemplate: true,
+		converter: conversion.ContainerMachinePoolTemplate(),
+		validate:  validateMachinePoolTemplate, validateUpdate: validateMachinePoolTemplateUpdate, isTemplate: true,
 		warn: func(template *infrav1.ContainerMachinePoolTemplate) admission.Warnings {
 			return warnImage(field.NewPath("spec", "template", "spec", "template", "spec", "image"), template.Spec.Template.Spec.Template.Spec.Image)
 		},

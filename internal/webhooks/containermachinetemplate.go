@@ -20,15 +20,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 )
 
-// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1alpha1-containermachinetemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,versions=v1alpha1,name=validation.containermachinetemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinetemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,versions=v1beta2,name=validation.containermachinetemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 
 func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
 	return kind[*infrav1.ContainerMachineTemplate]{
 		name: "ContainerMachineTemplate", object: &infrav1.ContainerMachineTemplate{},
-		validate: validateMachineTemplate, validateUpdate: validateMachineTemplateUpdate, isTemplate: true,
+		converter: conversion.ContainerMachineTemplate(),
+		validate:  validateMachineTemplate, validateUpdate: validateMachineTemplateUpdate, isTemplate: true,
 		warn: func(template *infrav1.ContainerMachineTemplate) admission.Warnings {
 			return warnImage(field.NewPath("spec", "template", "spec", "image"), template.Spec.Template.Spec.Image)
 		},

@@ -28,7 +28,8 @@ import (
 
 	"sigs.k8s.io/cluster-api/util/topology"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 )
 
 // kind says how the objects of one kind are admitted. All its functions are
@@ -45,6 +46,8 @@ type kind[T client.Object] struct {
 	validateUpdate func(before, after T) field.ErrorList
 	// warn of what is possible and probably not meant; nil where there is nothing.
 	warn func(T) admission.Warnings
+	// converter of objects in other versions.
+	converter conversion.Converter
 	// isTemplate lets the topology controller compare what must not change:
 	// it asks in a dry run what a template would become, and makes another
 	// one if that differs.

@@ -41,7 +41,7 @@ func Setup(mgr ctrl.Manager) error {
 // setup registers the webhooks of one kind.
 func (k kind[T]) setup(mgr ctrl.Manager) error {
 	var object client.Object = k.object
-	builder := ctrl.NewWebhookManagedBy(mgr, k.object).WithValidator(k)
+	builder := ctrl.NewWebhookManagedBy(mgr, k.object).WithValidator(k).WithConverter(k.converter)
 	if k.setDefaults != nil {
 		builder = builder.WithDefaulter(k)
 	}

@@ -35,7 +35,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -170,6 +170,22 @@ func validateMounts(path *field.Path, mounts []infrav1.Mount) field.ErrorList {
 			side = "hostPath"
 		}
 		errs = append(errs, field.Invalid(path.Index(refused.Index).Child(side), refused.Path, refused.Reason+"; "+refused.Remedy))
+	}
+	return errs
+}
+
+// validateResources: what the host has is the controller's to know.
+func validateResources(path *field.Path, given infrav1.MachineResources) field.ErrorList {
+	limits, values := node.Resources{}, map[string]string{}
+	if given.CPU != nil {
+		limits.MilliCPU, values["cpu"] = max(given.CPU.MilliValue(), 1), given.CPU.String()
+	}
+	if given.Memory != nil {
+		limits.MemoryBytes, values["memory"] = max(given.Memory.Value(), 1), given.Memory.String()
+	}
+	var errs field.ErrorList
+	for _, refused := range node.CheckResources(limits, node.Host{}) {
+		errs = append(errs, field.Invalid(path.Child(refused.Field), values[refused.Field], refused.Reason+"; "+refused.Remedy))
 	}
 	return errs
 }

@@ -27,7 +27,7 @@ func allKinds() []Rule {
 		{ID: "C6", Says: "Each definition is labelled with the contract and the versions that keep it.", Proof: Proof{repositoryTests, "TestDefinitionsFollowTheContract"}},
 		{ID: "C7", Says: "The label of an older contract is for objects of that contract.", Unproved: "There are none: the provider began with v1beta2."},
 		{ID: "C8", Says: "Labels and metadata.yaml name the same contract.", Proof: Proof{repositoryTests, "TestMetadataHasTheSeriesOfTheContract"}},
-		{ID: "C9", Says: "All versions that are served convert to each other without loss: there is one.", Proof: Proof{contractTests, "TestOneVersion"}},
+		{ID: "C9", Says: "All versions that are served convert to each other without loss.", Proof: Proof{conversionTests, "TestRoundTripsLoseNothing"}},
 		{ID: "C10", Says: "The group is that of Cluster API's providers, on which it has all rights.", Proof: Proof{repositoryTests, "TestDefinitionsFollowTheContract"}},
 		{ID: "C11", Says: "Core may do with all kinds what it has to.", Proof: Proof{repositoryTests, "TestClusterAPIMayWorkOnAllKinds"}},
 		{ID: "C12", Says: "So may the kubeadm control plane, which aggregates by a label of its own.", Proof: Proof{repositoryTests, "TestClusterAPIMayWorkOnAllKinds"}},

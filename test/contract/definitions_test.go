@@ -21,11 +21,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -44,15 +46,25 @@ func definitions(t *testing.T) map[string]apiextensionsv1.CustomResourceDefiniti
 	return found
 }
 
-// TestOneVersion: there is one version, to which and from which nothing has to
-// be converted, and it is the same for all kinds: Cluster API looks for the
-// machines of a pool in the pool's version.
-func TestOneVersion(t *testing.T) {
+// TestVersions: they are the same for all kinds, as Cluster API looks for the machines
+// of a pool in the pool's version. The older one is served for old clients.
+func TestVersions(t *testing.T) {
 	t.Parallel()
+	type version struct {
+		Name                        string
+		Served, Storage, Deprecated bool
+	}
+	want := []version{
+		{Name: infrav1alpha1.GroupVersion.Version, Served: true, Deprecated: true},
+		{Name: infrav1.GroupVersion.Version, Served: true, Storage: true},
+	}
 	for kind, definition := range definitions(t) {
-		versions := definition.Spec.Versions
-		if len(versions) != 1 || versions[0].Name != infrav1.GroupVersion.Version || !versions[0].Served || !versions[0].Storage {
-			t.Errorf("%s has the versions %+v, want %s alone, served and stored", kind, versions, infrav1.GroupVersion.Version)
+		var got []version
+		for _, v := range definition.Spec.Versions {
+			got = append(got, version{v.Name, v.Served, v.Storage, v.Deprecated})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("versions of %s (-want +got):\n%s", kind, diff)
 		}
 		if definition.Spec.Group != infrav1.GroupVersion.Group {
 			t.Errorf("%s is of the group %s", kind, definition.Spec.Group)

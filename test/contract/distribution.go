@@ -39,6 +39,6 @@ func distribution() []Rule {
 		{ID: "K17", Says: "clusterctl changes what it installs.", Unproved: "Describes clusterctl."},
 		{ID: "K18", Says: "A template has all that it refers to.", Proof: Proof{repositoryTests, "TestTemplatesAreWhole/cluster-template-machine-pool.yaml"}},
 		{ID: "K19", Says: "clusterctl installs a provider of core's contract.", Proof: Proof{repositoryTests, "TestMetadataHasTheSeriesOfTheContract"}},
-		{ID: "K20", Says: "When a version is dropped, what is stored in it is migrated.", Unproved: "There is one version."},
+		{ID: "K20", Says: "When a version is dropped, what is stored in it is migrated.", Proof: Proof{environmentTests, "TestIntegrationConversion"}},
 	}
 }

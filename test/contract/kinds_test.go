@@ -31,7 +31,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/external"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -74,7 +74,7 @@ func TestKinds(t *testing.T) {
 		if made := strings.TrimSuffix(kind, "Template"); found[made] == nil {
 			t.Errorf("%s is to make a %s, which there is not", kind, made)
 		}
-		given := `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1alpha1","kind":"` + kind + `","metadata":{"name":"a","namespace":"b","labels":{"c":"d"}}}`
+		given := `{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"` + kind + `","metadata":{"name":"a","namespace":"b","labels":{"c":"d"}}}`
 		must.Succeed(t, json.Unmarshal([]byte(given), object))
 		if object.GetName() != "a" || object.GetLabels()["c"] != "d" || object.GetObjectKind().GroupVersionKind().Kind != kind {
 			t.Errorf("%s loses its metadata: %+v", kind, object)

@@ -29,7 +29,7 @@ func pools() []Rule {
 		{ID: "P6", Says: "status.instances lists them.", Proof: Proof{poolTests, "TestReconcile/Created"}},
 		{ID: "P7", Says: "status.infrastructureMachineKind has Cluster API make a Machine for each.", Proof: Proof{poolTests, "TestReconcile/Created"}},
 		{ID: "P8", Says: "Instances have the labels by which Cluster API finds them, hashed where the name is long.", Proof: Proof{poolTests, "TestReconcile/LongName"}},
-		{ID: "P9", Says: "Pools and machines are of one version.", Proof: Proof{contractTests, "TestOneVersion"}},
+		{ID: "P9", Says: "Pools and machines are of one version.", Proof: Proof{contractTests, "TestVersions"}},
 		{ID: "P10", Says: "The pool owns its instances.", Proof: Proof{poolTests, "TestReconcile/Created"}},
 		{ID: "P11", Says: "An instance has version and bootstrap data of the MachinePool: its Machine has none.", Proof: Proof{machineTests, "TestReconcile/OfPool"}},
 		{ID: "P12", Says: "Scaling down deletes Machines, so that Nodes are drained; one that is asked for first.", Proof: Proof{poolTests, "TestReconcile/OneIsAskedFor"}},

@@ -68,10 +68,12 @@ func Rules() []Rule {
 
 // The packages that have most of the proofs.
 const (
-	clusterTests    = "controllers/cluster"
-	machineTests    = "controllers/machine"
-	poolTests       = "controllers/machinepool"
-	webhookTests    = "internal/webhooks"
-	contractTests   = "test/contract"
-	repositoryTests = "test/repository"
+	clusterTests     = "controllers/cluster"
+	machineTests     = "controllers/machine"
+	poolTests        = "controllers/machinepool"
+	webhookTests     = "internal/webhooks"
+	contractTests    = "test/contract"
+	conversionTests  = "internal/conversion"
+	environmentTests = "test/env"
+	repositoryTests  = "test/repository"
 )

@@ -36,7 +36,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/contract"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -55,7 +55,7 @@ func checkDefinitions(t *testing.T, api client.Client) {
 			t.Errorf("get CRD of %s: %v", kind, err)
 			continue
 		}
-		if version := definition.Labels["cluster.x-k8s.io/v1beta2"]; version != infrav1.GroupVersion.Version {
+		if version := definition.Labels["cluster.x-k8s.io/v1beta2"]; version != "v1alpha1_v1beta2" {
 			t.Errorf("CRD %s says that version %q keeps the contract", name, version)
 		}
 		for _, condition := range definition.Status.Conditions {

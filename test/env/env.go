@@ -44,7 +44,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
 	configurations "github.com/capi-samples/cluster-api-provider-container/config/webhook"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
@@ -111,7 +112,7 @@ func serve(tb testing.TB, config *rest.Config) manifests.Server {
 		tb.Fatalf("prepare webhooks: %v", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := infrav1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(infrav1.AddToScheme(scheme), infrav1alpha1.AddToScheme(scheme)); err != nil {
 		tb.Fatal(err)
 	}
 	server := webhook.NewServer(webhook.Options{

@@ -137,6 +137,10 @@ func badMachines() map[string]Input {
 		"ProviderIDEmpty": {"It names no container.", machine, `spec: {providerID: "container:///"}`, id, noProvider},
 		"ProviderIDPath":  {"No container has such a name.", machine, `spec: {providerID: "container:///a/b"}`, id, noProvider},
 		"TimeoutZero":     {"Every bootstrap would take too long.", machine, `spec: {bootstrapTimeout: 0s}`, timeout, noTimeout},
+		"ResourcesCPU": {"The bootstrap would not end.", machine, `spec: {resources: {cpu: 100m}}`, "spec.resources.cpu",
+			"is less than a node needs; give at least 750m, or leave it out"},
+		"ResourcesMemory": {"The kernel would kill etcd or the API server.", machine, `spec: {resources: {memory: 512M}}`, "spec.resources.memory",
+			"is less than a node needs; give at least 1024Mi, or leave it out"},
 		"TimeoutNegative": {"It would have been over before it began.", machine, `spec: {bootstrapTimeout: -5m}`, timeout, noTimeout},
 	}
 }

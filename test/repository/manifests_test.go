@@ -37,7 +37,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	utilcontract "sigs.k8s.io/cluster-api/util/contract"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 const (
@@ -115,8 +115,11 @@ func TestDefinitionsFollowTheContract(t *testing.T) {
 		if want := utilcontract.CalculateCRDName(infrav1.GroupVersion.Group, kind); definition.Name != want {
 			t.Errorf("Core looks for the definition of %s by the name %s; it is %s", kind, want, definition.Name)
 		}
-		if got := definition.Labels[clusterv1.GroupVersion.Group+"/"+contract]; got != infrav1.GroupVersion.Version {
-			t.Errorf("%s says that it follows %s with %q, want %q", definition.Name, contract, got, infrav1.GroupVersion.Version)
+		if got := definition.Labels[clusterv1.GroupVersion.Group+"/"+contract]; got != "v1alpha1_v1beta2" {
+			t.Errorf("%s says that it follows %s with %q, want both versions", definition.Name, contract, got)
+		}
+		if c := definition.Spec.Conversion; c == nil || c.Webhook == nil || c.Webhook.ClientConfig.Service.Name != "capcon-webhook-service" {
+			t.Errorf("%s has the conversion %+v, want the manager's webhook", definition.Name, c)
 		}
 		if definition.Spec.Scope != apiextensionsv1.NamespaceScoped {
 			t.Errorf("%s is not namespaced", definition.Name)

@@ -40,7 +40,7 @@ func TestTroubleshootingHasEachReason(t *testing.T) {
 	t.Parallel()
 	documented := headings(readFile(t, "docs/troubleshooting.md"))
 	if diff := cmp.Diff(reasons(t), documented); diff != "" {
-		t.Errorf("Reasons in api/v1alpha1/conditions.go (-) and in docs/troubleshooting.md (+):\n%s", diff)
+		t.Errorf("Reasons in api/v1beta2/conditions.go (-) and in docs/troubleshooting.md (+):\n%s", diff)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestEachReasonIsUsed(t *testing.T) {
 		source.Write(content)
 		return err
 	}))
-	content := readFile(t, "api/v1alpha1/conditions.go")
+	content := readFile(t, "api/v1beta2/conditions.go")
 	for _, match := range regexp.MustCompile(`(?m)^\t(\w+Reason) += `).FindAllStringSubmatch(content, -1) {
 		if !strings.Contains(source.String(), "infrav1."+match[1]) {
 			t.Errorf("%s is set by no controller", match[1])
@@ -78,7 +78,7 @@ func headings(document string) []string {
 // and each once: two conditions may have a reason of one value.
 func reasons(t *testing.T) []string {
 	t.Helper()
-	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1alpha1", "conditions.go"), nil, 0))(t)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1beta2", "conditions.go"), nil, 0))(t)
 	var found []string
 	ast.Inspect(file, func(node ast.Node) bool {
 		spec, ok := node.(*ast.ValueSpec)

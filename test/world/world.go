@@ -41,7 +41,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
@@ -158,7 +158,7 @@ func (w *World) Restart() {
 // facts of a host that lacks nothing.
 func facts() hostinfo.Facts {
 	return hostinfo.Facts{
-		Node: node.Host{CgroupVersion: "2"},
+		Node: node.Host{CgroupVersion: "2", MilliCPU: 8000, MemoryBytes: 32 << 30},
 		Probed: preflight.Host{
 			InotifyWatches: 1 << 20, InotifyInstances: 1 << 16, OpenFiles: 1 << 20,
 			Capabilities: ^uint64(0), HasCapabilities: true, StorageFreeBytes: 1 << 40, StorageFreeInodes: 1 << 30,

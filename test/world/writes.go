@@ -34,7 +34,7 @@ import (
 type Write struct {
 	// Number counts from 1.
 	Number int
-	// Verb and Object, such as "patch status" and "*v1alpha1.ContainerMachine m1".
+	// Verb and Object, such as "patch status" and "*v1beta2.ContainerMachine m1".
 	Verb, Object string
 }
 

@@ -83,11 +83,11 @@ func TestHostConfig(t *testing.T) {
 		},
 		"resources": {
 			reason: "no swap beside the memory",
-			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, Pids: 100, OpenFiles: 4096}},
+			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, MilliCPU: 1500, Pids: 100, OpenFiles: 4096}},
 			want: container.HostConfig{
 				RestartPolicy: container.RestartPolicy{Name: "no"},
 				Resources: container.Resources{
-					Memory: 1 << 30, MemorySwap: 1 << 30, PidsLimit: &pids,
+					Memory: 1 << 30, MemorySwap: 1 << 30, NanoCPUs: 1_500_000_000, PidsLimit: &pids,
 					Ulimits: []*units.Ulimit{{Name: "nofile", Soft: 4096, Hard: 4096}},
 				},
 			},

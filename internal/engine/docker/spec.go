@@ -132,8 +132,13 @@ func secure(config *container.HostConfig, security engine.Security) {
 	}
 }
 
+const nanoPerMilli = 1_000_000
+
 func resources(bounds engine.Resources) container.Resources {
-	out := container.Resources{Memory: bounds.MemoryBytes, MemorySwap: bounds.MemoryBytes}
+	out := container.Resources{
+		Memory: bounds.MemoryBytes, MemorySwap: bounds.MemoryBytes,
+		NanoCPUs: bounds.MilliCPU * nanoPerMilli,
+	}
 	if bounds.Pids != 0 {
 		out.PidsLimit = &bounds.Pids
 	}

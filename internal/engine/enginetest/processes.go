@@ -135,6 +135,15 @@ func processChecks() map[string]check {
 			contract: "MemoryBytes bounds memory; OOMKilled says that the kernel ended the last run for want of it",
 			run:      runsOutOfMemory,
 		},
+		"processor time": {
+			contract: "MilliCPU bounds processor time",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Resources = engine.Resources{MilliCPU: 500}
+				c.run(t, spec)
+				c.wantTool(t, "thousandths of a CPU", spec.Name, "500", "cpulimit")
+			},
+		},
 		"processes": {
 			contract: "Pids bounds the number of processes",
 			run: func(t *testing.T, c *fixture) {

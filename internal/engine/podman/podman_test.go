@@ -80,9 +80,11 @@ func TestContainerOf(t *testing.T) {
 		},
 		"resources": {
 			reason: "no swap beside the memory",
-			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, Pids: 100, OpenFiles: 4096}},
+			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, MilliCPU: 1500, Pids: 100, OpenFiles: 4096}},
 			want: base(func(b *containerBody) {
-				b.Resources = &resourcesBody{Memory: &memoryBody{Limit: 1 << 30, Swap: 1 << 30}, Pids: &pidsBody{Limit: 100}}
+				b.Resources = &resourcesBody{
+					CPU: &cpuBody{Quota: 150_000, Period: 100_000}, Memory: &memoryBody{Limit: 1 << 30, Swap: 1 << 30}, Pids: &pidsBody{Limit: 100},
+				}
 				b.Rlimits = []rlimitBody{
 					{Type: "nofile", Soft: 4096, Hard: 4096}, {Type: "nproc", Soft: someProcesses, Hard: someProcesses},
 				}

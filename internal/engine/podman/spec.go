@@ -106,9 +106,19 @@ type volumeMount struct {
 }
 
 type resourcesBody struct {
+	CPU    *cpuBody    `json:"cpu,omitempty"`
 	Memory *memoryBody `json:"memory,omitempty"`
 	Pids   *pidsBody   `json:"pids,omitempty"`
 }
+
+// cpuBody has microseconds: so much processor time in each period.
+type cpuBody struct {
+	Quota  int64 `json:"quota"`
+	Period int64 `json:"period"`
+}
+
+// cpuPeriod is the kernel's default, which Docker has too.
+const cpuPeriod = 100_000
 
 type memoryBody struct {
 	Limit int64 `json:"limit"`
@@ -235,6 +245,9 @@ func bound(body *containerBody, bounds engine.Resources) {
 	body.Resources = &resourcesBody{Pids: &pidsBody{Limit: pids}}
 	if bounds.MemoryBytes != 0 {
 		body.Resources.Memory = &memoryBody{Limit: bounds.MemoryBytes, Swap: bounds.MemoryBytes}
+	}
+	if bounds.MilliCPU != 0 {
+		body.Resources.CPU = &cpuBody{Quota: bounds.MilliCPU * cpuPeriod / 1000, Period: cpuPeriod}
 	}
 	if bounds.OpenFiles != 0 {
 		limit := uint64(max(bounds.OpenFiles, 0))

@@ -95,7 +95,7 @@ func (p *testPlane) testAPI(t *testing.T) {
 	}
 	version, _, err := unstructured.NestedString(old.Object, "spec", "infrastructureRef", "apiVersion")
 	must.Succeed(t, err)
-	if diff := cmp.Diff("infrastructure.cluster.x-k8s.io/v1alpha1", version); diff != "" {
+	if diff := cmp.Diff("infrastructure.cluster.x-k8s.io/v1beta2", version); diff != "" {
 		t.Errorf("version of the reference after conversion: -want, +got:\n%s", diff)
 	}
 	if err := p.client.Create(ctx, cluster("v1beta2", "empty")); !apierrors.IsInvalid(err) {
@@ -156,7 +156,7 @@ func (p *testPlane) testOwnWebhooks(t *testing.T) {
 	t.Helper()
 	on := func(network string) *unstructured.Unstructured {
 		object := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"network": map[string]any{"name": network}}}}
-		object.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1alpha1")
+		object.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
 		object.SetKind("ContainerCluster")
 		object.SetNamespace(metav1.NamespaceDefault)
 		object.SetName("own")

@@ -19,6 +19,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/logutil"
@@ -76,7 +77,7 @@ func (p *provider) setupKubeadm(ctx context.Context) error {
 }
 
 // setupMigrator rewrites stored objects to the version a newer plane stores,
-// for all CRDs of Cluster API at once.
+// for all CRDs of Cluster API and of further providers at once.
 func (p *provider) setupMigrator(ctx context.Context) error {
 	plain := crdmigrator.ByObjectConfig{}
 	status := crdmigrator.ByObjectConfig{UseStatusForStorageVersionMigration: true}
@@ -102,6 +103,7 @@ func (p *provider) setupMigrator(ctx context.Context) error {
 	if feature.Gates.Enabled(feature.MachinePool) {
 		objects[&clusterv1.MachinePool{}] = status
 	}
+	maps.Copy(objects, p.opts.Migrations)
 	err := (&crdmigrator.CRDMigrator{
 		Client: p.mgr.GetClient(), APIReader: p.mgr.GetAPIReader(), Config: objects,
 		// One at a time, as upstream: a migration writes every object.

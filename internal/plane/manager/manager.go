@@ -26,6 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/controllers/crdmigrator"
 	"sigs.k8s.io/cluster-api/controllers/remote"
 	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/util/apiwarnings"
@@ -56,6 +58,9 @@ type Options struct {
 	Schemes []func(*runtime.Scheme) error
 	// Setups add further providers, after Cluster API's.
 	Setups []SetupFunc
+	// Migrations are the kinds of further providers whose stored objects are
+	// rewritten where a newer version is stored.
+	Migrations map[client.Object]crdmigrator.ByObjectConfig
 
 	// WebhookAddress and WebhookPort are where webhooks are served. Defaults:
 	// 127.0.0.1 and 9443.

@@ -43,7 +43,7 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/util/index"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"

@@ -152,10 +152,30 @@ func (s Server) serve(o *unstructured.Unstructured) error {
 	}
 }
 
+// conversionPath is where every manager of controller-runtime serves conversion.
+const conversionPath = "/convert"
+
+// serveConversion also of a definition that has several versions and does not say who
+// converts between them, as controller-gen writes it.
 func (s Server) serveConversion(crd *unstructured.Unstructured) error {
 	conversion, found, err := unstructured.NestedMap(crd.Object, "spec", "conversion", "webhook")
-	if err != nil || !found {
+	if err != nil {
 		return err
+	}
+	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	switch {
+	case err != nil:
+		return err
+	case !found && len(versions) < 2:
+		return nil
+	case !found:
+		conversion = map[string]any{
+			"conversionReviewVersions": []any{"v1"},
+			"clientConfig":             map[string]any{"service": map[string]any{"path": conversionPath}},
+		}
+		if err := unstructured.SetNestedField(crd.Object, "Webhook", "spec", "conversion", "strategy"); err != nil {
+			return err
+		}
 	}
 	if err := s.serveOne(conversion); err != nil {
 		return err

@@ -68,6 +68,8 @@ func checkWithoutClass(present management.Present, wanted objects.Values) error 
 		{"--kubernetes-version", wanted.KubernetesVersion, present.KubernetesVersion != wanted.KubernetesVersion},
 		{"--image", wanted.NodeImage, present.NodeImage != wanted.NodeImage},
 		{"--load-balancer-image", wanted.LoadBalancerImage, present.LoadBalancerImage != wanted.LoadBalancerImage},
+		{"--cpus", wanted.Resources.CPU.String(), wanted.Resources.CPU != nil},
+		{"--memory", wanted.Resources.Memory.String(), wanted.Resources.Memory != nil},
 		{"--cni", "another manifest", present.CNIManifest != wanted.CNIManifest},
 	}
 	var problems []input.Problem
@@ -147,6 +149,9 @@ func merge(present management.Present, request input.Request) objects.Values {
 	}
 	values.KubernetesVersion = cmp.Or(values.KubernetesVersion, input.DefaultKubernetes())
 	values.Network = cmp.Or(request.Network, values.Network, network.DefaultName)
+	asked := requestedResources(request)
+	values.Resources.CPU = cmp.Or(asked.CPU, values.Resources.CPU)
+	values.Resources.Memory = cmp.Or(asked.Memory, values.Resources.Memory)
 	values.PodCIDR = cmp.Or(request.PodCIDR, values.PodCIDR)
 	values.ServiceCIDR = cmp.Or(request.ServiceCIDR, values.ServiceCIDR, input.DefaultServiceCIDR)
 	return values

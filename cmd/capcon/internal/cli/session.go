@@ -24,6 +24,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -87,8 +88,17 @@ func onEngine(
 			return err
 		}
 		defer s.close()
-		return run(command.Context(), s, args)
+		return s.explainVersion(run(command.Context(), s, args))
 	}
+}
+
+// explainVersion says what is wrong where the management plane does not serve the version
+// of a kind that this program reads.
+func (s *session) explainVersion(err error) error {
+	if !meta.IsNoMatchError(err) {
+		return err
+	}
+	return fmt.Errorf("the management plane is of an earlier release than this program: upgrade it with \"%s plane up\": %w", s.Program, err)
 }
 
 // oneCluster checks that the arguments are the name of one cluster.

@@ -23,13 +23,16 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -82,6 +85,8 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
+	flags.StringVar(&request.CPUs, "cpus", "", "CPUs that each node may use, such as 2 (default: those of the engine's host)")
+	flags.StringVar(&request.Memory, "memory", "", "memory that each node may use, such as 4Gi (default: that of the engine's host)")
 	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
 	flags.StringVar(&request.Trace, "trace", "", traceUsage)
 	return command
@@ -108,6 +113,9 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 	limited, cancel := within(ctx, request.Timeout)
 	defer cancel()
 	b.finished(stepEngine, s.chosenEngine())
+	if err := checkResources(request, s.info); err != nil {
+		return err
+	}
 	for {
 		err := s.create(limited, b, request)
 		if err == nil {
@@ -132,6 +140,38 @@ func (s *session) create(ctx context.Context, b *board, request input.Request) e
 	applied := s.trace.span(s.Now, "apply")
 	defer applied()
 	return s.apply(ctx, values)
+}
+
+// checkResources compares what each node shall have with what it needs and with what the
+// engine's host has.
+func checkResources(request input.Request, info engine.Info) error {
+	asked := requestedResources(request)
+	limits := node.Resources{}
+	if asked.CPU != nil {
+		limits.MilliCPU = max(asked.CPU.MilliValue(), 1)
+	}
+	if asked.Memory != nil {
+		limits.MemoryBytes = max(asked.Memory.Value(), 1)
+	}
+	given := map[string]struct{ flag, value string }{"cpu": {"--cpus", request.CPUs}, "memory": {"--memory", request.Memory}}
+	var problems []input.Problem
+	for _, refused := range node.CheckResources(limits, node.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}) {
+		at := given[refused.Field]
+		problems = append(problems, input.Problem{Field: at.flag, Value: at.value, Reason: "it " + refused.Reason, Remedy: refused.Remedy})
+	}
+	return input.Refuse(problems...)
+}
+
+// requestedResources of each node. The quantities were checked before.
+func requestedResources(request input.Request) infrav1.MachineResources {
+	var asked infrav1.MachineResources
+	if quantity, err := resource.ParseQuantity(request.CPUs); err == nil {
+		asked.CPU = &quantity
+	}
+	if quantity, err := resource.ParseQuantity(request.Memory); err == nil {
+		asked.Memory = &quantity
+	}
+	return asked
 }
 
 // chosenEngine says which engine it is and why that one.

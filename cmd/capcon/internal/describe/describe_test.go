@@ -31,7 +31,7 @@ import (
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -134,9 +134,9 @@ func fakeClient(t *testing.T, then time.Time) client.Client {
 // crds are what discovery asks for the version that follows the contract.
 func crds() []client.Object {
 	versions := map[string]string{
-		"containerclusters.infrastructure.cluster.x-k8s.io":         "v1alpha1",
-		"containermachines.infrastructure.cluster.x-k8s.io":         "v1alpha1",
-		"containermachinetemplates.infrastructure.cluster.x-k8s.io": "v1alpha1",
+		"containerclusters.infrastructure.cluster.x-k8s.io":         infrav1.GroupVersion.Version,
+		"containermachines.infrastructure.cluster.x-k8s.io":         infrav1.GroupVersion.Version,
+		"containermachinetemplates.infrastructure.cluster.x-k8s.io": infrav1.GroupVersion.Version,
 		"kubeadmconfigtemplates.bootstrap.cluster.x-k8s.io":         "v1beta2",
 		"kubeadmcontrolplanes.controlplane.cluster.x-k8s.io":        "v1beta2",
 	}

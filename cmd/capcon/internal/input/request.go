@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/distribution/reference"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -68,6 +69,8 @@ type Request struct {
 	Network string
 	// PodCIDR and ServiceCIDR are address ranges within the cluster.
 	PodCIDR, ServiceCIDR string
+	// CPUs and Memory limit each node, as quantities.
+	CPUs, Memory string
 	// Timeout bounds the waiting.
 	Timeout time.Duration
 	// Trace is the path of a file that gets a trace; empty = none.
@@ -96,6 +99,8 @@ func (r Request) Validate() error {
 		checkCNI(r.CNI),
 		checkNetwork(r.Network),
 		checkCIDRs(r.PodCIDR, r.ServiceCIDR),
+		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2, 0.5 or 1500m"),
+		checkQuantity("--memory", r.Memory, "use an amount of memory, such as 4Gi"),
 		CheckTimeout(r.Timeout),
 		CheckTrace(r.Trace),
 	)...)
@@ -155,6 +160,17 @@ func checkImage(flag, image string) []Problem {
 	}
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
 		return []Problem{{flag, image, "it is not an image reference", "use NAME:TAG or NAME@DIGEST, in lower case"}}
+	}
+	return nil
+}
+
+// checkQuantity: whether a node can do with so much is known by the webhooks.
+func checkQuantity(flag, value, remedy string) []Problem {
+	if value == "" {
+		return nil
+	}
+	if _, err := resource.ParseQuantity(value); err != nil {
+		return []Problem{{flag, value, "it is not a quantity", remedy}}
 	}
 	return nil
 }

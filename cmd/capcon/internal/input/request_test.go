@@ -60,6 +60,8 @@ func TestValidate(t *testing.T) {
 		"only minor":          {"Images have patch versions.", func(r *Request) { r.KubernetesVersion = "v1.36" }, "--kubernetes-version", []string{"form v1.2.3"}},
 		"latest":              {"No version.", func(r *Request) { r.KubernetesVersion = "latest" }, "--kubernetes-version", []string{"form v1.2.3", "known are"}},
 		"image":               {"Spaces are not allowed.", func(r *Request) { r.Image = "kindest node" }, "--image", []string{"not an image reference"}},
+		"CPUs in words":       {"It is no number.", func(r *Request) { r.CPUs = "two" }, "--cpus", []string{"such as 2"}},
+		"memory in words":     {"Kubernetes has no GB.", func(r *Request) { r.Memory = "4GB" }, "--memory", []string{"such as 4Gi"}},
 		"image in capitals":   {"Capitals are not allowed.", func(r *Request) { r.LoadBalancerImage = "HAProxy:3" }, "--load-balancer-image", []string{"lower case"}},
 		"image of the plane":  {"The same rule.", func(r *Request) { r.PlaneImage = ":tag" }, "--plane-image", []string{"not an image reference"}},
 		"registry as URL":     {"It becomes part of a name.", func(r *Request) { r.Registry = "http://127.0.0.1:5000" }, "--registry", []string{"scheme", "HOST:PORT"}},

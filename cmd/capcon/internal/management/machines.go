@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 func summarizeMachines(o Observed) []Machine {

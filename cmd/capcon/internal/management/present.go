@@ -30,7 +30,7 @@ import (
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 )
 
@@ -101,6 +101,7 @@ func (p *Present) readTopology(topology clusterv1.Topology) error {
 	var loadBalancer infrav1.LoadBalancerTemplate
 	into := map[string]any{
 		objects.NodeImagesVariable: &p.NodeImages, objects.NetworkVariable: &network, objects.LoadBalancerVariable: &loadBalancer,
+		objects.ResourcesVariable: &p.Resources,
 	}
 	for _, variable := range topology.Variables {
 		if known := into[variable.Name]; known != nil {

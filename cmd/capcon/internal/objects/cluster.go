@@ -27,7 +27,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 // The variables of the ClusterClass that this program gives values to.
@@ -35,6 +35,7 @@ const (
 	NodeImagesVariable   = "nodeImages"
 	LoadBalancerVariable = "loadBalancer"
 	NetworkVariable      = "network"
+	ResourcesVariable    = "resources"
 )
 
 // workers is both the class of the worker machines and their name in the
@@ -79,13 +80,17 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 		images = map[string]string{}
 	}
 	images[v.KubernetesVersion] = v.NodeImage
-	values := []struct {
+	type variable struct {
 		name  string
 		value any
-	}{
+	}
+	values := []variable{
 		{NodeImagesVariable, images},
 		{LoadBalancerVariable, infrav1.LoadBalancerTemplate{Type: infrav1.LoadBalancerHAProxy, Image: v.LoadBalancerImage}},
 		{NetworkVariable, infrav1.Network{Name: v.Network}},
+	}
+	if v.Resources != (infrav1.MachineResources{}) {
+		values = append(values, variable{ResourcesVariable, v.Resources})
 	}
 	rendered := make([]clusterv1.ClusterVariable, 0, len(values))
 	for _, variable := range values {

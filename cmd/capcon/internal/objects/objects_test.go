@@ -25,13 +25,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -54,7 +57,9 @@ func values() Values {
 func TestRenderGolden(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*Values){
-		"one-and-one": func(*Values) {},
+		"one-and-one": func(v *Values) {
+			v.Resources = infrav1.MachineResources{Memory: ptr.To(resource.MustParse("4Gi"))}
+		},
 		"defaults-of-the-provider": func(v *Values) {
 			v.LoadBalancerImage, v.Network, v.CNIManifest = "", "", ""
 			v.ControlPlanes, v.Workers = 3, 0

@@ -24,6 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 // Values say what a cluster shall be. All are required but those that say
@@ -50,6 +52,8 @@ type Values struct {
 	LoadBalancerImage string
 	// Network of the engine; empty = the provider's default.
 	Network string
+	// Resources that each node is limited to; empty = none.
+	Resources infrav1.MachineResources
 	// PodCIDR and ServiceCIDR are the address ranges within the cluster.
 	PodCIDR, ServiceCIDR string
 	// CNIManifest is applied to the cluster once its API server answers;

@@ -46,7 +46,7 @@ func run(command string, args []string) error {
 	commands := map[string]func([]string) error{
 		"exit": counting(exit), "cat": cat, "big": counting(big), "print": printText,
 		"read": read, "write": write, "stat": stat, "kill": kill,
-		"hostname": hostname, "limit": limit, "execfrom": execFrom, "pid1": pid1,
+		"hostname": hostname, "limit": limit, "cpulimit": cpuLimit, "execfrom": execFrom, "pid1": pid1,
 		"eat": counting(eat), "spawn": counting(spawn),
 	}
 	switch command {
@@ -195,6 +195,31 @@ func limit([]string) error {
 		return err
 	}
 	fmt.Print(strings.Join(strings.Fields(value)[:2], " "))
+	return nil
+}
+
+// cpuLimit prints the container's limit of processor time in thousandths of a CPU.
+func cpuLimit([]string) error {
+	var text []byte
+	// Cgroup v2 has quota and period in one file.
+	for _, files := range [][]string{{"cpu.max"}, {"cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"}} {
+		text = nil
+		for _, file := range files {
+			content, err := os.ReadFile("/sys/fs/cgroup/" + file)
+			if err != nil {
+				break
+			}
+			text = append(text, content...)
+		}
+		if len(text) > 0 {
+			break
+		}
+	}
+	var quota, period int
+	if _, err := fmt.Sscan(string(text), &quota, &period); err != nil {
+		return fmt.Errorf("read limit %q: %w", text, err)
+	}
+	fmt.Print(quota * 1000 / period)
 	return nil
 }
 

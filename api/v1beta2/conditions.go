@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package v1alpha1
+package v1beta2
 
 import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 

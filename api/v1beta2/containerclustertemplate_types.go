@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// ContainerClusterTemplateSpec is the content of a ContainerClusterTemplate.
+type ContainerClusterTemplateSpec struct {
+	// template of the ContainerCluster objects to be made.
+	// +required
+	Template ContainerClusterTemplateResource `json:"template,omitempty,omitzero"`
+}
+
+// ContainerClusterTemplateResource is what a ContainerCluster is made from.
+type ContainerClusterTemplateResource struct {
+	// metadata: labels and annotations of the objects made.
+	// +optional
+	ObjectMeta clusterv1.ObjectMeta `json:"metadata,omitempty,omitzero"`
+
+	// spec of the objects made.
+	// +required
+	Spec ContainerClusterTemplateResourceSpec `json:"spec,omitempty,omitzero"`
+}
+
+// ContainerClusterTemplateResourceSpec is a ContainerClusterSpec without what
+// belongs to one cluster alone, its endpoint and host port.
+// +kubebuilder:validation:MinProperties=1
+type ContainerClusterTemplateResourceSpec struct {
+	// network is the engine's network that the containers of the cluster are
+	// on.
+	// +optional
+	Network Network `json:"network,omitempty,omitzero"`
+
+	// loadBalancer stands before the API servers.
+	// +optional
+	LoadBalancer LoadBalancerTemplate `json:"loadBalancer,omitempty,omitzero"`
+
+	// failureDomains are names for groups of machines.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	FailureDomains []clusterv1.FailureDomain `json:"failureDomains,omitempty"`
+}
+
+// LoadBalancerTemplate is a LoadBalancer without what belongs to one cluster
+// alone.
+// +kubebuilder:validation:MinProperties=1
+type LoadBalancerTemplate struct {
+	// type is HAProxy by default.
+	// +optional
+	Type LoadBalancerType `json:"type,omitempty"`
+
+	// image of haproxy 2.6 or newer that has bash.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+}
+
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=containerclustertemplates,scope=Namespaced,categories=cluster-api
+// +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1_v1beta2"
+// +kubebuilder:storageversion
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+
+// ContainerClusterTemplate is what a ClusterClass makes ContainerClusters from.
+type ContainerClusterTemplate struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is the template.
+	// +optional
+	Spec ContainerClusterTemplateSpec `json:"spec,omitempty,omitzero"`
+}
+
+// +kubebuilder:object:root=true
+
+// ContainerClusterTemplateList is a list of ContainerClusterTemplate.
+type ContainerClusterTemplateList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ContainerClusterTemplate `json:"items"`
+}

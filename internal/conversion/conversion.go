@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conversion
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
+
+	utilconversion "sigs.k8s.io/cluster-api/util/conversion"
+)
+
+// Converter makes the converter of one kind, for its webhook.
+type Converter = func(*runtime.Scheme) (conversion.Converter, error)
+
+// kind converts the objects of one kind between the hub and an older version, the spoke.
+type kind[H, S client.Object] struct {
+	hub   H
+	spoke S
+	// restore copies the fields that the spoke lacks; nil where it lacks none.
+	restore func(from, to H)
+}
+
+func (k kind[H, S]) converter() Converter {
+	return conversion.NewHubSpokeConverter(k.hub, conversion.NewSpokeConverter(k.spoke, k.toSpoke, k.toHub))
+}
+
+// toSpoke keeps what the spoke lacks in an annotation.
+func (k kind[H, S]) toSpoke(_ context.Context, hub H, spoke S) error {
+	if err := copyFields(hub, spoke); err != nil {
+		return err
+	}
+	if k.restore == nil {
+		return nil
+	}
+	if err := utilconversion.MarshalData(hub, spoke); err != nil {
+		return fmt.Errorf("keep fields in annotation %s: %w", utilconversion.DataAnnotation, err)
+	}
+	return nil
+}
+
+func (k kind[H, S]) toHub(_ context.Context, spoke S, hub H) error {
+	if err := copyFields(spoke, hub); err != nil {
+		return err
+	}
+	if k.restore == nil {
+		return nil
+	}
+	kept, ok := k.hub.DeepCopyObject().(H)
+	if !ok {
+		return fmt.Errorf("copy %T: %w", k.hub, errType)
+	}
+	found, err := utilconversion.UnmarshalData(hub, kept)
+	if err != nil {
+		return fmt.Errorf("restore fields from annotation %s: %w", utilconversion.DataAnnotation, err)
+	}
+	if found {
+		k.restore(kept, hub)
+	}
+	return nil
+}
+
+var errType = errors.New("unexpected type")
+
+// copyFields copies what both have, except for the version.
+func copyFields(from, to client.Object) error {
+	version := to.GetObjectKind().GroupVersionKind()
+	content, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", from, err)
+	}
+	if err := json.Unmarshal(content, to); err != nil {
+		return fmt.Errorf("decode %T: %w", to, err)
+	}
+	to.GetObjectKind().SetGroupVersionKind(version)
+	return nil
+}

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package conversion
+
+import (
+	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+)
+
+// ContainerCluster returns the converter of that kind.
+func ContainerCluster() Converter { return containerCluster().converter() }
+
+// ContainerClusterTemplate returns the converter of that kind.
+func ContainerClusterTemplate() Converter { return containerClusterTemplate().converter() }
+
+// ContainerMachine returns the converter of that kind.
+func ContainerMachine() Converter { return containerMachine().converter() }
+
+// ContainerMachineTemplate returns the converter of that kind.
+func ContainerMachineTemplate() Converter { return containerMachineTemplate().converter() }
+
+// ContainerMachinePool returns the converter of that kind.
+func ContainerMachinePool() Converter { return containerMachinePool().converter() }
+
+// ContainerMachinePoolTemplate returns the converter of that kind.
+func ContainerMachinePoolTemplate() Converter { return containerMachinePoolTemplate().converter() }
+
+func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster] {
+	return kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster]{
+		hub: &infrav1.ContainerCluster{}, spoke: &infrav1alpha1.ContainerCluster{},
+	}
+}
+
+func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate] {
+	return kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate]{
+		hub: &infrav1.ContainerClusterTemplate{}, spoke: &infrav1alpha1.ContainerClusterTemplate{},
+	}
+}
+
+func containerMachine() kind[*infrav1.ContainerMachine, *infrav1alpha1.ContainerMachine] {
+	return kind[*infrav1.ContainerMachine, *infrav1alpha1.ContainerMachine]{
+		hub: &infrav1.ContainerMachine{}, spoke: &infrav1alpha1.ContainerMachine{},
+		restore: func(from, to *infrav1.ContainerMachine) {
+			restoreMachine(from.Spec.ContainerMachineCommonSpec, &to.Spec.ContainerMachineCommonSpec)
+		},
+	}
+}
+
+func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate, *infrav1alpha1.ContainerMachineTemplate] {
+	return kind[*infrav1.ContainerMachineTemplate, *infrav1alpha1.ContainerMachineTemplate]{
+		hub: &infrav1.ContainerMachineTemplate{}, spoke: &infrav1alpha1.ContainerMachineTemplate{},
+		restore: func(from, to *infrav1.ContainerMachineTemplate) {
+			restoreMachine(from.Spec.Template.Spec, &to.Spec.Template.Spec)
+		},
+	}
+}
+
+func containerMachinePool() kind[*infrav1.ContainerMachinePool, *infrav1alpha1.ContainerMachinePool] {
+	return kind[*infrav1.ContainerMachinePool, *infrav1alpha1.ContainerMachinePool]{
+		hub: &infrav1.ContainerMachinePool{}, spoke: &infrav1alpha1.ContainerMachinePool{},
+		restore: func(from, to *infrav1.ContainerMachinePool) {
+			restoreMachine(from.Spec.Template.Spec, &to.Spec.Template.Spec)
+		},
+	}
+}
+
+func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate, *infrav1alpha1.ContainerMachinePoolTemplate] {
+	return kind[*infrav1.ContainerMachinePoolTemplate, *infrav1alpha1.ContainerMachinePoolTemplate]{
+		hub: &infrav1.ContainerMachinePoolTemplate{}, spoke: &infrav1alpha1.ContainerMachinePoolTemplate{},
+		restore: func(from, to *infrav1.ContainerMachinePoolTemplate) {
+			restoreMachine(from.Spec.Template.Spec.Template.Spec, &to.Spec.Template.Spec.Template.Spec)
+		},
+	}
+}
+
+// restoreMachine has the fields that users set for a machine and v1alpha1 lacks.
+func restoreMachine(from infrav1.ContainerMachineCommonSpec, to *infrav1.ContainerMachineCommonSpec) {
+	to.Resources = from.Resources
+}

@@ -1,0 +1,87 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import "fmt"
+
+// Resources limit what a node may use of its host; zero = no limit.
+type Resources struct {
+	// MilliCPU is processor time in thousandths of a CPU.
+	MilliCPU int64
+	// MemoryBytes is memory, without swap beside it.
+	MemoryBytes int64
+	// Pids is how many processes and threads there may be.
+	Pids int64
+}
+
+// With less a node does not get through its bootstrap; measured, see
+// docs/how-to/resources.md.
+const (
+	minimumMilliCPU    = 750
+	minimumMemoryBytes = 1 << 30
+)
+
+// ResourceError is a limit that no node can have.
+type ResourceError struct {
+	// Field is its name in the API.
+	Field string
+	// Reason says what is wrong with it, and Remedy what to do.
+	Reason, Remedy string
+}
+
+// Error implements error.
+func (r ResourceError) Error() string { return r.Field + " " + r.Reason + "; " + r.Remedy }
+
+// CheckResources returns what a node cannot do with, and what the host does not have as
+// far as it is known.
+func CheckResources(limits Resources, host Host) []ResourceError {
+	var refused []ResourceError
+	check := func(field, unit string, one, limit, least, most int64) {
+		switch {
+		case limit == 0:
+		case limit < least:
+			refused = append(refused, ResourceError{field, "is less than a node needs", fmt.Sprintf("give at least %d%s, or leave it out", least/one, unit)})
+		case most != 0 && limit > most:
+			refused = append(refused, ResourceError{field, fmt.Sprintf("is %d%s, and the engine's host has %d%s", limit/one, unit, most/one, unit), "ask for less, or leave it out"})
+		}
+	}
+	check("cpu", "m", 1, limits.MilliCPU, minimumMilliCPU, host.MilliCPU)
+	check("memory", "Mi", 1<<20, limits.MemoryBytes, minimumMemoryBytes, host.MemoryBytes)
+	return refused
+}
+
+// reserved is the kubelet's flag for what the node sees of the host and must not use:
+// the kubelet takes the host's resources for the Node's capacity, and subtracts this from
+// what it offers to Pods. Empty where nothing is limited.
+func (r Resources) reserved(host Host) string {
+	flag := ""
+	add := func(name string, limit, has int64, format string) {
+		if limit == 0 || has <= limit {
+			return
+		}
+		if flag != "" {
+			flag += ","
+		}
+		flag += fmt.Sprintf("%s="+format, name, has-limit)
+	}
+	add("cpu", r.MilliCPU, host.MilliCPU, "%dm")
+	add("memory", r.MemoryBytes, host.MemoryBytes, "%d")
+	if flag == "" {
+		return ""
+	}
+	return "--system-reserved=" + flag
+}
