@@ -24,12 +24,12 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions;customresourcedefinitions/status,verbs=update;patch,resourceNames=containerclusters.infrastructure.cluster.x-k8s.io;containerclustertemplates.infrastructure.cluster.x-k8s.io;containermachines.infrastructure.cluster.x-k8s.io;containermachinetemplates.infrastructure.cluster.x-k8s.io;containermachinepools.infrastructure.cluster.x-k8s.io;containermachinepooltemplates.infrastructure.cluster.x-k8s.io
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclustertemplates;containermachinetemplates;containermachinepooltemplates,verbs=get;list;watch;update;patch
+
 // Migrations are the kinds of this provider for Cluster API's CRDMigrator: it writes
 // objects that were stored in an earlier version once more, so that they are stored in
 // the current one and the earlier one can be removed in a later release.
-//
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions;customresourcedefinitions/status,verbs=update;patch,resourceNames=containerclusters.infrastructure.cluster.x-k8s.io;containerclustertemplates.infrastructure.cluster.x-k8s.io;containermachines.infrastructure.cluster.x-k8s.io;containermachinetemplates.infrastructure.cluster.x-k8s.io;containermachinepools.infrastructure.cluster.x-k8s.io;containermachinepooltemplates.infrastructure.cluster.x-k8s.io
-// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclustertemplates;containermachinepooltemplates,verbs=get;list;watch;update;patch
 func Migrations() map[client.Object]crdmigrator.ByObjectConfig {
 	// No webhook is asked about a write of the status.
 	status := crdmigrator.ByObjectConfig{UseCache: true, UseStatusForStorageVersionMigration: true}

@@ -111,8 +111,7 @@ func checkMigration(t *testing.T, config *rest.Config, api client.Client) {
 	for _, name := range names {
 		store(t, api, name, infrav1alpha1.GroupVersion.Version)
 	}
-	before := &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "stored-before"}}
-	must.Succeed(t, api.Create(t.Context(), before))
+	must.Succeed(t, api.Create(t.Context(), &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "stored-before"}}))
 	for _, name := range names {
 		store(t, api, name, infrav1.GroupVersion.Version)
 	}
@@ -140,11 +139,6 @@ func checkMigration(t *testing.T, config *rest.Config, api client.Client) {
 		}
 		return nil
 	})
-	revision := before.ResourceVersion
-	must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(before), before))
-	if before.ResourceVersion == revision {
-		t.Error("an object that was stored in the old version was not written again")
-	}
 }
 
 // store makes a version the one that is stored.

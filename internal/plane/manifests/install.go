@@ -28,10 +28,15 @@ import (
 	"sync"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
@@ -73,6 +78,9 @@ func Install(ctx context.Context, config *rest.Config, objects []*unstructured.U
 	providers := slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return !isProvider(o) })
 	if err := install(ctx, client, first); err != nil {
 		return err
+	}
+	if err := awaitDiscovery(ctx, config, objects); err != nil {
+		return fmt.Errorf("wait for the discovery of all CRDs: %w", err)
 	}
 	return install(ctx, client, providers)
 }
@@ -136,6 +144,57 @@ func awaitEstablished(ctx context.Context, resource dynamic.ResourceInterface, n
 		case <-ticker.C:
 		}
 	}
+}
+
+// awaitDiscovery returns when clients find every version of the CRDs: the API server
+// publishes one that was added some time after the CRD is established.
+func awaitDiscovery(ctx context.Context, config *rest.Config, objects []*unstructured.Unstructured) error {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return fmt.Errorf("create client: %w", err)
+	}
+	wanted, err := servedResources(objects)
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, establishInterval, true, func(context.Context) (bool, error) {
+		// Groups that cannot be discovered are not these.
+		_, lists, err := client.ServerGroupsAndResources()
+		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+			return false, err
+		}
+		found := sets.New[schema.GroupVersionResource]()
+		for _, list := range lists {
+			version, err := schema.ParseGroupVersion(list.GroupVersion)
+			if err != nil {
+				return false, fmt.Errorf("read discovery: %w", err)
+			}
+			for _, resource := range list.APIResources {
+				found.Insert(version.WithResource(resource.Name))
+			}
+		}
+		return found.HasAll(wanted...), nil
+	})
+}
+
+// servedResources are those of all CRDs, in each version that is served.
+func servedResources(objects []*unstructured.Unstructured) ([]schema.GroupVersionResource, error) {
+	var served []schema.GroupVersionResource
+	for _, o := range objects {
+		if o.GetKind() != kindCRD {
+			continue
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, crd); err != nil {
+			return nil, fmt.Errorf("read CRD %s: %w", o.GetName(), err)
+		}
+		for _, version := range crd.Spec.Versions {
+			if version.Served {
+				served = append(served, schema.GroupVersionResource{Group: crd.Spec.Group, Version: version.Name, Resource: crd.Spec.Names.Plural})
+			}
+		}
+	}
+	return served, nil
 }
 
 func isEstablished(crd *unstructured.Unstructured) bool {
