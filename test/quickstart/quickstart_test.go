@@ -26,6 +26,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -156,6 +157,7 @@ func TestQuickstart(t *testing.T) {
 	}{
 		{"up 1+1", func(t *testing.T) { upTraced(t, program.at(t)) }},
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
+		{"nodes have the memory asked for", func(t *testing.T) { nodesAreLimited(t, eng, program.at(t)) }},
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
@@ -243,6 +245,26 @@ func podsTalk(t *testing.T, eng engine.Engine, program *capcon) {
 	servers := webPods(t, cluster, len(nodes))
 	for node := range servers {
 		askFrom(t, cluster, node, servers)
+	}
+}
+
+// nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,
+// and the scheduler counts with it.
+func nodesAreLimited(t *testing.T, eng engine.Engine, program *capcon) {
+	const want = 3 << 30
+	nodes := must.Get(program.connectCluster().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
+	for _, node := range nodes.Items {
+		if allocatable := node.Status.Allocatable.Memory(); allocatable.Value() != want {
+			t.Errorf("node %s offers %s of memory to Pods, want 3Gi", node.Name, allocatable)
+		}
+	}
+	// Cgroup v2, or else v1.
+	const limit = "cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes"
+	for _, container := range nodeContainers(t, eng, program.cluster) {
+		output := must.Get(eng.Exec(t.Context(), container.Name, engine.Command{Args: []string{"sh", "-c", limit}}))(t)
+		if got := strings.TrimSpace(string(output.Stdout)); got != strconv.Itoa(want) {
+			t.Errorf("the limit of container %s is %s bytes, want %d", container.Name, got, want)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ var bootstrapToken = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
 func upTraced(t *testing.T, program *capcon) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "up.json")
-	program.mustRun("up", clusterName, "--control-planes", "1", "--workers", "1", "--trace", file)
+	program.mustRun("up", clusterName, "--control-planes", "1", "--workers", "1", "--memory", "3Gi", "--trace", file)
 	content := must.Get(os.ReadFile(file))(t)
 	if token := bootstrapToken.Find(content); token != nil {
 		t.Errorf("the trace has a bootstrap token: %s", token)
