@@ -109,7 +109,7 @@ type Network struct {
 // +kubebuilder:validation:MinProperties=1
 type LoadBalancer struct {
 	// type is HAProxy by default. With None the endpoint must be given and
-	// served by somebody else.
+	// served by another load balancer or provider.
 	// +optional
 	Type LoadBalancerType `json:"type,omitempty"`
 
@@ -140,7 +140,7 @@ type ContainerClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// initialization tells Cluster API what has been brought up once.
+	// initialization reports to Cluster API what was provisioned for the first time.
 	// +optional
 	Initialization Initialization `json:"initialization,omitempty,omitzero"`
 
@@ -153,11 +153,11 @@ type ContainerClusterStatus struct {
 	FailureDomains []clusterv1.FailureDomain `json:"failureDomains,omitempty"`
 }
 
-// Initialization tells what has been brought up once.
+// Initialization reports what was provisioned for the first time.
 // +kubebuilder:validation:MinProperties=1
 type Initialization struct {
 	// provisioned is true once the infrastructure was first complete. It is
-	// never taken back: the conditions tell how things are now.
+	// never set to false again: the conditions report the current state.
 	// +optional
 	Provisioned *bool `json:"provisioned,omitempty"`
 }

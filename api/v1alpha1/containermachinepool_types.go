@@ -62,7 +62,7 @@ type ContainerMachinePoolStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// initialization tells Cluster API what has been brought up once.
+	// initialization reports to Cluster API what was provisioned for the first time.
 	// +optional
 	Initialization Initialization `json:"initialization,omitempty,omitzero"`
 

@@ -19,8 +19,8 @@ limitations under the License.
 // the v1beta2 contract of Cluster API.
 //
 // Every condition and reason is documented where it is defined. Status is
-// never a record of what was done: it can be lost at any time and is made
-// anew from the specs and from what the engine says.
+// never a record of what was done: it can be lost at any time and is
+// rebuilt from the specs and the state of the engine.
 //
 // +kubebuilder:object:generate=true
 // +groupName=infrastructure.cluster.x-k8s.io

@@ -1,0 +1,46 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestEarlierPlane: a plane of an earlier release does not serve the version that this
+// program reads.
+func TestEarlierPlane(t *testing.T) {
+	t.Parallel()
+	s := &session{app: &app{}}
+	s.Program = "capcon"
+	noMatch := fmt.Errorf("read cluster: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ContainerCluster"}, SearchedVersions: []string{"v1beta2"}})
+	if err := s.explainVersion(noMatch); !errors.Is(err, noMatch) || !strings.Contains(err.Error(), `"capcon plane up"`) {
+		t.Errorf("the remedy is missing: %v", err)
+	}
+	other := errors.New("other")
+	if err := s.explainVersion(other); !errors.Is(err, other) || err.Error() != "other" {
+		t.Errorf("another error became %v", err)
+	}
+	if err := s.explainVersion(nil); err != nil {
+		t.Errorf("no error became %v", err)
+	}
+}
