@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -37,7 +38,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
@@ -129,6 +133,21 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up ContainerMachineTemplate controller: %w", err)
+	}
+	return setupWorkload(ctx, mgr, options)
+}
+
+// setupWorkload registers what runs in workload clusters.
+func setupWorkload(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := (&workload.Reconciler{
+		Client:       mgr.GetClient(),
+		ClusterCache: options.ClusterCache,
+		Run: func(ctx context.Context, config *rest.Config, owner identity.Owner) error {
+			return storage.Run(ctx, config, options.Engine, owner)
+		},
+		WatchFilterValue: options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
+		return fmt.Errorf("set up controller of workload clusters: %w", err)
 	}
 	return nil
 }

@@ -45,6 +45,17 @@ const (
 	LoadBalancerNone LoadBalancerType = "None"
 )
 
+// StorageType says what provides PersistentVolumes in a workload cluster.
+// +kubebuilder:validation:Enum=NodeLocal;None
+type StorageType string
+
+const (
+	// StorageNodeLocal provisions directories in the containers of the nodes.
+	StorageNodeLocal StorageType = "NodeLocal"
+	// StorageNone leaves storage to what is installed in the workload cluster.
+	StorageNone StorageType = "None"
+)
+
 // ContainerClusterSpec is the desired state of a ContainerCluster.
 type ContainerClusterSpec struct {
 	// ownerID identifies the cluster on the container engine. All containers,
@@ -74,6 +85,10 @@ type ContainerClusterSpec struct {
 	// loadBalancer stands before the API servers.
 	// +optional
 	LoadBalancer LoadBalancer `json:"loadBalancer,omitempty,omitzero"`
+
+	// storage provides PersistentVolumes in the workload cluster.
+	// +optional
+	Storage Storage `json:"storage,omitempty,omitzero"`
 
 	// failureDomains are names for groups of machines. On one engine they
 	// share its fate: they exist to declare and test the spreading of
@@ -146,6 +161,18 @@ type LoadBalancer struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	HostPort int32 `json:"hostPort,omitempty"`
+}
+
+// Storage says what provides PersistentVolumes in the workload cluster.
+// +kubebuilder:validation:MinProperties=1
+type Storage struct {
+	// type is None by default. With NodeLocal the provider creates the default
+	// StorageClass "standard" and provisions its volumes: each is a directory on
+	// the node that the scheduler chose for the claim's first Pod. Volumes remain
+	// while their node remains. A change from NodeLocal to None keeps the
+	// volumes; those released later are not deleted.
+	// +optional
+	Type StorageType `json:"type,omitempty"`
 }
 
 // ContainerClusterStatus is the observed state of a ContainerCluster.

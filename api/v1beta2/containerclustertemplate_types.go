@@ -53,6 +53,10 @@ type ContainerClusterTemplateResourceSpec struct {
 	// +optional
 	LoadBalancer LoadBalancerTemplate `json:"loadBalancer,omitempty,omitzero"`
 
+	// storage provides PersistentVolumes in the workload cluster.
+	// +optional
+	Storage Storage `json:"storage,omitempty,omitzero"`
+
 	// failureDomains are names for groups of machines.
 	// +optional
 	// +listType=map

@@ -42,12 +42,16 @@ func ContainerMachinePoolTemplate() Converter { return containerMachinePoolTempl
 func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster] {
 	return kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster]{
 		hub: &infrav1.ContainerCluster{}, spoke: &infrav1alpha1.ContainerCluster{},
+		restore: func(from, to *infrav1.ContainerCluster) { to.Spec.Storage = from.Spec.Storage },
 	}
 }
 
 func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate] {
 	return kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate]{
 		hub: &infrav1.ContainerClusterTemplate{}, spoke: &infrav1alpha1.ContainerClusterTemplate{},
+		restore: func(from, to *infrav1.ContainerClusterTemplate) {
+			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
+		},
 	}
 }
 

@@ -93,6 +93,7 @@ func TestRestart(t *testing.T) {
 //	          of 1+1 each one twice
 func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
+	storeRecord(t, program)
 	for range 2 {
 		reloadLoadBalancer(t, eng, program.cluster)
 	}
@@ -118,6 +119,7 @@ func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 			return
 		}
 	}
+	t.Run("volume", func(t *testing.T) { volumeIsRemoved(t, eng, program.at(t)) })
 	t.Run("status", func(t *testing.T) { stoppedIsNotAvailable(t, eng, program.at(t)) })
 	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 6)) })
 }
@@ -134,6 +136,7 @@ func interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption in
 	nodesLive(t, before.kubeconfig, len(nodeContainers(t, eng, program.cluster)), back)
 	t.Logf("all Nodes Ready %.1fs later", time.Since(back).Seconds())
 	workloadRuns(t, eng, program)
+	recordIsKept(t, program)
 	t.Logf("the workload answers %.1fs later", time.Since(back).Seconds())
 	machinesReady(t, program)
 	statusIsGood(t, program)

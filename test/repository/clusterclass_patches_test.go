@@ -69,6 +69,7 @@ func TestClusterClassPatches(t *testing.T) {
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy"}`}},
 		},
 		"network":  {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
+		"storage":  {"It is the cluster's.", values{"storage": `{"type":"None"}`}, map[string]values{clusterKind: {"storage": `{"type":"None"}`}}},
 		"owner ID": {"It is the cluster's.", values{"ownerID": `"x"`}, map[string]values{clusterKind: {"ownerID": `"x"`}}},
 		"failure domains": {
 			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},

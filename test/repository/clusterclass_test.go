@@ -219,6 +219,8 @@ func TestClusterClassVariables(t *testing.T) {
 		"no load balancer":   {"Somebody else serves the endpoint.", values{"loadBalancer": `{"type":"None"}`}, values{"loadBalancer": `{"type":"None"}`}},
 		"other balancer":     {"There are two.", values{"loadBalancer": `{"type":"nginx"}`}, nil},
 		"network":            {"The default is completed.", values{"network": `{"subnet":"172.30.0.0/16"}`}, values{"network": `{"subnet":"172.30.0.0/16","name":"capcon"}`}},
+		"storage":            {"The default is completed.", values{"storage": `{}`}, values{"storage": `{"type":"NodeLocal"}`}},
+		"other storage":      {"There are two.", values{"storage": `{"type":"NFS"}`}, nil},
 		"owner ID":           {"A label would refuse it.", values{"ownerID": `"a b"`}, nil},
 		"network's name":     {"The engine would refuse it.", values{"network": `{"name":"a b"}`}, nil},
 		"failure domains": {

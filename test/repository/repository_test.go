@@ -66,7 +66,7 @@ func TestLayoutIsTheDocumentedOne(t *testing.T) {
 	// Adding a top-level directory is a decision: it goes to
 	// docs/adr/0001-architecture.md first and then in here.
 	allowed := []string{
-		"api", "cmd", "config", "controllers", "docs", "e2e", "hack", "images", "internal", "templates", "test",
+		"api", "cmd", "config", "controllers", "docs", "e2e", "hack", "examples", "images", "internal", "templates", "test",
 		// Made by builds, never committed.
 		"bin", "_artifacts",
 	}

@@ -1,0 +1,32 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package storage
+
+import (
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// EnsureClass is ensureClass.
+var EnsureClass = ensureClass
+
+// NewProvisioner returns the provisioner that Run uses.
+func NewProvisioner(client kubernetes.Interface, engine Engine, owner identity.Owner) controller.Provisioner {
+	return &provisioner{client: client, engine: engine, owner: owner}
+}

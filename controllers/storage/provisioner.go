@@ -1,0 +1,242 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+const (
+	// volumesPath is the directory of all volumes in a node. It is on the volume that each
+	// node has at /var, which is removed with the node's container.
+	volumesPath = "/var/lib/node-local-volumes"
+
+	// providerIDAnnotation on a PersistentVolume is the provider ID of its node.
+	providerIDAnnotation = "container.infrastructure.cluster.x-k8s.io/provider-id"
+)
+
+var (
+	// errUnsatisfiable says that no retry helps before the claim, its class or the disk changes.
+	errUnsatisfiable = errors.New("claim cannot be satisfied")
+	// errForeign says that a Node names a container of another cluster.
+	errForeign = errors.New("container is not owned by this cluster")
+)
+
+// Engine is what the provisioner needs of an engine.
+type Engine interface {
+	engine.ContainerReader
+	engine.Executor
+}
+
+// provisioner creates a directory in a node for each volume.
+type provisioner struct {
+	client kubernetes.Interface
+	engine Engine
+	owner  identity.Owner
+}
+
+var _ controller.Provisioner = &provisioner{}
+
+// Provision implements controller.Provisioner. It is idempotent: the name of the volume
+// is derived from the claim's UID. Where the selected node is gone, the scheduler selects
+// another one.
+func (p *provisioner) Provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+	volume, err := p.provision(ctx, options)
+	switch {
+	case apierrors.IsNotFound(err), errors.Is(err, engine.ErrNotFound):
+		return nil, controller.ProvisioningReschedule, err
+	case err != nil:
+		return nil, controller.ProvisioningFinished, err
+	}
+	return volume, controller.ProvisioningFinished, nil
+}
+
+func (p *provisioner) provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, error) {
+	if err := check(options); err != nil {
+		return nil, err
+	}
+	node, err := p.client.CoreV1().Nodes().Get(ctx, options.SelectedNodeName, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get Node: %w", err)
+	}
+	container, err := p.container(ctx, node.Spec.ProviderID)
+	if err != nil {
+		return nil, fmt.Errorf("find the container of Node %q: %w", node.Name, err)
+	}
+	if err := p.checkSpace(ctx, container, options.PVC); err != nil {
+		return nil, fmt.Errorf("check free space of Node %q: %w", node.Name, err)
+	}
+	directory := path.Join(volumesPath, options.PVName)
+	// A Pod may run as any user.
+	if err := p.run(ctx, container, `mkdir -p "$0" && chmod 0777 "$0"`, directory); err != nil {
+		return nil, fmt.Errorf("create directory %q in container %q: %w", directory, container, err)
+	}
+	return persistentVolume(options, node, directory), nil
+}
+
+func check(options controller.ProvisionOptions) error {
+	switch {
+	case options.SelectedNodeName == "":
+		return fmt.Errorf("%w: volumeBindingMode of StorageClass %q must be %s", errUnsatisfiable,
+			options.StorageClass.Name, storagev1.VolumeBindingWaitForFirstConsumer)
+	case options.PVC.Spec.Selector != nil:
+		return fmt.Errorf("%w: spec.selector: provisioned volumes have no labels; remove it", errUnsatisfiable)
+	case ptr.Deref(options.PVC.Spec.VolumeMode, corev1.PersistentVolumeFilesystem) != corev1.PersistentVolumeFilesystem:
+		return fmt.Errorf("%w: spec.volumeMode: %s is not supported; use %s", errUnsatisfiable,
+			*options.PVC.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	}
+	for _, mode := range options.PVC.Spec.AccessModes {
+		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
+			return fmt.Errorf("%w: spec.accessModes: %s is not supported, because a volume is on one node; use %s or %s",
+				errUnsatisfiable, mode, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
+		}
+	}
+	return nil
+}
+
+// container returns the name of a node's container. It verifies the owner: an
+// administrator of the workload cluster can write any provider ID into a Node.
+func (p *provisioner) container(ctx context.Context, providerID string) (string, error) {
+	name, err := identity.ParseProviderID(providerID)
+	if err != nil {
+		return "", err
+	}
+	container, err := p.engine.InspectContainer(ctx, name)
+	if err != nil {
+		return "", fmt.Errorf("inspect container: %w", err)
+	}
+	if !p.owner.Owns(container.Labels) {
+		return "", fmt.Errorf("container %q: %w", name, errForeign)
+	}
+	return name, nil
+}
+
+// checkSpace compares the request with the free space. It reserves nothing, and a volume
+// may grow beyond its request: all nodes share the file system of the engine's host.
+func (p *provisioner) checkSpace(ctx context.Context, container string, claim *corev1.PersistentVolumeClaim) error {
+	output, err := p.engine.Exec(ctx, container, engine.Command{Args: []string{"df", "--block-size=1", "--output=avail", "/var"}})
+	if err != nil {
+		return fmt.Errorf("run df: %w", err)
+	}
+	// The first line is the heading.
+	_, value, _ := strings.Cut(strings.TrimSpace(string(output.Stdout)), "\n")
+	free, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if err != nil {
+		return fmt.Errorf("parse the output of df: %w", err)
+	}
+	requested := claim.Spec.Resources.Requests[corev1.ResourceStorage]
+	if requested.CmpInt64(free) > 0 {
+		return fmt.Errorf("%w: requested %s, free %s", errUnsatisfiable,
+			requested.String(), resource.NewQuantity(free>>20<<20, resource.BinarySI))
+	}
+	return nil
+}
+
+func persistentVolume(options controller.ProvisionOptions, node *corev1.Node, directory string) *corev1.PersistentVolume {
+	hostname := node.Labels[corev1.LabelHostname]
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        options.PVName,
+			Annotations: map[string]string{providerIDAnnotation: node.Spec.ProviderID},
+		},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: options.PVC.Spec.Resources.Requests[corev1.ResourceStorage]},
+			AccessModes:                   slices.Clone(options.PVC.Spec.AccessModes),
+			PersistentVolumeReclaimPolicy: ptr.Deref(options.StorageClass.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete),
+			VolumeMode:                    options.PVC.Spec.VolumeMode,
+			PersistentVolumeSource:        corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: directory}},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{hostname}}},
+			}}}},
+		},
+	}
+}
+
+// Delete implements controller.Provisioner. A volume is gone once its container is. The
+// directory is derived from the volume's name, whatever its spec says.
+func (p *provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume) error {
+	container, err := p.container(ctx, volume.Annotations[providerIDAnnotation])
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case errors.Is(err, errForeign), errors.Is(err, identity.ErrProviderID):
+		return &controller.IgnoredError{Reason: err.Error()}
+	case err != nil:
+		return fmt.Errorf("find the container of volume %q: %w", volume.Name, err)
+	}
+	directory := path.Join(volumesPath, volume.Name)
+	if err := p.run(ctx, container, `rm -rf -- "$0"`, directory); err != nil {
+		return fmt.Errorf("remove directory %q of container %q: %w", directory, container, err)
+	}
+	return nil
+}
+
+// run a script with one argument, "$0".
+func (p *provisioner) run(ctx context.Context, container, script, argument string) error {
+	output, err := p.engine.Exec(ctx, container, engine.Command{Args: []string{"sh", "-c", script, argument}})
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output.Stderr)))
+	}
+	return nil
+}
+
+// ensureClass creates the StorageClass, unless one with this provisioner exists: users may
+// change or replace it. It is the default class unless the cluster has another default.
+func ensureClass(ctx context.Context, client kubernetes.Interface) error {
+	classes, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list StorageClasses: %w", err)
+	}
+	hasDefault := false
+	for _, class := range classes.Items {
+		if class.Provisioner == Provisioner {
+			return nil
+		}
+		hasDefault = hasDefault || class.Annotations[defaultClassAnnotation] == "true"
+	}
+	_, err = client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        ClassName,
+			Annotations: map[string]string{defaultClassAnnotation: strconv.FormatBool(!hasDefault)},
+		},
+		Provisioner:       Provisioner,
+		ReclaimPolicy:     ptr.To(corev1.PersistentVolumeReclaimDelete),
+		VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
+	}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create StorageClass %q: %w", ClassName, err)
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package workload runs controllers of workload clusters in the manager, as a cloud's
+// controller manager does: the provisioner of PersistentVolumes. Those of a cluster start
+// with the ClusterCache's connection to it; they stop when it is lost, and while the
+// cluster is paused or deleted.
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util/annotations"
+	capicontroller "sigs.k8s.io/cluster-api/util/controller"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// Reconciler starts and stops the controllers of each workload cluster.
+type Reconciler struct {
+	Client       client.Client
+	ClusterCache clustercache.ClusterCache
+	// Run runs the controllers of one workload cluster until ctx ends.
+	Run func(ctx context.Context, config *rest.Config, owner identity.Owner) error
+	// WatchFilterValue restricts what is reconciled; see the flag.
+	WatchFilterValue string
+
+	runner runner
+}
+
+// SetupWithManager registers the controller and what it watches.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
+	if err := mgr.Add(&r.runner); err != nil {
+		return fmt.Errorf("add runner: %w", err)
+	}
+	return capicontroller.NewControllerManagedBy(mgr, ctrl.LoggerFrom(ctx)).
+		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Named("workload").
+		WithOptions(options).
+		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(toCluster), predicate.Or[client.Object](
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})).
+		WatchesRawSource(r.ClusterCache.GetClusterSource("workload", func(_ context.Context, cluster client.Object) []ctrl.Request {
+			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
+		})).
+		Complete(ctx, r)
+}
+
+func toCluster(_ context.Context, object client.Object) []reconcile.Request {
+	name := object.GetLabels()[clusterv1.ClusterNameLabel]
+	if name == "" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
+}
+
+// settings are what the controllers of a workload cluster are started with. Others stop
+// them and start them again.
+type settings struct {
+	owner identity.Owner
+	// config is another one after each reconnection.
+	config *rest.Config
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	wanted, err := r.wanted(ctx, request.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if wanted == nil {
+		r.runner.stop(request.NamespacedName)
+		return ctrl.Result{}, nil
+	}
+	ctx = phase.LogCluster(ctx, request.Namespace, request.Name)
+	r.runner.start(ctx, request.NamespacedName, *wanted, func(ctx context.Context) error {
+		return r.Run(ctx, wanted.config, wanted.owner)
+	})
+	return ctrl.Result{}, nil
+}
+
+// wanted returns nil where nothing runs for the cluster.
+func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*settings, error) {
+	cluster := &clusterv1.Cluster{}
+	if err := r.Client.Get(ctx, key, cluster); err != nil {
+		return nil, ignoreNotFound("get Cluster", err)
+	}
+	ref := cluster.Spec.InfrastructureRef
+	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
+		return nil, nil
+	}
+	infrastructure := &infrav1.ContainerCluster{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}, infrastructure); err != nil {
+		return nil, ignoreNotFound("get ContainerCluster", err)
+	}
+	if !r.isActive(cluster, infrastructure) || infrastructure.Spec.Storage.Type != infrav1.StorageNodeLocal {
+		return nil, nil
+	}
+	config, err := r.ClusterCache.GetRESTConfig(ctx, key)
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get REST config of the workload cluster: %w", err)
+	}
+	return &settings{
+		owner:  identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: infrastructure.OwnerID()},
+		config: config,
+	}, nil
+}
+
+// isActive reports whether this manager reconciles the cluster now.
+func (r *Reconciler) isActive(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) bool {
+	return predicates.Selected(infrastructure, r.WatchFilterValue) &&
+		!annotations.IsExternallyManaged(infrastructure) &&
+		!annotations.IsPaused(cluster, infrastructure) &&
+		!paused.MovedAway(infrastructure) &&
+		cluster.DeletionTimestamp.IsZero() && infrastructure.DeletionTimestamp.IsZero() &&
+		infrastructure.OwnerID() != ""
+}
+
+func ignoreNotFound(what string, err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package workload_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// connections is a ClusterCache with at most one connection.
+type connections struct {
+	clustercache.ClusterCache
+	config *rest.Config
+}
+
+func (c *connections) GetRESTConfig(context.Context, client.ObjectKey) (*rest.Config, error) {
+	if c.config == nil {
+		return nil, clustercache.ErrClusterNotConnected
+	}
+	return c.config, nil
+}
+
+// world is a cluster whose controllers are a function that waits for its end.
+type world struct {
+	t          *testing.T
+	objects    *builders.Objects
+	client     client.Client
+	cache      *connections
+	reconciler *workload.Reconciler
+	started    chan identity.Owner
+	ended      chan struct{}
+}
+
+func newWorld(t *testing.T, change func(*builders.Objects)) *world {
+	t.Helper()
+	objects := builders.New()
+	objects.Cluster.Spec.Paused = nil
+	objects.ContainerCluster.Spec.Storage.Type = infrav1.StorageNodeLocal
+	if change != nil {
+		change(objects)
+	}
+	w := &world{
+		t: t, objects: objects,
+		client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).
+			WithObjects(objects.Cluster, objects.ContainerCluster).Build(),
+		cache:   &connections{config: &rest.Config{}},
+		started: make(chan identity.Owner, 10),
+		ended:   make(chan struct{}, 10),
+	}
+	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Run: func(ctx context.Context, _ *rest.Config, owner identity.Owner) error {
+		w.started <- owner
+		<-ctx.Done()
+		w.ended <- struct{}{}
+		return ctx.Err()
+	}}
+	return w
+}
+
+func (w *world) reconcile() {
+	w.t.Helper()
+	// As a real one, the context of a reconcile ends with it.
+	ctx, cancel := context.WithCancel(w.t.Context())
+	defer cancel()
+	_, err := w.reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.objects.Cluster)})
+	must.Succeed(w.t, err)
+}
+
+// expect waits for as many starts and ends as have not been seen, and fails on more.
+func (w *world) expect(starts, ends int) {
+	w.t.Helper()
+	for range starts {
+		select {
+		case owner := <-w.started:
+			if owner != builders.Owner() {
+				w.t.Errorf("started for %+v", owner)
+			}
+		case <-time.After(10 * time.Second):
+			w.t.Fatal("not started")
+		}
+	}
+	for range ends {
+		select {
+		case <-w.ended:
+		case <-time.After(10 * time.Second):
+			w.t.Fatal("not ended")
+		}
+	}
+	if more := len(w.started) + len(w.ended); more > 0 {
+		w.t.Errorf("%d more starts and ends", more)
+	}
+}
+
+func TestLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.reconcile()
+	w.expect(1, 0)
+	w.reconcile()
+	w.expect(0, 0)
+	w.cache.config = &rest.Config{}
+	w.reconcile()
+	w.expect(1, 1)
+	w.cache.config = nil
+	w.reconcile()
+	w.expect(0, 1)
+	w.cache.config = &rest.Config{}
+	w.reconcile()
+	w.expect(1, 0)
+	must.Succeed(t, w.client.Delete(t.Context(), w.objects.Cluster))
+	w.reconcile()
+	w.expect(0, 1)
+}
+
+// TestManagerEnds: nothing runs in a manager that is not the leader any more.
+func TestManagerEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- w.reconciler.Runner().Start(ctx) }()
+	w.reconcile()
+	w.expect(1, 0)
+	cancel()
+	must.Succeed(t, <-stopped)
+	w.expect(0, 1)
+	w.reconcile()
+	w.expect(0, 0)
+}
+
+func TestFailedRunIsRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	calls := make(chan struct{}, 10)
+	w.reconciler.Run = func(context.Context, *rest.Config, identity.Owner) error {
+		calls <- struct{}{}
+		return errors.New("no connection")
+	}
+	must.Eventually(t, 10*time.Second, "a second run", func(context.Context) error {
+		w.reconcile()
+		if len(calls) < 2 {
+			return errors.New("it ran once")
+		}
+		return nil
+	})
+}
+
+func TestNothingRuns(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(*builders.Objects){
+		"no storage":         func(o *builders.Objects) { o.ContainerCluster.Spec.Storage.Type = infrav1.StorageNone },
+		"no type":            func(o *builders.Objects) { o.ContainerCluster.Spec.Storage = infrav1.Storage{} },
+		"no owner ID":        func(o *builders.Objects) { o.ContainerCluster.Spec.OwnerID = "" },
+		"paused":             func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) },
+		"other provider":     func(o *builders.Objects) { o.Cluster.Spec.InfrastructureRef.Kind = "DockerCluster" },
+		"externally managed": annotate(clusterv1.ManagedByAnnotation, "tool"),
+		"moved":              annotate(clusterctlv1.DeleteForMoveAnnotation, ""),
+		"Cluster deleted": func(o *builders.Objects) {
+			o.Cluster.DeletionTimestamp, o.Cluster.Finalizers = ptr.To(o.Cluster.CreationTimestamp), []string{"a/b"}
+		},
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, change)
+			w.reconcile()
+			w.expect(0, 0)
+		})
+	}
+	t.Run("not selected", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, nil)
+		w.reconciler.WatchFilterValue = "other"
+		w.reconcile()
+		w.expect(0, 0)
+	})
+}
+
+func annotate(key, value string) func(*builders.Objects) {
+	return func(o *builders.Objects) { o.ContainerCluster.Annotations = map[string]string{key: value} }
+}
