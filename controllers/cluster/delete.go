@@ -109,7 +109,7 @@ func (r *Reconciler) removeContainers(ctx context.Context, s *scope) error {
 		}
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
 	}
-	if err := loadbalancer.Delete(ctx, r.Engine, s.owner()); err != nil {
+	if err := loadbalancer.Delete(ctx, r.Engine, loadbalancer.Spec{Owner: s.owner()}); err != nil {
 		return s.deleteError(fmt.Errorf("delete load balancer: %w", err))
 	}
 	return nil

@@ -80,8 +80,10 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Image:     image,
 		Network:   s.networkName(),
 		Addresses: s.pinnedAddresses(),
-		HostPort:  uint16(s.containerCluster.Spec.LoadBalancer.HostPort), //nolint:gosec // The API admits 1 to 65535.
-		Config:    s.loadBalancerConfig(),
+		HostPorts: map[uint16]uint16{
+			s.endpointPort(): uint16(s.containerCluster.Spec.LoadBalancer.HostPort), //nolint:gosec // The API admits 1 to 65535.
+		},
+		Config: s.loadBalancerConfig(),
 	}, before)
 	if err != nil {
 		r.Refusals.Keep(s.containerCluster, err, phase.UserInterval)
@@ -107,7 +109,7 @@ func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	switch after := s.loadBalancer; {
 	case !before.Exists && after.Exists:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
-			"Created load balancer %s at %s, published on 127.0.0.1:%d", after.Name, after.Address(), after.HostPort)
+			"Created load balancer %s at %s, published on 127.0.0.1:%d", after.Name, after.Address(), after.HostPorts[s.endpointPort()])
 	case !before.Running && after.Running:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", after.Name)
 	}
@@ -190,7 +192,7 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 			spec.ControlPlaneEndpoint.Host = s.loadBalancer.Address().String()
 		}
 		if spec.LoadBalancer.HostPort == 0 {
-			spec.LoadBalancer.HostPort = int32(s.loadBalancer.HostPort)
+			spec.LoadBalancer.HostPort = int32(s.loadBalancer.HostPorts[s.endpointPort()])
 		}
 	}
 	s.containerCluster.Status.FailureDomains = spec.FailureDomains
@@ -223,10 +225,8 @@ func (s *scope) loadBalancerError(err error) error {
 
 // loadBalancerConfig is what the load balancer shall do now.
 func (s *scope) loadBalancerConfig() haproxy.Config {
-	return haproxy.Config{
-		Port:     s.endpointPort(),
-		Backends: loadbalancer.Backends(s.controlPlanes, s.loadBalancer),
-	}
+	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
+	return haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
 }
 
 // syncBackends gives the load balancer the machines there are now.
@@ -243,7 +243,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	}
 	if s.loadBalancer.Generation != before {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerConfigured", "Reload",
-			"Load balancer %s now has %d backends", s.loadBalancer.Name, len(config.Backends))
+			"Load balancer %s now has %d backends", s.loadBalancer.Name, len(config.Frontends[0].Backends))
 	}
 	r.reportLoadBalancer(s)
 	if draining(s.controlPlanes, config) {
@@ -286,7 +286,7 @@ func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
 			deleting.Insert(machine.Container)
 		}
 	}
-	for _, backend := range config.Backends {
+	for _, backend := range config.Frontends[0].Backends {
 		if deleting.Has(backend.Name) && backend.Weight > 0 {
 			return true
 		}

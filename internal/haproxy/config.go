@@ -22,6 +22,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 const (
@@ -30,10 +31,13 @@ const (
 	FullWeight = 100
 	// maxWeight is haproxy's own limit.
 	maxWeight = 256
-	// maxBackends is the limit of control planes behind one load balancer, and so of its configuration. A control plane
-	// has seven machines at most, as etcd does; the rest is room for a rollout.
+	// maxBackends is the limit of backends of one port: of control planes, which are seven at most and some more during
+	// a rollout, and of the nodes behind a Service.
 	// +limit
-	maxBackends = 64
+	maxBackends = 256
+	// maxFrontends is the limit of ports of one load balancer. It bounds the text and the health checks.
+	// +limit
+	maxFrontends = 64
 )
 
 // Family is the address family a load balancer listens on.
@@ -49,21 +53,65 @@ const (
 
 // Config is what a load balancer shall do.
 type Config struct {
-	// Port that clients connect to; must be set and not be StatusPort.
-	Port uint16
 	// Family to listen on; empty means FamilyIPv4.
 	Family Family
+	// Frontends in any order, each with another name and port.
+	Frontends []Frontend
+}
+
+// Frontend is a port that clients connect to, and the backends that their connections
+// are balanced over.
+type Frontend struct {
+	// Name of the frontend, and of its backends in the statistics.
+	Name string
+	// Port that clients connect to; must be set and not be StatusPort.
+	Port uint16
+	// Sources are the clients that may connect; none means all.
+	Sources []netip.Prefix
+	// Sticky sends the connections of a client's address to the same backend. Otherwise
+	// the backend with the fewest connections takes a new one.
+	Sticky bool
+	// Check decides which backends take connections.
+	Check Check
+	// Strict refuses connections while no backend passes its check. Otherwise all
+	// backends take them: the check may be what does not work.
+	Strict bool
 	// Backends in any order; none is allowed, connections are then refused.
 	Backends []Backend
 }
 
-// Backend is one API server.
+// Check is a health check of backends.
+type Check struct {
+	// Path of an HTTP request; empty means that a TCP connection is enough.
+	Path string
+	// Statuses that pass, such as "200" or "200,401". Required with a Path.
+	Statuses string
+	// TLS without verification.
+	TLS bool
+	// Port of the request; 0 means that of the backend.
+	Port uint16
+}
+
+// ControlPlaneName is the name of the frontend that ControlPlane returns.
+const ControlPlaneName = "control-plane"
+
+// ControlPlane is the frontend of API servers. Those that are not ready take connections
+// when none is, so that clients get their answer.
+func ControlPlane(port uint16, backends []Backend) Frontend {
+	return Frontend{
+		Name: ControlPlaneName, Port: port, Backends: backends,
+		// 401: anonymous access is off, and the API server answers.
+		Check: Check{Path: "/readyz", Statuses: "200,401", TLS: true},
+	}
+}
+
+// Backend is one server behind a Frontend.
 type Backend struct {
-	// Name is unique among the backends: the name of the node's container.
+	// Name is unique among the backends of a frontend, such as that of a node's container.
 	Name string
 	// Address without a zone; names are never resolved.
 	Address netip.Addr
-	// Port of the API server.
+	// Port of the server.
 	Port uint16
 	// Weight is the share of new connections, 0 to 256; 0 gives it no new
 	// connection, and leaves those it has.
@@ -72,7 +120,7 @@ type Backend struct {
 
 // InvalidError says which value of a Config cannot be rendered.
 type InvalidError struct {
-	// Field of Config, such as "backends[0].name".
+	// Field of Config, such as "frontends[0].backends[0].name".
 	Field string
 	// Value as given.
 	Value string
@@ -89,12 +137,14 @@ func (e *InvalidError) Error() string {
 // space, quote, comment, escape or variable can be written with it.
 var namePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,252}$`)
 
-// normalised returns a copy of the configuration with its backends in order
+var (
+	pathPattern     = regexp.MustCompile(`^(/[a-z]+)?$`)
+	statusesPattern = regexp.MustCompile(`^([1-5][0-9]{2}(,[1-5][0-9]{2})*)?$`)
+)
+
+// normalised returns a copy of the configuration with frontends and backends in order
 // of their names, or an *InvalidError.
 func (c Config) normalised() (Config, error) {
-	if c.Port == 0 || c.Port == StatusPort {
-		return Config{}, &InvalidError{Field: "port", Value: fmt.Sprint(c.Port), Reason: fmt.Sprintf("must be set and not be %d", StatusPort)}
-	}
 	switch c.Family {
 	case "":
 		c.Family = FamilyIPv4
@@ -102,21 +152,62 @@ func (c Config) normalised() (Config, error) {
 	default:
 		return Config{}, &InvalidError{Field: "family", Value: string(c.Family), Reason: "must be IPv4, IPv6 or Dual"}
 	}
-	if len(c.Backends) > maxBackends {
-		return Config{}, &InvalidError{Field: "backends", Value: fmt.Sprint(len(c.Backends)), Reason: fmt.Sprintf("must be %d at most", maxBackends)}
+	if count := len(c.Frontends); count == 0 || count > maxFrontends {
+		return Config{}, &InvalidError{Field: "frontends", Value: fmt.Sprint(count), Reason: fmt.Sprintf("must be 1 to %d", maxFrontends)}
 	}
-	c.Backends = slices.Clone(c.Backends)
-	slices.SortFunc(c.Backends, func(a, b Backend) int { return cmp.Compare(a.Name, b.Name) })
-	for i, backend := range c.Backends {
-		if err := backend.validate(fmt.Sprintf("backends[%d]", i)); err != nil {
-			return Config{}, err
+	c.Frontends = slices.Clone(c.Frontends)
+	slices.SortFunc(c.Frontends, func(a, b Frontend) int { return cmp.Compare(a.Name, b.Name) })
+	ports := map[uint16]bool{}
+	for i, frontend := range c.Frontends {
+		field := fmt.Sprintf("frontends[%d]", i)
+		if i > 0 && c.Frontends[i-1].Name == frontend.Name {
+			return Config{}, &InvalidError{Field: field + ".name", Value: frontend.Name, Reason: "is used twice"}
 		}
-		c.Backends[i].Address = backend.Address.Unmap()
-		if i > 0 && c.Backends[i-1].Name == backend.Name {
-			return Config{}, &InvalidError{Field: fmt.Sprintf("backends[%d].name", i), Value: backend.Name, Reason: "is used twice"}
+		if ports[frontend.Port] {
+			return Config{}, &InvalidError{Field: field + ".port", Value: fmt.Sprint(frontend.Port), Reason: "is used twice"}
+		}
+		ports[frontend.Port] = true
+		var err error
+		if c.Frontends[i], err = frontend.normalised(field); err != nil {
+			return Config{}, err
 		}
 	}
 	return c, nil
+}
+
+func (f Frontend) normalised(field string) (Frontend, error) {
+	switch {
+	case !namePattern.MatchString(f.Name):
+		return Frontend{}, &InvalidError{Field: field + ".name", Value: f.Name, Reason: "must match " + namePattern.String()}
+	case f.Name == statusName || strings.HasSuffix(f.Name, fallbackSuffix):
+		return Frontend{}, &InvalidError{Field: field + ".name", Value: f.Name, Reason: "is reserved"}
+	case f.Port == 0 || f.Port == StatusPort:
+		return Frontend{}, &InvalidError{Field: field + ".port", Value: fmt.Sprint(f.Port), Reason: fmt.Sprintf("must be set and not be %d", StatusPort)}
+	case !pathPattern.MatchString(f.Check.Path):
+		return Frontend{}, &InvalidError{Field: field + ".check.path", Value: f.Check.Path, Reason: "must match " + pathPattern.String()}
+	case !statusesPattern.MatchString(f.Check.Statuses) || (f.Check.Statuses == "") != (f.Check.Path == ""):
+		return Frontend{}, &InvalidError{Field: field + ".check.statuses", Value: f.Check.Statuses, Reason: "must match " + statusesPattern.String() + ", and be set with the path alone"}
+	case len(f.Backends) > maxBackends:
+		return Frontend{}, &InvalidError{Field: field + ".backends", Value: fmt.Sprint(len(f.Backends)), Reason: fmt.Sprintf("must be %d at most", maxBackends)}
+	}
+	for i, source := range f.Sources {
+		if !source.IsValid() {
+			return Frontend{}, &InvalidError{Field: fmt.Sprintf("%s.sources[%d]", field, i), Value: source.String(), Reason: "must be in CIDR notation"}
+		}
+	}
+	f.Backends = slices.Clone(f.Backends)
+	slices.SortFunc(f.Backends, func(a, b Backend) int { return cmp.Compare(a.Name, b.Name) })
+	for i, backend := range f.Backends {
+		field := fmt.Sprintf("%s.backends[%d]", field, i)
+		if err := backend.validate(field); err != nil {
+			return Frontend{}, err
+		}
+		f.Backends[i].Address = backend.Address.Unmap()
+		if i > 0 && f.Backends[i-1].Name == backend.Name {
+			return Frontend{}, &InvalidError{Field: field + ".name", Value: backend.Name, Reason: "is used twice"}
+		}
+	}
+	return f, nil
 }
 
 func (b Backend) validate(field string) error {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package haproxy turns the backends of a control plane into the
+// Package haproxy turns ports and their backends, such as API servers, into the
 // configuration of a haproxy, and haproxy's own statistics back into values.
 //
 // Everything here is a pure function. The package knows neither engines nor
@@ -22,8 +22,6 @@ limitations under the License.
 // back what the process does with it. The text is understood by haproxy 2.6
 // (Debian 12) and every later version up to 3.x.
 //
-//	text, err := haproxy.Render(haproxy.Config{
-//		Port:     6443,
-//		Backends: []haproxy.Backend{{Name: "node", Address: address, Port: 6443, Weight: haproxy.FullWeight}},
-//	})
+//	backends := []haproxy.Backend{{Name: "node", Address: address, Port: 6443, Weight: haproxy.FullWeight}}
+//	text, err := haproxy.Render(haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(6443, backends)}})
 package haproxy

@@ -123,11 +123,18 @@ type templateServer struct {
 	Weight   int
 }
 
+// templateFrontend is a frontend as the template prints it.
+type templateFrontend struct {
+	Name, Sources, Balance string
+	Binds                  []string
+	Check                  Check
+	Fallback, ShutDown     bool
+	Backends               []templateServer
+}
+
 // templateValues are what the template prints.
 type templateValues struct {
-	Binds                                          []string
-	Backends                                       []templateServer
-	ShutDown                                       bool
+	Frontends                                      []templateFrontend
 	HardStopAfter                                  string
 	MaxReloads, MaxConnections, OpenFiles, Threads int
 	StatusPort                                     int
@@ -136,7 +143,6 @@ type templateValues struct {
 
 func view(config Config) templateValues {
 	values := templateValues{
-		Binds:            binds(config),
 		HardStopAfter:    hardStopAfter,
 		MaxReloads:       maxReloads,
 		MaxConnections:   maxConnections,
@@ -147,8 +153,27 @@ func view(config Config) templateValues {
 		GenerationPath:   GenerationPath,
 		StatisticsPrefix: statisticsPrefix,
 	}
+	for _, frontend := range config.Frontends {
+		values.Frontends = append(values.Frontends, viewFrontend(config.Family, frontend))
+	}
+	return values
+}
+
+func viewFrontend(family Family, frontend Frontend) templateFrontend {
+	values := templateFrontend{
+		Name: frontend.Name, Binds: binds(family, frontend.Port), Check: frontend.Check, Fallback: !frontend.Strict, Balance: "leastconn",
+	}
+	if frontend.Sticky {
+		// Consistent: a backend that comes or goes moves few clients.
+		values.Balance = "source\n    hash-type consistent"
+	}
+	sources := make([]string, 0, len(frontend.Sources))
+	for _, source := range frontend.Sources {
+		sources = append(sources, source.String())
+	}
+	values.Sources = strings.Join(sources, " ")
 	receiving := 0
-	for _, backend := range config.Backends {
+	for _, backend := range frontend.Backends {
 		values.Backends = append(values.Backends, templateServer{
 			Name:     backend.Name,
 			Endpoint: netip.AddrPortFrom(backend.Address, backend.Port),
@@ -167,9 +192,9 @@ func view(config Config) templateValues {
 // binds are the listeners. "v4v6" on one socket is what haproxy has for both
 // families; where the kernel has no IPv6 that socket cannot be made, so it is
 // only asked for when wanted.
-func binds(config Config) []string {
-	port := strconv.Itoa(int(config.Port))
-	switch config.Family {
+func binds(family Family, frontendPort uint16) []string {
+	port := strconv.Itoa(int(frontendPort))
+	switch family {
 	case FamilyIPv6:
 		return []string{":::" + port + " v6only"}
 	case FamilyDual:

@@ -48,6 +48,18 @@ func backends(format string, count int) []Backend {
 	return out
 }
 
+func controlPlane(port uint16, backends []Backend) []Frontend {
+	return []Frontend{ControlPlane(port, backends)}
+}
+
+// service is a frontend of a Service's port.
+func service(port uint16, backends []Backend) Frontend {
+	return Frontend{
+		Name: fmt.Sprintf("port-%d", port), Port: port, Backends: backends,
+		Check: Check{Path: "/healthz", Statuses: "200", Port: 10256},
+	}
+}
+
 func TestRender(t *testing.T) {
 	t.Parallel()
 	draining := backends("172.18.0.%d", 3)
@@ -56,12 +68,19 @@ func TestRender(t *testing.T) {
 		reason string
 		config Config
 	}{
-		"ipv4-none":     {"A cluster begins without machines.", Config{Port: 6443}},
-		"ipv4-one":      {"With one API server nothing is gained by cutting its clients off.", Config{Port: 6443, Backends: backends("172.18.0.%d", 1)}},
-		"ipv4-three":    {"Three API servers share, and a dead one's clients move.", Config{Port: 6443, Backends: backends("172.18.0.%d", 3)}},
-		"ipv4-draining": {"A machine that is deleted takes nothing new.", Config{Port: 7777, Backends: draining}},
-		"ipv6-three":    {"IPv6 addresses are written with brackets.", Config{Port: 6443, Family: FamilyIPv6, Backends: backends("fd00:10::%x", 3)}},
-		"dual-one":      {"Both families share one listener.", Config{Port: 6443, Family: FamilyDual, Backends: backends("172.18.0.%d", 1)}},
+		"ipv4-none":     {"A cluster begins without machines.", Config{Frontends: controlPlane(6443, nil)}},
+		"ipv4-one":      {"With one API server nothing is gained by cutting its clients off.", Config{Frontends: controlPlane(6443, backends("172.18.0.%d", 1))}},
+		"ipv4-three":    {"Three API servers share, and a dead one's clients move.", Config{Frontends: controlPlane(6443, backends("172.18.0.%d", 3))}},
+		"ipv4-draining": {"A machine that is deleted takes nothing new.", Config{Frontends: controlPlane(7777, draining)}},
+		"ipv6-three":    {"IPv6 addresses are written with brackets.", Config{Family: FamilyIPv6, Frontends: controlPlane(6443, backends("fd00:10::%x", 3))}},
+		"service": {"Each port has its own backends; one admits some clients, and sticks to them.", Config{Frontends: []Frontend{
+			service(80, backends("172.18.0.%d", 2)),
+			{
+				Name: "port-5432", Port: 5432, Backends: backends("172.18.0.%d", 1), Sticky: true, Strict: true,
+				Sources: []netip.Prefix{netip.MustParsePrefix("172.18.0.0/16"), netip.MustParsePrefix("10.0.0.1/32")},
+			},
+		}}},
+		"dual-one": {"Both families share one listener.", Config{Family: FamilyDual, Frontends: controlPlane(6443, backends("172.18.0.%d", 1))}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -84,23 +103,23 @@ func TestRender(t *testing.T) {
 
 func TestRenderIsDeterministic(t *testing.T) {
 	t.Parallel()
-	ordered := Config{Port: 6443, Backends: backends("172.18.0.%d", 5)}
-	shuffled := Config{Port: 6443, Family: FamilyIPv4, Backends: slices.Clone(ordered.Backends)}
-	slices.Reverse(shuffled.Backends)
+	ordered := Config{Frontends: controlPlane(6443, backends("172.18.0.%d", 5))}
+	shuffled := Config{Family: FamilyIPv4, Frontends: controlPlane(6443, slices.Clone(ordered.Frontends[0].Backends))}
+	slices.Reverse(shuffled.Frontends[0].Backends)
 	want := must.Get(Render(ordered))(t)
 	got := must.Get(Render(shuffled))(t)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("equal configurations give different texts: -ordered +shuffled:\n%s", diff)
 	}
-	if shuffled.Backends[0].Name != "demo-control-plane-4" {
+	if shuffled.Frontends[0].Backends[0].Name != "demo-control-plane-4" {
 		t.Error("Render changed the caller's backends")
 	}
 }
 
 func TestGeneration(t *testing.T) {
 	t.Parallel()
-	one := must.Get(Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 1)}))(t)
-	two := must.Get(Render(Config{Port: 6443, Backends: backends("172.18.0.%d", 2)}))(t)
+	one := must.Get(Render(Config{Frontends: controlPlane(6443, backends("172.18.0.%d", 1))}))(t)
+	two := must.Get(Render(Config{Frontends: controlPlane(6443, backends("172.18.0.%d", 2))}))(t)
 	if len(Generation(one)) != generationDigits || Generation(one) == Generation(two) {
 		t.Errorf("generations %q and %q must be %d digits and differ", Generation(one), Generation(two), generationDigits)
 	}
@@ -117,32 +136,49 @@ func TestRenderRefuses(t *testing.T) {
 	with := func(change func(*Backend)) Config {
 		backend := good
 		change(&backend)
-		return Config{Port: 6443, Backends: []Backend{backend}}
+		return Config{Frontends: controlPlane(6443, []Backend{backend})}
 	}
 	cases := map[string]struct {
 		reason string
 		config Config
 		field  string
 	}{
-		"NoPort":        {"There is no port 0.", Config{}, "port"},
-		"StatusPort":    {"The status listener has that port.", Config{Port: StatusPort}, "port"},
-		"Family":        {"The family is a closed list.", Config{Port: 6443, Family: "IPv4\n"}, "family"},
-		"Many":          {"The text is bounded.", Config{Port: 6443, Backends: backends("172.18.0.%d", maxBackends+1)}, "backends"},
-		"NoName":        {"A server has a name.", with(func(b *Backend) { b.Name = "" }), "backends[0].name"},
-		"LineInName":    {"A line break would begin a line of its own.", with(func(b *Backend) { b.Name = "a\nglobal" }), "backends[0].name"},
-		"SpaceInName":   {"A space would begin an argument.", with(func(b *Backend) { b.Name = "a 10.0.0.1:1" }), "backends[0].name"},
-		"CommentInName": {"The rest would be a comment.", with(func(b *Backend) { b.Name = "a#" }), "backends[0].name"},
+		"NoFrontends": {"It would do nothing.", Config{}, "frontends"},
+		"SamePort": {"One of them would not listen.", Config{Frontends: []Frontend{
+			{Name: "a", Port: 80}, {Name: "b", Port: 80},
+		}}, "frontends[1].port"},
+		"SameName":     {"A name is a section's.", Config{Frontends: []Frontend{{Name: "a", Port: 80}, {Name: "a", Port: 81}}}, "frontends[1].name"},
+		"StatusName":   {"The status listener has that name.", Config{Frontends: []Frontend{{Name: "status", Port: 80}}}, "frontends[0].name"},
+		"ReservedName": {"It is that of the fallback.", Config{Frontends: []Frontend{{Name: "a-unready", Port: 80}}}, "frontends[0].name"},
+		"Frontend":     {"A line break would begin a line of its own.", Config{Frontends: []Frontend{{Name: "a\n", Port: 80}}}, "frontends[0].name"},
+		"Path": {"A space would begin an argument.", Config{Frontends: []Frontend{
+			{Name: "a", Port: 80, Check: Check{Path: "/a b", Statuses: "200"}},
+		}}, "frontends[0].check.path"},
+		"Statuses": {"A check without them passes with any.", Config{Frontends: []Frontend{
+			{Name: "a", Port: 80, Check: Check{Path: "/a"}},
+		}}, "frontends[0].check.statuses"},
+		"Source": {"The zero value is no range.", Config{Frontends: []Frontend{
+			{Name: "a", Port: 80, Sources: make([]netip.Prefix, 1)},
+		}}, "frontends[0].sources[0]"},
+		"NoPort":        {"There is no port 0.", Config{Frontends: controlPlane(0, nil)}, "frontends[0].port"},
+		"StatusPort":    {"The status listener has that port.", Config{Frontends: controlPlane(StatusPort, nil)}, "frontends[0].port"},
+		"Family":        {"The family is a closed list.", Config{Family: "IPv4\n", Frontends: controlPlane(6443, nil)}, "family"},
+		"Many":          {"The text is bounded.", Config{Frontends: controlPlane(6443, backends("fd00:10::%x", maxBackends+1))}, "frontends[0].backends"},
+		"NoName":        {"A server has a name.", with(func(b *Backend) { b.Name = "" }), "frontends[0].backends[0].name"},
+		"LineInName":    {"A line break would begin a line of its own.", with(func(b *Backend) { b.Name = "a\nglobal" }), "frontends[0].backends[0].name"},
+		"SpaceInName":   {"A space would begin an argument.", with(func(b *Backend) { b.Name = "a 10.0.0.1:1" }), "frontends[0].backends[0].name"},
+		"CommentInName": {"The rest would be a comment.", with(func(b *Backend) { b.Name = "a#" }), "frontends[0].backends[0].name"},
 		"VariableInName": {
-			"haproxy expands variables in quotes.", with(func(b *Backend) { b.Name = `"$HOME"` }), "backends[0].name"},
-		"EndOfText":   {"$ of a pattern may match before a last line break.", with(func(b *Backend) { b.Name = "a\n" }), "backends[0].name"},
-		"NoAddress":   {"A stopped container has none; it must be left out.", with(func(b *Backend) { b.Address = netip.Addr{} }), "backends[0].address"},
-		"Unspecified": {"0.0.0.0 is no machine.", with(func(b *Backend) { b.Address = netip.IPv4Unspecified() }), "backends[0].address"},
-		"Zone":        {"A zone is free text.", with(func(b *Backend) { b.Address = netip.MustParseAddr("fe80::1").WithZone("a\nb") }), "backends[0].address"},
+			"haproxy expands variables in quotes.", with(func(b *Backend) { b.Name = `"$HOME"` }), "frontends[0].backends[0].name"},
+		"EndOfText":   {"$ of a pattern may match before a last line break.", with(func(b *Backend) { b.Name = "a\n" }), "frontends[0].backends[0].name"},
+		"NoAddress":   {"A stopped container has none; it must be left out.", with(func(b *Backend) { b.Address = netip.Addr{} }), "frontends[0].backends[0].address"},
+		"Unspecified": {"0.0.0.0 is no machine.", with(func(b *Backend) { b.Address = netip.IPv4Unspecified() }), "frontends[0].backends[0].address"},
+		"Zone":        {"A zone is free text.", with(func(b *Backend) { b.Address = netip.MustParseAddr("fe80::1").WithZone("a\nb") }), "frontends[0].backends[0].address"},
 		"NoBackendPort": {
-			"There is no port 0.", with(func(b *Backend) { b.Port = 0 }), "backends[0].port"},
-		"Negative": {"No weight is below 0.", with(func(b *Backend) { b.Weight = -1 }), "backends[0].weight"},
-		"Heavy":    {"haproxy's limit is 256.", with(func(b *Backend) { b.Weight = 257 }), "backends[0].weight"},
-		"Twice":    {"Names are unique.", Config{Port: 6443, Backends: []Backend{good, good}}, "backends[1].name"},
+			"There is no port 0.", with(func(b *Backend) { b.Port = 0 }), "frontends[0].backends[0].port"},
+		"Negative": {"No weight is below 0.", with(func(b *Backend) { b.Weight = -1 }), "frontends[0].backends[0].weight"},
+		"Heavy":    {"haproxy's limit is 256.", with(func(b *Backend) { b.Weight = 257 }), "frontends[0].backends[0].weight"},
+		"Twice":    {"Names are unique.", Config{Frontends: controlPlane(6443, []Backend{good, good})}, "frontends[0].backends[1].name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +211,7 @@ func FuzzRender(f *testing.F) {
 		}
 		var text string
 		budget.Check(t, len(name)+len(address), budget.Limit{Base: 1 << 20, PerByte: 64}, func() {
-			text, err = Render(Config{Port: 6443, Backends: []Backend{{Name: name, Address: parsed, Port: port, Weight: weight}}})
+			text, err = Render(Config{Frontends: controlPlane(6443, []Backend{{Name: name, Address: parsed, Port: port, Weight: weight}})})
 		})
 		if err != nil {
 			var invalid *InvalidError
@@ -184,7 +220,7 @@ func FuzzRender(f *testing.F) {
 			}
 			return
 		}
-		harmless, err := Render(Config{Port: 6443, Backends: []Backend{{Name: "x", Address: netip.MustParseAddr("10.0.0.1"), Port: 1, Weight: 1}}})
+		harmless, err := Render(Config{Frontends: controlPlane(6443, []Backend{{Name: "x", Address: netip.MustParseAddr("10.0.0.1"), Port: 1, Weight: 1}})})
 		must.Succeed(t, err)
 		lines, want := strings.Split(text, "\n"), strings.Split(harmless, "\n")
 		if len(lines) != len(want) {
@@ -202,10 +238,7 @@ func FuzzRender(f *testing.F) {
 }
 
 func ExampleRender() {
-	text, err := Render(Config{
-		Port:     6443,
-		Backends: []Backend{{Name: "demo-0", Address: netip.MustParseAddr("172.18.0.3"), Port: 6443, Weight: FullWeight}},
-	})
+	text, err := Render(Config{Frontends: controlPlane(6443, []Backend{{Name: "demo-0", Address: netip.MustParseAddr("172.18.0.3"), Port: 6443, Weight: FullWeight}})})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -49,6 +49,8 @@ func (s Status) Up() bool { return s == StatusUp || s == StatusDrain }
 
 // Server is a backend as the running process reports it.
 type Server struct {
+	// Frontend is the name of the Frontend that it is behind.
+	Frontend string
 	// Name of the Backend.
 	Name string
 	// Address and port as "address:port".
@@ -68,8 +70,8 @@ type Server struct {
 // ErrStatistics says that a text is not haproxy's statistics.
 var ErrStatistics = errors.New("not haproxy's statistics")
 
-// ParseStatistics reads the servers of the control plane out of the CSV that
-// StatisticsPath answers, in order of their names. A text that is not such
+// ParseStatistics reads the servers that are health-checked out of the CSV that
+// StatisticsPath answers, in order of their frontends and names. A text that is not such
 // CSV: ErrStatistics.
 func ParseStatistics(text []byte) ([]Server, error) {
 	reader := csv.NewReader(bytes.NewReader(text))
@@ -98,7 +100,7 @@ func ParseStatistics(text []byte) ([]Server, error) {
 			return nil, fmt.Errorf("read line: %w: %w", ErrStatistics, err)
 		}
 		row := statisticsRow{columns: columns, record: record}
-		if row.text(columnProxy) != backendName || row.text(columnType) != typeServer {
+		if strings.HasSuffix(row.text(columnProxy), fallbackSuffix) || row.text(columnType) != typeServer {
 			continue
 		}
 		server, err := row.server()
@@ -107,13 +109,18 @@ func ParseStatistics(text []byte) ([]Server, error) {
 		}
 		servers = append(servers, server)
 	}
-	slices.SortFunc(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(servers, func(a, b Server) int {
+		return cmp.Or(cmp.Compare(a.Frontend, b.Frontend), cmp.Compare(a.Name, b.Name))
+	})
 	return servers, nil
 }
 
 const (
-	// backendName of the template, whose servers are health-checked.
-	backendName = "control-plane"
+	// fallbackSuffix is what the template adds to the name of a frontend for its servers
+	// without a health check.
+	fallbackSuffix = "-unready"
+	// statusName is the template's frontend for the generation and the statistics.
+	statusName = "status"
 	// typeServer tells servers from frontends and from sums.
 	typeServer = "2"
 
@@ -167,6 +174,7 @@ func (r statisticsRow) server() (Server, error) {
 	// "* L7OK" is a check that is being repeated, with the last result.
 	check := strings.TrimPrefix(r.text(columnCheck), "* ")
 	return Server{
+		Frontend:  r.text(columnProxy),
 		Name:      r.text(columnServer),
 		Address:   r.text(columnAddress),
 		Status:    status(r.text(columnStatus), check),

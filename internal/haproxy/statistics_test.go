@@ -41,32 +41,32 @@ func TestParseStatistics(t *testing.T) {
 			reason: "A server that passes is up.",
 			text:   header + "control-plane,b,2,UP,100,L7OK,200,4,10.0.0.2:6443,\ncontrol-plane,a,2,UP 1/3,100,* L7OK,401,0,10.0.0.1:6443,\n",
 			want: []Server{
-				{Name: "a", Address: "10.0.0.1:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 401},
-				{Name: "b", Address: "10.0.0.2:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 200, Sessions: 4},
+				{Frontend: "control-plane", Name: "a", Address: "10.0.0.1:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 401},
+				{Frontend: "control-plane", Name: "b", Address: "10.0.0.2:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 200, Sessions: 4},
 			},
 		},
 		"Drain": {
 			reason: "A server that an administrator drains is up.",
 			text:   header + "control-plane,a,2,DRAIN,0,L7OK,200,1,10.0.0.1:6443,\n",
-			want:   []Server{{Name: "a", Address: "10.0.0.1:6443", Status: StatusDrain, Check: "L7OK", CheckCode: 200, Sessions: 1}},
+			want:   []Server{{Frontend: "control-plane", Name: "a", Address: "10.0.0.1:6443", Status: StatusDrain, Check: "L7OK", CheckCode: 200, Sessions: 1}},
 		},
 		"Unknown": {
 			reason: "Before the first check haproxy says UP and knows nothing.",
 			text:   header + "control-plane,a,2,UP,100,INI,,0,10.0.0.1:6443,\ncontrol-plane,b,2,no check,100,,,0,10.0.0.2:6443,\n",
 			want: []Server{
-				{Name: "a", Address: "10.0.0.1:6443", Weight: 100, Check: "INI"},
-				{Name: "b", Address: "10.0.0.2:6443", Weight: 100},
+				{Frontend: "control-plane", Name: "a", Address: "10.0.0.1:6443", Weight: 100, Check: "INI"},
+				{Frontend: "control-plane", Name: "b", Address: "10.0.0.2:6443", Weight: 100},
 			},
 		},
 		"Others": {
 			reason: "Sums and other proxies are no servers of ours.",
-			text:   header + "control-plane,FRONTEND,0,OPEN,,,,0,,\ncontrol-plane,BACKEND,0,UP,200,,,0,,\nunready,a,2,no check,100,,,0,10.0.0.1:6443,\n",
+			text:   header + "control-plane,FRONTEND,0,OPEN,,,,0,,\ncontrol-plane,BACKEND,0,UP,200,,,0,,\ncontrol-plane-unready,a,2,no check,100,,,0,10.0.0.1:6443,\n",
 		},
 		"Empty":      {reason: "An empty answer is none.", err: ErrStatistics},
 		"Text":       {reason: "Another server's page is none.", text: "<html>\n", err: ErrStatistics},
 		"Number":     {reason: "A weight is a number.", text: header + "control-plane,a,2,UP,x,L7OK,,0,,\n", err: ErrStatistics},
 		"Quotes":     {reason: "A broken line is reported.", text: header + "control-plane,\"a,UP\n", err: ErrStatistics},
-		"ShortLines": {reason: "A line cut off lacks its numbers.", text: header + "control-plane,a,2,UP\n", want: []Server{{Name: "a"}}},
+		"ShortLines": {reason: "A line cut off lacks its numbers.", text: header + "control-plane,a,2,UP\n", want: []Server{{Frontend: "control-plane", Name: "a"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestParseStatistics(t *testing.T) {
 func TestParseStatisticsOfVersions(t *testing.T) {
 	t.Parallel()
 	want := []Server{
-		{Name: "n0", Address: "10.0.0.2:6443", Status: StatusDown, Weight: 100, Check: "L7STS", CheckCode: 426},
-		{Name: "n1", Address: "10.0.0.3:6443", Status: StatusDown, Weight: 100, Check: "L7STS", CheckCode: 426},
+		{Frontend: "control-plane", Name: "n0", Address: "10.0.0.2:6443", Status: StatusDown, Weight: 100, Check: "L7STS", CheckCode: 426},
+		{Frontend: "control-plane", Name: "n1", Address: "10.0.0.3:6443", Status: StatusDown, Weight: 100, Check: "L7STS", CheckCode: 426},
 	}
 	for _, version := range []string{"2.6", "3.0"} {
 		t.Run(version, func(t *testing.T) {

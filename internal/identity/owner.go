@@ -51,6 +51,13 @@ const (
 	// LabelFailureDomain is where a machine's container was put; empty =
 	// nowhere in particular.
 	LabelFailureDomain = prefix + "failure-domain"
+	// LabelService is "namespace/name" of the Service that a load balancer is for, and
+	// LabelServiceUID its UID in the workload cluster.
+	LabelService    = prefix + "service"
+	LabelServiceUID = prefix + "service-uid"
+	// LabelPorts are the ports that a load balancer was created to publish on the host,
+	// also while it does not run.
+	LabelPorts = prefix + "ports"
 	// LabelPlane is the name of the management plane that a container or volume
 	// belongs to.
 	LabelPlane = prefix + "plane"
@@ -72,8 +79,10 @@ const (
 	RoleControlPlane Role = "control-plane"
 	RoleWorker       Role = "worker"
 	RoleLoadBalancer Role = "load-balancer"
-	RolePlane        Role = "management-plane"
-	RoleProbe        Role = "probe"
+	// RoleServiceLoadBalancer is that of a Service of type LoadBalancer.
+	RoleServiceLoadBalancer Role = "service-load-balancer"
+	RolePlane               Role = "management-plane"
+	RoleProbe               Role = "probe"
 )
 
 // kindRoles are the names kind has for the roles.
@@ -134,8 +143,10 @@ func (o Owner) MayOwn(labels map[string]string) bool {
 func (o Owner) ContainerLabels(role Role, machine string) map[string]string {
 	labels := o.Labels()
 	labels[LabelRole] = string(role)
-	labels[labelKindCluster] = o.Cluster
-	labels[labelKindRole] = kindRoles[role]
+	if kindRole := kindRoles[role]; kindRole != "" {
+		labels[labelKindCluster] = o.Cluster
+		labels[labelKindRole] = kindRole
+	}
 	if machine != "" {
 		labels[LabelMachine] = machine
 	}
@@ -154,6 +165,7 @@ func (o Owner) Select(others map[string]string) map[string]string {
 const (
 	kindNode         = "node"
 	kindLoadBalancer = "load-balancer"
+	kindService      = "service"
 )
 
 // NodeContainer is the name of a machine's container.
@@ -162,4 +174,9 @@ func (o Owner) NodeContainer(machine string) string { return containerName(o, ki
 // LoadBalancerContainer is the name of the cluster's load balancer.
 func (o Owner) LoadBalancerContainer() string {
 	return containerName(o, kindLoadBalancer, o.Cluster+"-lb")
+}
+
+// ServiceContainer is the name of the load balancer of a Service.
+func (o Owner) ServiceContainer(name, uid string) string {
+	return containerName(o, kindService+" "+uid, o.Cluster+"-lb-"+name)
 }

@@ -60,7 +60,7 @@ func TestBackends(t *testing.T) {
 					all = append(all, loadbalancer.Machine{
 						Container: name, Address: netip.MustParseAddr("10.7.0.5"), Port: 6443, Deleting: deleting,
 					})
-					observed.Backends = append(observed.Backends, haproxy.Server{Name: name, Status: status})
+					observed.Backends = append(observed.Backends, haproxy.Server{Frontend: haproxy.ControlPlaneName, Name: name, Status: status})
 				}
 			}
 			add(tc.stay, false)
@@ -113,7 +113,7 @@ func FuzzBackends(f *testing.F) {
 			case known&(1<<i) != 0:
 				status = haproxy.StatusDown
 			}
-			observed.Backends = append(observed.Backends, haproxy.Server{Name: machine.Container, Status: status})
+			observed.Backends = append(observed.Backends, haproxy.Server{Frontend: haproxy.ControlPlaneName, Name: machine.Container, Status: status})
 		}
 		weights := map[string]int{}
 		for _, backend := range loadbalancer.Backends(all, observed) {

@@ -17,8 +17,11 @@ limitations under the License.
 package loadbalancer
 
 import (
+	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -44,17 +47,22 @@ const (
 	firstPrivilegedFree = 1024
 )
 
-// containerSpec is the load balancer's container, without its place.
-func containerSpec(spec Spec, hostPort uint16) engine.Spec {
+// containerSpec is the load balancer's container, without its place. hostPorts are by
+// the port that each publishes.
+func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 	hostAddress := spec.HostAddress
 	if !hostAddress.IsValid() {
 		hostAddress = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
-	name := spec.Owner.LoadBalancerContainer()
+	name := spec.Name()
 	security := engine.Security{DropAllCapabilities: true, NoNewPrivileges: true}
-	if spec.Config.Port < firstPrivilegedFree {
+	if slices.ContainsFunc(spec.Config.Frontends, func(f haproxy.Frontend) bool { return f.Port < firstPrivilegedFree }) {
 		// Docker lets anyone listen there, Podman does not.
 		security.AddCapabilities = []string{"NET_BIND_SERVICE"}
+	}
+	var ports []engine.PortBinding
+	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
+		ports = append(ports, engine.PortBinding{HostAddress: hostAddress, HostPort: hostPorts[port], ContainerPort: port})
 	}
 	return engine.Spec{
 		Name:     name,
@@ -65,8 +73,8 @@ func containerSpec(spec Spec, hostPort uint16) engine.Spec {
 		// the foreground.
 		Entrypoint: []string{"haproxy", "-W", "-db", "-f", haproxy.ConfigPath},
 		User:       user,
-		Labels:     spec.Owner.ContainerLabels(identity.RoleLoadBalancer, ""),
-		Ports:      []engine.PortBinding{{HostAddress: hostAddress, HostPort: hostPort, ContainerPort: spec.Config.Port}},
+		Labels:     spec.labels(),
+		Ports:      ports,
 		Security:   security,
 		Resources:  engine.Resources{MemoryBytes: memoryBytes, Pids: pids, OpenFiles: haproxy.OpenFiles},
 		Restart:    engine.RestartUnlessStopped,
@@ -88,7 +96,7 @@ const (
 // candidatePorts are the host ports to try where none is pinned. They are
 // chosen here and not by the engine, which would choose another one each time
 // the container starts. They follow from the name, so that a load balancer
-// that is made again before its port was pinned most likely gets it again.
+// that is created again before its port was pinned most likely gets it again.
 func candidatePorts(name string) []uint16 {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(name))
@@ -97,4 +105,38 @@ func candidatePorts(name string) []uint16 {
 		ports[i] = uint16(firstHostPort + (uint64(hash.Sum32())+uint64(i)*97)%hostPorts) //nolint:gosec // Below 30000.
 	}
 	return ports
+}
+
+// candidates are the host ports to try, by the port that each publishes.
+func candidates(spec Spec) []map[uint16]uint16 {
+	free := map[uint16][]uint16{}
+	for port, pinned := range spec.HostPorts {
+		if pinned != 0 {
+			continue
+		}
+		name := spec.Name()
+		if spec.Service != (Service{}) {
+			name = fmt.Sprintf("%s %d", name, port)
+		}
+		free[port] = candidatePorts(name)
+	}
+	if len(free) == 0 {
+		return []map[uint16]uint16{spec.HostPorts}
+	}
+	all := make([]map[uint16]uint16, 0, maxPorts)
+	for i := range maxPorts {
+		one, used := maps.Clone(spec.HostPorts), map[uint16]bool{}
+		for _, pinned := range spec.HostPorts {
+			used[pinned] = true
+		}
+		for port, ports := range free {
+			for used[ports[i]] {
+				// Another port of this load balancer has the same candidate.
+				ports[i]++
+			}
+			one[port], used[ports[i]] = ports[i], true
+		}
+		all = append(all, one)
+	}
+	return all
 }

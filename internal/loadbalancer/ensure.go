@@ -20,8 +20,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -29,10 +32,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// Spec says what load balancer a cluster has.
+// Spec says what load balancer a cluster or one of its Services has.
 type Spec struct {
 	// Owner names the container and labels it.
 	Owner identity.Owner
+	// Service that it is for; the zero value means the control plane.
+	Service Service
 	// Image that is present on the engine.
 	Image string
 	// Network it starts on; must exist.
@@ -40,14 +45,51 @@ type Spec struct {
 	// Addresses are pinned; none = choose, to be pinned by the caller from
 	// State.Addresses.
 	Addresses []netip.Addr
-	// HostAddress and HostPort it is published on; the zero address means
-	// 127.0.0.1. Port 0 = choose a free one, to be pinned by the caller from
-	// State.HostPort; it is then fixed for the container's life.
+	// HostAddress that ports are published on; the zero value means 127.0.0.1.
 	HostAddress netip.Addr
-	HostPort    uint16
+	// HostPorts by the port of the configuration that each publishes. 0 = choose a free
+	// one, to be pinned by the caller from State.HostPorts. Which ports are published is
+	// fixed for the container's life: others need another container.
+	HostPorts map[uint16]uint16
 	// Config of the first start, and of every start of a stopped container.
-	// Its Port is the one that is published.
 	Config haproxy.Config
+}
+
+// Service of a workload cluster.
+type Service struct {
+	// Namespace and Name are for people, UID identifies it.
+	Namespace, Name, UID string
+}
+
+// Name of the container.
+func (s Spec) Name() string {
+	if s.Service == (Service{}) {
+		return s.Owner.LoadBalancerContainer()
+	}
+	return s.Owner.ServiceContainer(s.Service.Name, s.Service.UID)
+}
+
+func (s Spec) labels() map[string]string {
+	role := identity.RoleLoadBalancer
+	if s.Service != (Service{}) {
+		role = identity.RoleServiceLoadBalancer
+	}
+	labels := s.Owner.ContainerLabels(role, "")
+	if s.Service != (Service{}) {
+		labels[identity.LabelService] = s.Service.Namespace + "/" + s.Service.Name
+		labels[identity.LabelServiceUID] = s.Service.UID
+		labels[identity.LabelPorts] = s.published()
+	}
+	return labels
+}
+
+// published are the ports of HostPorts, as a label has them.
+func (s Spec) published() string {
+	var ports []string
+	for _, port := range slices.Sorted(maps.Keys(s.HostPorts)) {
+		ports = append(ports, strconv.Itoa(int(port)))
+	}
+	return strings.Join(ports, ",")
 }
 
 // ErrForeign says that a container of our name is not ours; see ForeignError.
@@ -89,7 +131,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, found Sta
 	switch {
 	case container.Name == "":
 		return create(ctx, containers, spec, text)
-	case !ours(container, spec.Owner):
+	case !ours(container, spec):
 		return State{}, &ForeignError{Container: container.Name}
 	case neverStarted(container):
 		// Place continues what an interrupted call left, or replaces it.
@@ -99,7 +141,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, found Sta
 	case ended(container.Status):
 		err = restart(ctx, containers, container.Name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
-			spec.HostPort == 0 && engine.IsTaken(err, engine.ResourceHostPort) {
+			!pinsHostPorts(spec) && engine.IsTaken(err, engine.ResourceHostPort) {
 			// Nobody was told of the place it had.
 			return recreate(ctx, containers, spec, text)
 		}
@@ -111,14 +153,37 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, found Sta
 		}
 	}
 	state, err = state.ask(ctx, containers)
-	if err == nil && state.Running && spec.HostPort != 0 && state.HostPort != spec.HostPort {
+	if err == nil && state.Running && !publishes(state, spec) {
 		return recreate(ctx, containers, spec, text)
 	}
 	return state, err
 }
 
-func ours(container engine.Container, owner identity.Owner) bool {
-	return owner.Owns(container.Labels) && container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
+// pinsHostPorts reports whether no host port is left to be chosen.
+func pinsHostPorts(spec Spec) bool {
+	for _, pinned := range spec.HostPorts {
+		if pinned == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// publishes reports whether a running container publishes the ports, on those that are pinned.
+func publishes(state State, spec Spec) bool {
+	for port, pinned := range spec.HostPorts {
+		if hostPort := state.HostPorts[port]; hostPort == 0 || pinned != 0 && hostPort != pinned {
+			return false
+		}
+	}
+	return true
+}
+
+func ours(container engine.Container, spec Spec) bool {
+	labels := spec.labels()
+	return spec.Owner.Owns(container.Labels) &&
+		container.Labels[identity.LabelRole] == labels[identity.LabelRole] &&
+		container.Labels[identity.LabelServiceUID] == labels[identity.LabelServiceUID]
 }
 
 // fit reports whether the container can become what the spec says by being
@@ -132,6 +197,9 @@ func fit(container engine.Container, spec Spec) bool {
 		return false
 	}
 	if container.Labels[identity.LabelNetwork] != spec.Network {
+		return false
+	}
+	if spec.Service != (Service{}) && container.Labels[identity.LabelPorts] != spec.published() {
 		return false
 	}
 	recorded := network.Addresses(container, spec.Network)
@@ -171,7 +239,7 @@ func restart(ctx context.Context, containers engine.Containers, name, text strin
 }
 
 func recreate(ctx context.Context, containers network.Engine, spec Spec, text string) (State, error) {
-	name := spec.Owner.LoadBalancerContainer()
+	name := spec.Name()
 	if err := containers.RemoveContainer(ctx, name); err != nil {
 		return State{}, fmt.Errorf("remove load balancer %q: %w", name, err)
 	}
@@ -181,16 +249,12 @@ func recreate(ctx context.Context, containers network.Engine, spec Spec, text st
 // create makes and starts the container, on the pinned host port or on the
 // first of the candidates that is free.
 func create(ctx context.Context, containers network.Engine, spec Spec, text string) (State, error) {
-	name := spec.Owner.LoadBalancerContainer()
-	ports := []uint16{spec.HostPort}
-	if spec.HostPort == 0 {
-		ports = candidatePorts(name)
-	}
+	name := spec.Name()
 	var container engine.Container
 	var err error
-	for _, port := range ports {
+	for _, hostPorts := range candidates(spec) {
 		container, err = network.Place(ctx, containers, network.Placement{
-			Spec:      containerSpec(spec, port),
+			Spec:      containerSpec(spec, hostPorts),
 			Network:   spec.Network,
 			Addresses: spec.Addresses,
 			Prepare: func(ctx context.Context, _ []netip.Addr) error {
@@ -210,12 +274,13 @@ func create(ctx context.Context, containers network.Engine, spec Spec, text stri
 	return stateOf(container).ask(ctx, containers)
 }
 
-// Delete removes the owner's load balancer and succeeds if there is none. A
-// container of its name that is not the owner's is left alone.
-func Delete(ctx context.Context, containers engine.Containers, owner identity.Owner) error {
-	name := owner.LoadBalancerContainer()
+// Delete removes the load balancer of an owner or its Service, and succeeds if there is
+// none. A container of its name that is not the owner's is left alone. Of the spec, only
+// the owner and the Service count.
+func Delete(ctx context.Context, containers engine.Containers, spec Spec) error {
+	name := spec.Name()
 	container, err := containers.InspectContainer(ctx, name)
-	if errors.Is(err, engine.ErrNotFound) || err == nil && !ours(container, owner) {
+	if errors.Is(err, engine.ErrNotFound) || err == nil && !ours(container, spec) {
 		return nil
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func TestEnsureTaken(t *testing.T) {
 		"PinnedHostPort": {
 			"A pinned port is never exchanged.",
 			func(_ *testing.T, eng *simulated.Engine, s *loadbalancer.Spec) {
-				s.HostPort = 7000
+				s.HostPorts[6443] = 7000
 				eng.OccupyHostPort(7000)
 			},
 			func(err error) bool { return engine.IsTaken(err, engine.ResourceHostPort) },
@@ -77,7 +77,7 @@ func TestEnsureTaken(t *testing.T) {
 		},
 		"Config": {
 			"What cannot be rendered is not tried.",
-			func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec) { s.Config.Port = 0 },
+			func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec) { s.Config.Frontends[0].Port = 0 },
 			func(err error) bool { var invalid *haproxy.InvalidError; return errors.As(err, &invalid) },
 		},
 		"Engine": {
@@ -107,16 +107,16 @@ func TestEnsureTaken(t *testing.T) {
 func TestEnsureChoosesFreeHostPort(t *testing.T) {
 	t.Parallel()
 	eng, _, first := ensured(t)
-	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, testOwner))
-	eng.OccupyHostPort(first.HostPort)
+	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, spec()))
+	eng.OccupyHostPort(first.HostPorts[6443])
 	second, err := ensure(t.Context(), eng, spec())
-	if err != nil || second.HostPort == first.HostPort || second.HostPort == 0 {
-		t.Errorf("state %+v, %v, want another port than %d", second, err, first.HostPort)
+	if err != nil || second.HostPorts[6443] == first.HostPorts[6443] || second.HostPorts[6443] == 0 {
+		t.Errorf("state %+v, %v, want another port than %d", second, err, first.HostPorts[6443])
 	}
 	must.Succeed(t, eng.StopContainer(t.Context(), second.Name, 0))
-	eng.OccupyHostPort(second.HostPort)
+	eng.OccupyHostPort(second.HostPorts[6443])
 	third, err := ensure(t.Context(), eng, spec())
-	if err != nil || third.HostPort == second.HostPort {
-		t.Errorf("restarted with nothing pinned: %+v, %v, want another port than %d", third, err, second.HostPort)
+	if err != nil || third.HostPorts[6443] == second.HostPorts[6443] {
+		t.Errorf("restarted with nothing pinned: %+v, %v, want another port than %d", third, err, second.HostPorts[6443])
 	}
 }

@@ -42,15 +42,16 @@ func TestEnsureCreates(t *testing.T) {
 	if !netip.MustParsePrefix("10.7.0.0/24").Contains(state.Address()) {
 		t.Errorf("address %s, want a static one of the network", state.Address())
 	}
-	if state.HostPort < 20000 || state.HostPort >= 30000 {
-		t.Errorf("host port %d, want one outside of the ephemeral range", state.HostPort)
+	hostPort := state.HostPorts[6443]
+	if hostPort < 20000 || hostPort >= 30000 {
+		t.Errorf("host port %d, want one outside of the ephemeral range", hostPort)
 	}
 	got, _ := eng.Spec(state.Name)
 	want := engine.Spec{
 		Name: state.Name, Hostname: state.Name, Image: testImage, User: "99:99",
 		Entrypoint: []string{"haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
 		Attachment: engine.Attachment{Network: "capcon", Addresses: []netip.Addr{state.Address()}},
-		Ports:      []engine.PortBinding{{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: state.HostPort, ContainerPort: 6443}},
+		Ports:      []engine.PortBinding{{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: hostPort, ContainerPort: 6443}},
 		Security:   engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
 		Resources:  engine.Resources{MemoryBytes: 512 << 20, Pids: 512, OpenFiles: 10000},
 		Restart:    engine.RestartUnlessStopped,
@@ -75,7 +76,7 @@ func TestEnsurePrivilegedPort(t *testing.T) {
 	t.Parallel()
 	eng, _ := newProcess(t)
 	s := spec()
-	s.Config.Port = 443
+	s.Config.Frontends[0].Port, s.HostPorts = 443, map[uint16]uint16{443: 0}
 	state := must.Get(ensure(t.Context(), eng, s))(t)
 	got, _ := eng.Spec(state.Name)
 	if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
@@ -87,7 +88,7 @@ func TestEnsureAgain(t *testing.T) {
 	t.Parallel()
 	pinned := func(state loadbalancer.State) loadbalancer.Spec {
 		s := spec()
-		s.Addresses, s.HostPort = state.Addresses, state.HostPort
+		s.Addresses, s.HostPorts = state.Addresses, state.HostPorts
 		return s
 	}
 	cases := map[string]struct {
@@ -160,8 +161,8 @@ func TestEnsureAgain(t *testing.T) {
 			if after.Running == tc.stopped {
 				t.Errorf("%s\nstate %+v", tc.reason, after)
 			}
-			if after.Address() != before.Address() || after.Running && after.HostPort != before.HostPort {
-				t.Errorf("%s\nit moved from %s:%d to %s:%d", tc.reason, before.Address(), before.HostPort, after.Address(), after.HostPort)
+			if after.Address() != before.Address() || after.Running && after.HostPorts[6443] != before.HostPorts[6443] {
+				t.Errorf("%s\nit moved from %s:%d to %s:%d", tc.reason, before.Address(), before.HostPorts[6443], after.Address(), after.HostPorts[6443])
 			}
 			is, err := eng.InspectContainer(t.Context(), before.Name)
 			if err != nil || tc.recreated != (is.ID != was.ID) {
@@ -175,7 +176,7 @@ func TestEnsureMovesToPinnedPlace(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*loadbalancer.Spec){
 		"Address":  func(s *loadbalancer.Spec) { s.Addresses = []netip.Addr{netip.MustParseAddr("10.7.0.9")} },
-		"HostPort": func(s *loadbalancer.Spec) { s.HostPort = 7001 },
+		"HostPort": func(s *loadbalancer.Spec) { s.HostPorts[6443] = 7001 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +184,7 @@ func TestEnsureMovesToPinnedPlace(t *testing.T) {
 			s := spec()
 			change(&s)
 			state := must.Get(ensure(t.Context(), eng, s))(t)
-			if len(s.Addresses) > 0 && state.Address() != s.Addresses[0] || s.HostPort != 0 && state.HostPort != s.HostPort {
+			if len(s.Addresses) > 0 && state.Address() != s.Addresses[0] || s.HostPorts[6443] != 0 && state.HostPorts[6443] != s.HostPorts[6443] {
 				t.Errorf("state %+v, want what is pinned", state)
 			}
 		})
@@ -218,7 +219,7 @@ func TestForeign(t *testing.T) {
 			if !errors.As(err, &foreign) || !errors.Is(err, loadbalancer.ErrForeign) || foreign.Container != container {
 				t.Errorf("Ensure: %v, want a ForeignError of %q", err, container)
 			}
-			if err := loadbalancer.Delete(t.Context(), eng, testOwner); err != nil {
+			if err := loadbalancer.Delete(t.Context(), eng, spec()); err != nil {
 				t.Errorf("Delete: %v", err)
 			}
 			if _, err := eng.InspectContainer(t.Context(), container); err != nil {
@@ -232,7 +233,7 @@ func TestDelete(t *testing.T) {
 	t.Parallel()
 	eng, _, state := ensured(t)
 	for range 2 {
-		must.Succeed(t, loadbalancer.Delete(t.Context(), eng, testOwner))
+		must.Succeed(t, loadbalancer.Delete(t.Context(), eng, spec()))
 	}
 	if got, err := loadbalancer.Observe(t.Context(), eng, state.Name); err != nil || got.Exists {
 		t.Errorf("Observe = %+v, %v, want it gone", got, err)

@@ -60,11 +60,14 @@ func newHarness(t *testing.T) *harness {
 	var err error
 	h.network, err = network.Ensure(t.Context(), eng, network.Request{Name: "capcon-test-" + owner.ID})
 	must.Succeed(t, err)
-	h.spec = loadbalancer.Spec{Owner: owner, Image: image, Network: h.network.Name, Config: haproxy.Config{Port: 6443}}
+	h.spec = loadbalancer.Spec{
+		Owner: owner, Image: image, Network: h.network.Name,
+		HostPorts: map[uint16]uint16{6443: 0}, Config: controlPlane(6443, nil),
+	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
-		if err := loadbalancer.Delete(ctx, eng, owner); err != nil {
+		if err := loadbalancer.Delete(ctx, eng, h.spec); err != nil {
 			t.Error(err)
 		}
 		if gone, err := network.Remove(ctx, eng, h.network.Name); err != nil || !gone {
@@ -101,7 +104,7 @@ func (h *harness) await(t *testing.T, name, what string, wanted func(loadbalance
 // sync gives the load balancer backends.
 func (h *harness) sync(t *testing.T, name string, backends ...haproxy.Backend) loadbalancer.State {
 	t.Helper()
-	state := must.Get(synchronize(t.Context(), h.engine, name, haproxy.Config{Port: h.spec.Config.Port, Backends: backends}))(t)
+	state := must.Get(synchronize(t.Context(), h.engine, name, controlPlane(h.spec.Config.Frontends[0].Port, backends)))(t)
 	return state
 }
 
@@ -185,9 +188,9 @@ func get(ctx context.Context, client *http.Client, url string) (body string, err
 }
 
 func versionURL(state loadbalancer.State) string {
-	return fmt.Sprintf("https://127.0.0.1:%d/version", state.HostPort)
+	return fmt.Sprintf("https://127.0.0.1:%d/version", state.HostPorts[6443])
 }
 
 func addressURL(h *harness, state loadbalancer.State, path string) string {
-	return fmt.Sprintf("https://%s%s", netip.AddrPortFrom(state.Address(), h.spec.Config.Port), path)
+	return fmt.Sprintf("https://%s%s", netip.AddrPortFrom(state.Address(), h.spec.Config.Frontends[0].Port), path)
 }

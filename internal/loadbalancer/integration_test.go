@@ -76,15 +76,15 @@ func TestIntegrationLifecycle(t *testing.T) {
 	if stopped, err := h.engine.InspectContainer(t.Context(), state.Name); err != nil || stopped.ExitCode == killed {
 		t.Errorf("stopped %+v, %v, want the stop signal to be heard", stopped, err)
 	}
-	h.spec.Addresses, h.spec.HostPort = state.Addresses, state.HostPort
-	h.spec.Config.Backends = []haproxy.Backend{one.backend}
+	h.spec.Addresses, h.spec.HostPorts = state.Addresses, state.HostPorts
+	h.spec.Config.Frontends[0].Backends = []haproxy.Backend{one.backend}
 	again := h.ensure(t)
-	if again.Generation != after.Generation || again.Address() != state.Address() || again.HostPort != state.HostPort {
+	if again.Generation != after.Generation || again.Address() != state.Address() || again.HostPorts[6443] != state.HostPorts[6443] {
 		t.Errorf("state %+v, want what was before: %+v", again, after)
 	}
 	must.Succeed(t, h.engine.RemoveContainer(t.Context(), state.Name))
 	again = h.ensure(t)
-	if again.Generation != after.Generation || again.Address() != state.Address() || again.HostPort != state.HostPort {
+	if again.Generation != after.Generation || again.Address() != state.Address() || again.HostPorts[6443] != state.HostPorts[6443] {
 		t.Errorf("state %+v, want what was before: %+v", again, after)
 	}
 }
@@ -325,7 +325,7 @@ func TestIntegrationWorkerKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.await(t, state.Name, "answer after the worker died", func(s loadbalancer.State) bool {
-		return s.Generation == synced.Generation && s.HostPort == state.HostPort
+		return s.Generation == synced.Generation && s.HostPorts[6443] == state.HostPorts[6443]
 	})
 	if body, err := get(t.Context(), newClient(t, false), versionURL(state)); err != nil || body != "one" {
 		t.Errorf("answered by %q, %v", body, err)

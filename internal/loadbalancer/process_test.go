@@ -118,16 +118,20 @@ func (p *process) answer() (engine.Output, error) {
 		return engine.Output{}, &engine.ExitError{Code: 1}
 	}
 	csv := "# pxname,svname,type,status,weight,check_status,check_code,scur,addr,\n"
-	_, section, _ := strings.Cut(p.text, "backend control-plane")
-	section, _, _ = strings.Cut(section, "backend unready")
-	for line := range strings.Lines(section) {
+	section := ""
+	for line := range strings.Lines(p.text) {
+		_, _ = fmt.Sscanf(strings.TrimSpace(line), "backend %s", &section)
 		var name, address string
 		var weight int
 		if _, err := fmt.Sscanf(strings.TrimSpace(line), "server %s %s weight %d", &name, &address, &weight); err != nil {
 			continue
 		}
+		check := "L7OK"
+		if strings.HasSuffix(section, "-unready") {
+			check = ""
+		}
 		status := cmp.Or(p.status, haproxy.StatusUp)
-		csv += fmt.Sprintf("control-plane,%s,2,%s,%d,L7OK,200,0,%s,\n", name, status, weight, address)
+		csv += fmt.Sprintf("%s,%s,2,%s,%d,%s,200,0,%s,\n", section, name, status, weight, check, address)
 	}
 	if haproxy.Generation(p.text) == "" {
 		// Who edits the file may leave the listener and take away what it answers.
@@ -148,7 +152,7 @@ func (p *process) reloaded() int {
 
 func spec() loadbalancer.Spec {
 	return loadbalancer.Spec{
-		Owner: testOwner, Image: testImage, Network: network.DefaultName, Config: haproxy.Config{Port: 6443},
+		Owner: testOwner, Image: testImage, Network: network.DefaultName, HostPorts: map[uint16]uint16{6443: 0}, Config: controlPlane(6443, nil),
 	}
 }
 
@@ -164,7 +168,7 @@ func machines(letters string) []loadbalancer.Machine {
 }
 
 func config(letters string) haproxy.Config {
-	return haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(machines(letters), loadbalancer.State{})}
+	return controlPlane(6443, loadbalancer.Backends(machines(letters), loadbalancer.State{}))
 }
 
 // ensured is a load balancer that runs.
@@ -191,4 +195,8 @@ func synchronize(ctx context.Context, eng engine.Engine, name string, config hap
 		return loadbalancer.State{}, err
 	}
 	return loadbalancer.Sync(ctx, eng, state, config)
+}
+
+func controlPlane(port uint16, backends []haproxy.Backend) haproxy.Config {
+	return haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(port, backends)}}
 }

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -41,12 +42,12 @@ type State struct {
 	Exit engine.Exit
 	// Addresses it was given, IPv4 first, also while it does not run.
 	Addresses []netip.Addr
-	// HostPort it is published on; 0 while it does not run.
-	HostPort uint16
+	// HostPorts by the port that each publishes; none while it does not run.
+	HostPorts map[uint16]uint16
 	// Generation of the configuration that the running process uses; empty
 	// while none answers.
 	Generation string
-	// Backends as the running process reports them, in order of their names.
+	// Backends as the running process reports them, in order of their frontends and names.
 	Backends []haproxy.Server
 
 	// container as it was inspected; without a name where it is absent.
@@ -64,10 +65,10 @@ func (s State) Address() netip.Addr {
 	return s.Addresses[0]
 }
 
-// Backend returns what the running process reports of a backend.
+// Backend returns what the running process reports of an API server.
 func (s State) Backend(name string) (haproxy.Server, bool) {
 	for _, server := range s.Backends {
-		if server.Name == name {
+		if server.Frontend == haproxy.ControlPlaneName && server.Name == name {
 			return server, true
 		}
 	}
@@ -124,9 +125,10 @@ func stateOf(container engine.Container) State {
 		container: container,
 	}
 	for _, port := range container.Ports {
-		if state.HostPort == 0 {
-			state.HostPort = port.HostPort
+		if state.HostPorts == nil {
+			state.HostPorts = map[uint16]uint16{}
 		}
+		state.HostPorts[port.ContainerPort] = port.HostPort
 	}
 	return state
 }
@@ -145,10 +147,7 @@ func Serving(ctx context.Context, containers engine.Containers, name, backend st
 	if err != nil {
 		return false, fmt.Errorf("ask load balancer %q: %w", name, err)
 	}
-	for _, server := range answer.servers {
-		if server.Name == backend {
-			return server.Weight > 0, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(answer.servers, func(server haproxy.Server) bool {
+		return server.Name == backend && server.Weight > 0
+	}), nil
 }

@@ -91,7 +91,7 @@ func Sync(ctx context.Context, containers engine.Containers, state State, config
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}
 	}
-	wanted := use{generation: haproxy.Generation(text), backends: config.Backends}
+	wanted := useOf(text, config)
 	if wanted.isOf(state.Generation, state.Backends) {
 		return state, nil
 	}
@@ -109,15 +109,28 @@ func Sync(ctx context.Context, containers engine.Containers, state State, config
 // does not tell: who edits the file by hand leaves its line as it is.
 type use struct {
 	generation string
-	backends   []haproxy.Backend
+	servers    []haproxy.Server
+}
+
+func useOf(text string, config haproxy.Config) use {
+	wanted := use{generation: haproxy.Generation(text)}
+	for _, frontend := range config.Frontends {
+		for _, backend := range frontend.Backends {
+			wanted.servers = append(wanted.servers, haproxy.Server{
+				Frontend: frontend.Name, Name: backend.Name, Weight: backend.Weight,
+				Address: netip.AddrPortFrom(backend.Address.Unmap(), backend.Port).String(),
+			})
+		}
+	}
+	return wanted
 }
 
 func (u use) isOf(generation string, servers []haproxy.Server) bool {
-	return generation == u.generation && len(servers) == len(u.backends) &&
-		!slices.ContainsFunc(u.backends, func(backend haproxy.Backend) bool {
-			endpoint := netip.AddrPortFrom(backend.Address.Unmap(), backend.Port).String()
+	return generation == u.generation && len(servers) == len(u.servers) &&
+		!slices.ContainsFunc(u.servers, func(wanted haproxy.Server) bool {
 			return !slices.ContainsFunc(servers, func(server haproxy.Server) bool {
-				return server.Name == backend.Name && server.Address == endpoint && server.Weight == backend.Weight
+				return server.Frontend == wanted.Frontend && server.Name == wanted.Name &&
+					server.Address == wanted.Address && server.Weight == wanted.Weight
 			})
 		})
 }

@@ -225,7 +225,7 @@ func TestServing(t *testing.T) {
 	observed := must.Get(loadbalancer.Observe(t.Context(), eng, state.Name))(t)
 	leaving := machines("ab")
 	leaving[0].Deleting = true
-	draining := haproxy.Config{Port: 6443, Backends: loadbalancer.Backends(leaving, observed)}
+	draining := controlPlane(6443, loadbalancer.Backends(leaving, observed))
 	after := must.Get(synchronize(t.Context(), eng, state.Name, draining))(t)
 	if serving("a") || !serving("b") {
 		t.Error("a was let go of, b is served")

@@ -150,7 +150,7 @@ func (p *Processes) answer(container string) string {
 		case status == haproxy.StatusUp && server.Weight == 0:
 			status = haproxy.StatusDrain
 		}
-		fmt.Fprintf(&statistics, "control-plane,%s,2,%s,%d,%s,200,0,%s,\n", server.Name, status, server.Weight, check, server.Address)
+		fmt.Fprintf(&statistics, "%s,%s,2,%s,%d,%s,200,0,%s,\n", server.Frontend, server.Name, status, server.Weight, check, server.Address)
 	}
 	return response(haproxy.Generation(text)) + response(statistics.String())
 }
@@ -168,14 +168,14 @@ func servers(text string) []haproxy.Server {
 		if len(words) == 2 && words[0] == "backend" {
 			section = words[1]
 		}
-		if section != "control-plane" || len(words) < 5 || words[0] != "server" {
+		if strings.HasSuffix(section, "-unready") || len(words) < 5 || words[0] != "server" {
 			continue
 		}
 		weight, err := strconv.Atoi(words[4])
 		if err != nil {
 			continue
 		}
-		found = append(found, haproxy.Server{Name: words[1], Address: words[2], Weight: weight})
+		found = append(found, haproxy.Server{Frontend: section, Name: words[1], Address: words[2], Weight: weight})
 	}
 	return found
 }
