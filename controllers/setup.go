@@ -19,11 +19,12 @@ limitations under the License.
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
-	"k8s.io/client-go/rest"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -38,10 +39,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
@@ -134,16 +135,29 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up ContainerMachineTemplate controller: %w", err)
 	}
-	return setupWorkload(ctx, mgr, options)
+	return setupWorkload(ctx, mgr, images, options)
 }
 
 // setupWorkload registers what runs in workload clusters.
-func setupWorkload(ctx context.Context, mgr ctrl.Manager, options Options) error {
+func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Tracker, options Options) error {
 	if err := (&workload.Reconciler{
 		Client:       mgr.GetClient(),
 		ClusterCache: options.ClusterCache,
-		Run: func(ctx context.Context, config *rest.Config, owner identity.Owner) error {
-			return storage.Run(ctx, config, options.Engine, owner)
+		Engine:       options.Engine,
+		Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}) error {
+			group, ctx := errgroup.WithContext(ctx)
+			if settings.Storage {
+				group.Go(func() error { return storage.Run(ctx, settings.Config, options.Engine, settings.Owner) })
+			}
+			if settings.LoadBalancers {
+				group.Go(func() error {
+					return serviceloadbalancer.Run(ctx, settings.Config, serviceloadbalancer.Options{
+						Engine: options.Engine, Images: images, Owner: settings.Owner,
+						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
+					}, wake)
+				})
+			}
+			return group.Wait()
 		},
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {

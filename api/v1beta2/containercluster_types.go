@@ -90,6 +90,11 @@ type ContainerClusterSpec struct {
 	// +optional
 	Storage Storage `json:"storage,omitempty,omitzero"`
 
+	// serviceLoadBalancer provides Services of type LoadBalancer in the workload
+	// cluster.
+	// +optional
+	ServiceLoadBalancer ServiceLoadBalancer `json:"serviceLoadBalancer,omitempty,omitzero"`
+
 	// failureDomains are names for groups of machines. On one engine they
 	// share its fate: they exist to declare and test the spreading of
 	// machines. The Nodes have them as label topology.kubernetes.io/zone. A
@@ -161,6 +166,17 @@ type LoadBalancer struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	HostPort int32 `json:"hostPort,omitempty"`
+
+	// additionalPorts are more TCP ports on which the load balancer leads to the
+	// same ports of the control planes, for a join protocol or a tunnel beside the
+	// API server, such as 9345. They are not published on the host.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=65535
+	AdditionalPorts []int32 `json:"additionalPorts,omitempty"`
 }
 
 // Storage says what provides PersistentVolumes in the workload cluster.
@@ -173,6 +189,17 @@ type Storage struct {
 	// volumes; those released later are not deleted.
 	// +optional
 	Type StorageType `json:"type,omitempty"`
+}
+
+// ServiceLoadBalancer says what provides Services of type LoadBalancer.
+// +kubebuilder:validation:MinProperties=1
+type ServiceLoadBalancer struct {
+	// type is None by default. With HAProxy the provider runs a container per
+	// Service that has no loadBalancerClass, with an address on the cluster's
+	// network and published ports on 127.0.0.1 of the engine's host. Its image is
+	// that of loadBalancer.
+	// +optional
+	Type LoadBalancerType `json:"type,omitempty"`
 }
 
 // ContainerClusterStatus is the observed state of a ContainerCluster.

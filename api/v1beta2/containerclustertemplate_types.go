@@ -57,6 +57,11 @@ type ContainerClusterTemplateResourceSpec struct {
 	// +optional
 	Storage Storage `json:"storage,omitempty,omitzero"`
 
+	// serviceLoadBalancer provides Services of type LoadBalancer in the workload
+	// cluster.
+	// +optional
+	ServiceLoadBalancer ServiceLoadBalancer `json:"serviceLoadBalancer,omitempty,omitzero"`
+
 	// failureDomains are names for groups of machines.
 	// +optional
 	// +listType=map
@@ -79,6 +84,17 @@ type LoadBalancerTemplate struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
+
+	// additionalPorts are more TCP ports on which the load balancer leads to the
+	// same ports of the control planes, for a join protocol or a tunnel beside the
+	// API server, such as 9345. They are not published on the host.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:Minimum=1
+	// +kubebuilder:validation:items:Maximum=65535
+	AdditionalPorts []int32 `json:"additionalPorts,omitempty"`
 }
 
 // +kubebuilder:object:root=true

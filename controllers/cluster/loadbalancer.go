@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -226,7 +227,21 @@ func (s *scope) loadBalancerError(err error) error {
 // loadBalancerConfig is what the load balancer shall do now.
 func (s *scope) loadBalancerConfig() haproxy.Config {
 	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
-	return haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
+	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
+	for _, port := range s.containerCluster.Spec.LoadBalancer.AdditionalPorts {
+		config.Frontends = append(config.Frontends, additionalFrontend(uint16(port), backends)) //nolint:gosec // The API admits 1 to 65535.
+	}
+	return config
+}
+
+// additionalFrontend leads to the same port of the machines that API servers get
+// connections on. A TCP connection is enough for its health: what listens there is not known.
+func additionalFrontend(port uint16, machines []haproxy.Backend) haproxy.Frontend {
+	backends := slices.Clone(machines)
+	for i := range backends {
+		backends[i].Port = port
+	}
+	return haproxy.Frontend{Name: fmt.Sprintf("port-%d", port), Port: port, Backends: backends}
 }
 
 // syncBackends gives the load balancer the machines there are now.

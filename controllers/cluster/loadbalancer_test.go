@@ -22,6 +22,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -94,5 +95,30 @@ func TestEndIsReported(t *testing.T) {
 				t.Errorf("%s\nReady is %s (%s) in the end", c.reason, state, message)
 			}
 		})
+	}
+}
+
+// TestAdditionalPorts lead to the same ports of the control planes, and change without
+// another container.
+func TestAdditionalPorts(t *testing.T) {
+	t.Parallel()
+	w := twoControlPlanes(t)
+	before := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
+	for _, tc := range []struct {
+		ports []int32
+		// servers of port 9345: two, and two without a health check.
+		servers int
+	}{{[]int32{8132, 9345}, 4}, {nil, 0}} {
+		world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
+			c.Spec.LoadBalancer.AdditionalPorts = tc.ports
+		})
+		w.SettleCluster()
+		text := string(must.Get(w.Engine.ReadFile(balancer(), haproxy.ConfigPath))(t))
+		if got := strings.Count(text, ":9345 weight 100\n"); got != tc.servers {
+			t.Errorf("with ports %v, %d servers of port 9345, want %d in:\n%s", tc.ports, got, tc.servers, text)
+		}
+	}
+	if after := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t); after.ID != before.ID {
+		t.Errorf("container %s became %s", before.ID, after.ID)
 	}
 }

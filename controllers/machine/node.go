@@ -96,3 +96,43 @@ func initializeNode(ctx context.Context, workload client.Client, node *corev1.No
 	}
 	return nil
 }
+
+// excludedDeleting is the value of the label node.kubernetes.io/exclude-from-external-load-balancers
+// that the Node of a deleted Machine has. kubeadm's has none.
+const excludedDeleting = "deleting"
+
+// excludeNode takes the Node of a Machine that is deleted out of the load balancers of
+// Services, so that no connection arrives there while it is drained. Nothing does so where
+// the whole cluster is deleted.
+func (r *Reconciler) excludeNode(ctx context.Context, s *scope) error {
+	if s.machine.DeletionTimestamp.IsZero() || !s.cluster.DeletionTimestamp.IsZero() || !s.isNode() {
+		return nil
+	}
+	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("connect to the workload cluster: %w", err)
+	}
+	node := &corev1.Node{}
+	if err := workload.Get(ctx, client.ObjectKey{Name: s.machine.Status.NodeRef.Name}, node); err != nil {
+		return ignoreNotFound("get Node", err)
+	}
+	if node.Labels[corev1.LabelNodeExcludeBalancers] != "" {
+		return nil
+	}
+	original := node.DeepCopy()
+	metav1.SetMetaDataLabel(&node.ObjectMeta, corev1.LabelNodeExcludeBalancers, excludedDeleting)
+	if err := workload.Patch(ctx, node, client.MergeFrom(original)); err != nil {
+		return ignoreNotFound("label Node", err)
+	}
+	return nil
+}
+
+func ignoreNotFound(what string, err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -137,6 +137,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.publish,
 		r.superviseContainer,
 		r.ensureNode,
+		r.excludeNode,
 	)
 }
 

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -294,7 +295,46 @@ func named() map[string]reconcileTest {
 			t.Errorf("Node (-want +got):\n%s", diff)
 		}
 	}
+	excluded := func(want string) func(*testing.T, *world.World) {
+		return func(t *testing.T, w *world.World) {
+			t.Helper()
+			reached := must.Get(w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster}))(t)
+			got := &corev1.Node{}
+			must.Succeed(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
+			if value := got.Labels[corev1.LabelNodeExcludeBalancers]; value != want {
+				t.Errorf("the label that excludes the Node from load balancers is %q, want %q", value, want)
+			}
+		}
+	}
+	deleted := func(name string, object client.Object) func(*testing.T, *world.World) {
+		return func(_ *testing.T, w *world.World) {
+			world.Edit(w, name, object, func(object client.Object) { object.SetFinalizers([]string{"test/keeps"}) })
+			world.Delete(w, name, object)
+		}
+	}
 	return map[string]reconcileTest{
+		"NodeOfADeletedMachine": {
+			reason: "No connection through the load balancer of a Service arrives at a node that is drained.",
+			args: args{
+				setup: workload(node(identity.ProviderID(container()))), change: all(record("done"), becomesNode, deleted(builders.Machine, &clusterv1.Machine{})),
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true}, assert: excluded("deleting"),
+		},
+		"NodeOfADeletedCluster": {
+			reason: "All nodes are deleted: a label saves no connection.",
+			args: args{
+				setup:  workload(node(identity.ProviderID(container()))),
+				change: all(record("done"), becomesNode, deleted(builders.Cluster, &clusterv1.Cluster{}), deleted(builders.Machine, &clusterv1.Machine{})),
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true}, assert: excluded(""),
+		},
+		"DeletedMachineOfALostNode": {
+			reason: "There is nothing to label.",
+			args: args{
+				setup: workload(), change: all(record("done"), becomesNode, deleted(builders.Machine, &clusterv1.Machine{})),
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
+		},
 		"ProviderIDMismatch": {
 			reason: "A Node with another name is not found; one Event reports it.",
 			args:   args{setup: workload(node("mine://m1")), change: record("done")},

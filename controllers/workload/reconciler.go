@@ -15,12 +15,13 @@ limitations under the License.
 */
 
 // Package workload runs controllers of workload clusters in the manager, as a cloud's
-// controller manager does: the provisioner of PersistentVolumes. Those of a cluster start
+// controller manager does: storage and the load balancers of Services. Those of a cluster start
 // with the ClusterCache's connection to it; they stop when it is lost, and while the
 // cluster is paused or deleted.
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,18 +42,22 @@ import (
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // Reconciler starts and stops the controllers of each workload cluster.
 type Reconciler struct {
 	Client       client.Client
 	ClusterCache clustercache.ClusterCache
+	// Engine whose events wake the controllers of the cluster that they are about.
+	Engine engineevents.Engine
 	// Run runs the controllers of one workload cluster until ctx ends.
-	Run func(ctx context.Context, config *rest.Config, owner identity.Owner) error
+	Run func(ctx context.Context, settings Settings, wake <-chan struct{}) error
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
 
@@ -73,7 +78,29 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WatchesRawSource(r.ClusterCache.GetClusterSource("workload", func(_ context.Context, cluster client.Object) []ctrl.Request {
 			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 		})).
+		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{Container: serviceToCluster, All: r.allClusters})).
 		Complete(ctx, r)
+}
+
+// serviceToCluster: the load balancer of a Service is repaired.
+func serviceToCluster(_ context.Context, labels map[string]string) []reconcile.Request {
+	if identity.Role(labels[identity.LabelRole]) != identity.RoleServiceLoadBalancer {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: labels[identity.LabelNamespace], Name: labels[identity.LabelCluster]}}}
+}
+
+func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request {
+	clusters := &clusterv1.ClusterList{}
+	if err := r.Client.List(ctx, clusters); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List Clusters for an event")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(clusters.Items))
+	for i := range clusters.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
+	}
+	return requests
 }
 
 func toCluster(_ context.Context, object client.Object) []reconcile.Request {
@@ -84,12 +111,17 @@ func toCluster(_ context.Context, object client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
 }
 
-// settings are what the controllers of a workload cluster are started with. Others stop
+// Settings are what the controllers of a workload cluster are started with. Others stop
 // them and start them again.
-type settings struct {
-	owner identity.Owner
-	// config is another one after each reconnection.
-	config *rest.Config
+type Settings struct {
+	// Owner of the cluster's containers.
+	Owner identity.Owner
+	// Config of a client; another one after each reconnection.
+	Config *rest.Config
+	// Storage and LoadBalancers say what is provided.
+	Storage, LoadBalancers bool
+	// Network and Image of load balancers; an empty image is the manager's default.
+	Network, Image string
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -103,14 +135,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	ctx = phase.LogCluster(ctx, request.Namespace, request.Name)
-	r.runner.start(ctx, request.NamespacedName, *wanted, func(ctx context.Context) error {
-		return r.Run(ctx, wanted.config, wanted.owner)
+	r.runner.start(ctx, request.NamespacedName, *wanted, func(ctx context.Context, wake <-chan struct{}) error {
+		return r.Run(ctx, *wanted, wake)
 	})
 	return ctrl.Result{}, nil
 }
 
 // wanted returns nil where nothing runs for the cluster.
-func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*settings, error) {
+func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Settings, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Client.Get(ctx, key, cluster); err != nil {
 		return nil, ignoreNotFound("get Cluster", err)
@@ -123,20 +155,26 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*setting
 	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}, infrastructure); err != nil {
 		return nil, ignoreNotFound("get ContainerCluster", err)
 	}
-	if !r.isActive(cluster, infrastructure) || infrastructure.Spec.Storage.Type != infrav1.StorageNodeLocal {
+	spec := infrastructure.Spec
+	wanted := &Settings{
+		Owner:         identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: infrastructure.OwnerID()},
+		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
+		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
+		Network:       cmp.Or(spec.Network.Name, network.DefaultName),
+		Image:         spec.LoadBalancer.Image,
+	}
+	if !r.isActive(cluster, infrastructure) || !wanted.Storage && !wanted.LoadBalancers {
 		return nil, nil
 	}
-	config, err := r.ClusterCache.GetRESTConfig(ctx, key)
+	var err error
+	wanted.Config, err = r.ClusterCache.GetRESTConfig(ctx, key)
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get REST config of the workload cluster: %w", err)
 	}
-	return &settings{
-		owner:  identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: infrastructure.OwnerID()},
-		config: config,
-	}, nil
+	return wanted, nil
 }
 
 // isActive reports whether this manager reconciles the cluster now.

@@ -34,7 +34,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -59,8 +59,9 @@ type world struct {
 	client     client.Client
 	cache      *connections
 	reconciler *workload.Reconciler
-	started    chan identity.Owner
+	started    chan workload.Settings
 	ended      chan struct{}
+	woken      chan struct{}
 }
 
 func newWorld(t *testing.T, change func(*builders.Objects)) *world {
@@ -76,14 +77,21 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 		client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).
 			WithObjects(objects.Cluster, objects.ContainerCluster).Build(),
 		cache:   &connections{config: &rest.Config{}},
-		started: make(chan identity.Owner, 10),
+		started: make(chan workload.Settings, 10),
 		ended:   make(chan struct{}, 10),
+		woken:   make(chan struct{}, 10),
 	}
-	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Run: func(ctx context.Context, _ *rest.Config, owner identity.Owner) error {
-		w.started <- owner
-		<-ctx.Done()
-		w.ended <- struct{}{}
-		return ctx.Err()
+	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}) error {
+		w.started <- settings
+		for {
+			select {
+			case <-ctx.Done():
+				w.ended <- struct{}{}
+				return ctx.Err()
+			case <-wake:
+				w.woken <- struct{}{}
+			}
+		}
 	}}
 	return w
 }
@@ -102,9 +110,14 @@ func (w *world) expect(starts, ends int) {
 	w.t.Helper()
 	for range starts {
 		select {
-		case owner := <-w.started:
-			if owner != builders.Owner() {
-				w.t.Errorf("started for %+v", owner)
+		case settings := <-w.started:
+			want := workload.Settings{
+				Owner: builders.Owner(), Config: w.cache.config, Network: network.DefaultName,
+				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,
+				LoadBalancers: w.objects.ContainerCluster.Spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
+			}
+			if settings != want {
+				w.t.Errorf("started with %+v, want %+v", settings, want)
 			}
 		case <-time.After(10 * time.Second):
 			w.t.Fatal("not started")
@@ -128,6 +141,7 @@ func TestLife(t *testing.T) {
 	w.reconcile()
 	w.expect(1, 0)
 	w.reconcile()
+	<-w.woken
 	w.expect(0, 0)
 	w.cache.config = &rest.Config{}
 	w.reconcile()
@@ -141,6 +155,16 @@ func TestLife(t *testing.T) {
 	must.Succeed(t, w.client.Delete(t.Context(), w.objects.Cluster))
 	w.reconcile()
 	w.expect(0, 1)
+}
+
+func TestLoadBalancersAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *builders.Objects) {
+		o.ContainerCluster.Spec.Storage.Type = infrav1.StorageNone
+		o.ContainerCluster.Spec.ServiceLoadBalancer.Type = infrav1.LoadBalancerHAProxy
+	})
+	w.reconcile()
+	w.expect(1, 0)
 }
 
 // TestManagerEnds: nothing runs in a manager that is not the leader any more.
@@ -163,7 +187,7 @@ func TestFailedRunIsRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	calls := make(chan struct{}, 10)
-	w.reconciler.Run = func(context.Context, *rest.Config, identity.Owner) error {
+	w.reconciler.Run = func(context.Context, workload.Settings, <-chan struct{}) error {
 		calls <- struct{}{}
 		return errors.New("no connection")
 	}
@@ -179,7 +203,10 @@ func TestFailedRunIsRepeated(t *testing.T) {
 func TestNothingRuns(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*builders.Objects){
-		"no storage":         func(o *builders.Objects) { o.ContainerCluster.Spec.Storage.Type = infrav1.StorageNone },
+		"None": func(o *builders.Objects) {
+			o.ContainerCluster.Spec.Storage.Type = infrav1.StorageNone
+			o.ContainerCluster.Spec.ServiceLoadBalancer.Type = infrav1.LoadBalancerNone
+		},
 		"no type":            func(o *builders.Objects) { o.ContainerCluster.Spec.Storage = infrav1.Storage{} },
 		"no owner ID":        func(o *builders.Objects) { o.ContainerCluster.Spec.OwnerID = "" },
 		"paused":             func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) },

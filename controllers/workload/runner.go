@@ -33,7 +33,8 @@ type runner struct {
 }
 
 type run struct {
-	settings settings
+	settings Settings
+	wake     chan struct{}
 	cancel   context.CancelFunc
 	ended    chan struct{}
 }
@@ -63,11 +64,11 @@ func (r *runner) Start(ctx context.Context) error {
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (r *runner) NeedLeaderElection() bool { return true }
 
-// start a function, and stop the one that runs for the key with other settings. Its context
-// has the values of ctx, and outlives it: it ends with stop. A function that returned can be
-// started again.
-func (r *runner) start(ctx context.Context, key client.ObjectKey, settings settings, function func(context.Context) error) {
-	if r.runs(key, settings) {
+// start a function, and stop the one that runs for the key with other settings; one with
+// the same settings is woken. Its context has the values of ctx, and outlives it: it ends
+// with stop. A function that returned can be started again.
+func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Settings, function func(ctx context.Context, wake <-chan struct{}) error) {
+	if r.wake(key, settings) {
 		return
 	}
 	r.stop(key)
@@ -80,12 +81,12 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings setti
 		r.running = map[client.ObjectKey]*run{}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one := &run{settings: settings, cancel: cancel, ended: make(chan struct{})}
+	one := &run{settings: settings, wake: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{})}
 	r.running[key] = one
 	go func() {
 		defer close(one.ended)
 		defer cancel()
-		if err := function(ctx); err != nil && ctx.Err() == nil {
+		if err := function(ctx, one.wake); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Controllers of the workload cluster failed")
 		}
 		r.mutex.Lock()
@@ -96,11 +97,20 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings setti
 	}()
 }
 
-func (r *runner) runs(key client.ObjectKey, settings settings) bool {
+// wake the function of the key; false if none runs with the settings.
+func (r *runner) wake(key client.ObjectKey, settings Settings) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	one := r.running[key]
-	return one != nil && one.settings == settings
+	if one == nil || one.settings != settings {
+		return false
+	}
+	select {
+	case one.wake <- struct{}{}:
+	default:
+		// It has not looked since it was last woken.
+	}
+	return true
 }
 
 // stop ends the function of the key and waits for it.

@@ -42,7 +42,11 @@ func ContainerMachinePoolTemplate() Converter { return containerMachinePoolTempl
 func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster] {
 	return kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster]{
 		hub: &infrav1.ContainerCluster{}, spoke: &infrav1alpha1.ContainerCluster{},
-		restore: func(from, to *infrav1.ContainerCluster) { to.Spec.Storage = from.Spec.Storage },
+		restore: func(from, to *infrav1.ContainerCluster) {
+			to.Spec.LoadBalancer.AdditionalPorts = from.Spec.LoadBalancer.AdditionalPorts
+			to.Spec.Storage = from.Spec.Storage
+			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
+		},
 	}
 }
 
@@ -50,7 +54,9 @@ func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1
 	return kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate]{
 		hub: &infrav1.ContainerClusterTemplate{}, spoke: &infrav1alpha1.ContainerClusterTemplate{},
 		restore: func(from, to *infrav1.ContainerClusterTemplate) {
+			to.Spec.Template.Spec.LoadBalancer.AdditionalPorts = from.Spec.Template.Spec.LoadBalancer.AdditionalPorts
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
+			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer
 		},
 	}
 }

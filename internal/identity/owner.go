@@ -85,6 +85,9 @@ const (
 	RoleProbe               Role = "probe"
 )
 
+// IsLoadBalancer reports whether the role is that of an HAProxy container.
+func (r Role) IsLoadBalancer() bool { return r == RoleLoadBalancer || r == RoleServiceLoadBalancer }
+
 // kindRoles are the names kind has for the roles.
 var kindRoles = map[Role]string{
 	RoleControlPlane: "control-plane",

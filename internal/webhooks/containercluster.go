@@ -52,7 +52,7 @@ func defaultCluster(cluster *infrav1.ContainerCluster) {
 func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateNetwork(spec.Child("network"), cluster.Spec.Network)
-	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer)...)
+	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer, cluster.Spec.ControlPlaneEndpoint.Port)...)
 	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
 	return append(errs, validateFailureDomains(spec.Child("failureDomains"), cluster.Spec.FailureDomains)...)
 }

@@ -51,7 +51,8 @@ func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.E
 	errs = append(errs, validateNetwork(spec.Child("network"), resource.Spec.Network)...)
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
-	})...)
+		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts,
+	}, 0)...)
 	return append(errs, validateFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -147,9 +148,20 @@ func warnImage(path *field.Path, image string) admission.Warnings {
 	return nil
 }
 
-func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer) field.ErrorList {
+// validateLoadBalancer: endpointPort is that of the cluster, 0 = the default.
+func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpointPort int32) field.ErrorList {
+	ports := path.Child("additionalPorts")
 	if given.Type != infrav1.LoadBalancerNone {
-		return validateImage(path.Child("image"), given.Image)
+		errs := validateImage(path.Child("image"), given.Image)
+		for i, port := range given.AdditionalPorts {
+			switch port {
+			case haproxy.StatusPort:
+				errs = append(errs, field.Invalid(ports.Index(i), port, "is reserved for the load balancer's status; use another port"))
+			case cmp.Or(endpointPort, defaultPort):
+				errs = append(errs, field.Invalid(ports.Index(i), port, "is the port of the control plane endpoint; remove it"))
+			}
+		}
+		return errs
 	}
 	const remedy = "there is no load balancer where the type is None; leave it out, or take the type HAProxy"
 	var errs field.ErrorList
@@ -158,6 +170,9 @@ func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer) field.Er
 	}
 	if given.HostPort != 0 {
 		errs = append(errs, field.Invalid(path.Child("hostPort"), given.HostPort, remedy))
+	}
+	if len(given.AdditionalPorts) > 0 {
+		errs = append(errs, field.Invalid(ports, given.AdditionalPorts, remedy))
 	}
 	return errs
 }

@@ -190,7 +190,10 @@ func (c *Container) read(output string, files []Files) error {
 			given.WriteString(line)
 		}
 	}
+	const netBindService = 1 << 10
 	switch capabilities {
+	case netBindService:
+		c.Capabilities = NetBindService
 	case 0:
 		c.Capabilities = None
 	case host:

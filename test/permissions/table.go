@@ -31,7 +31,7 @@ type Permissions struct {
 	// Users are user and group of its processes. Of a node's Pods nothing is
 	// said: their specs decide.
 	Users []string
-	// Capabilities is None or All, which is what the host's root has.
+	// Capabilities is None, NetBindService or All, which is what the host's root has.
 	Capabilities string
 	// NoNewPrivileges is what setuid programs are kept from giving.
 	NoNewPrivileges bool
@@ -69,7 +69,9 @@ const (
 	Default    = "the engine's default"
 	Standard   = "standard"
 	Everywhere = "*"
-	Network    = "its address"
+	// NetBindService is the capability to listen on ports below 1024.
+	NetBindService = "NET_BIND_SERVICE"
+	Network        = "its address"
 )
 
 const (
@@ -109,6 +111,15 @@ func LoadBalancer() Permissions {
 		Published: []string{loopback + " → 6443/tcp"},
 		Listens:   []string{Everywhere + ":6443 haproxy", loopback + ":8405 haproxy"},
 	}
+}
+
+// ServiceLoadBalancer is the load balancer of a Service with port 80.
+func ServiceLoadBalancer() Permissions {
+	p := LoadBalancer()
+	p.Name, p.Capabilities = "Load balancer of a Service", NetBindService
+	p.Published = []string{loopback + " → 80/tcp"}
+	p.Listens = []string{Everywhere + ":80 haproxy", loopback + ":8405 haproxy"}
+	return p
 }
 
 // Worker is a node without control plane.
@@ -156,7 +167,7 @@ func Manager() Permissions {
 
 // Markdown is the table for people.
 func Markdown() string {
-	kinds := []Permissions{Plane(), LoadBalancer(), ControlPlane(), Worker(), Manager()}
+	kinds := []Permissions{Plane(), LoadBalancer(), ServiceLoadBalancer(), ControlPlane(), Worker(), Manager()}
 	var out strings.Builder
 	row := func(title string, cell func(Permissions) string) {
 		fmt.Fprintf(&out, "| %s |", title)

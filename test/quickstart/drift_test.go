@@ -151,13 +151,16 @@ func isLoadBalancer(container engine.Container) bool {
 	return container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
 }
 
+// containers that have an object in the management plane.
 func (d *drift) containers() []engine.Container {
 	d.t.Helper()
 	containers, err := d.engine.ListContainers(d.t.Context(), map[string]string{identity.LabelCluster: d.program.cluster})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return containers
+	return slices.DeleteFunc(containers, func(container engine.Container) bool {
+		return container.Labels[identity.LabelRole] == string(identity.RoleServiceLoadBalancer)
+	})
 }
 
 func (d *drift) run(arguments ...string) {

@@ -35,8 +35,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// webtoolImage is put into each node by the test: no registry is needed.
-const webtoolImage = "localhost/capcon-test/webtool:v1"
+// webtoolImage is the one of examples/web.yaml: a stand-in for an application.
+const webtoolImage = "localhost/web:v1"
 
 // webtoolArchive builds the workload's image as a docker-archive.
 func webtoolArchive(t *testing.T) []byte {

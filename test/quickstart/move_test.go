@@ -145,7 +145,7 @@ func (m *move) deploy(t *testing.T) {
 	for _, container := range nodes {
 		putImage(t, m.engine, container.Name, archive)
 	}
-	deployWeb(t, m.cluster)
+	deployServers(t, m.cluster)
 	webPods(t, m.cluster, len(nodes))
 }
 

@@ -55,7 +55,8 @@ func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[str
 		}
 		want, ok := map[identity.Role]permissions.Permissions{
 			identity.RolePlane: permissions.Plane(), identity.RoleLoadBalancer: permissions.LoadBalancer(),
-			identity.RoleControlPlane: permissions.ControlPlane(), identity.RoleWorker: permissions.Worker(),
+			identity.RoleServiceLoadBalancer: permissions.ServiceLoadBalancer(),
+			identity.RoleControlPlane:        permissions.ControlPlane(), identity.RoleWorker: permissions.Worker(),
 		}[role]
 		if !ok {
 			t.Errorf("nothing says what container %s of the role %q may do", container.Name, role)

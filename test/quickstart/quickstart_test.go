@@ -161,10 +161,21 @@ func TestQuickstart(t *testing.T) {
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
-		{"workers 1 to 2", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "2") }},
+		{"workers 1 to 2", func(t *testing.T) {
+			// The worker was replaced.
+			loadWebtool(t, program.at(t))
+			underLoad(t, program.at(t), func() {
+				program.at(t).mustRun("up", clusterName, "--workers", "2")
+				loadWebtool(t, program.at(t))
+			})
+		}},
 		{"three nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 3) }},
-		{"workers 2 to 1", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--workers", "1") }},
-		{"two nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
+		{"workers 2 to 1", func(t *testing.T) {
+			underLoad(t, program.at(t), func() {
+				program.at(t).mustRun("up", clusterName, "--workers", "1")
+				nodesReady(t, program.at(t).connectCluster(), 2)
+			})
+		}},
 		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
 		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
 		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
@@ -233,19 +244,27 @@ func nodesReady(t *testing.T, cluster kubernetes.Interface, want int) {
 // address and by the name of their Service.
 func podsTalk(t *testing.T, eng engine.Engine, program *capcon) {
 	cluster := program.connectCluster()
-	archive := filepath.Join(t.TempDir(), "webtool.tar")
-	must.Succeed(t, os.WriteFile(archive, webtoolArchive(t), 0o600))
 	nodes := nodeContainers(t, eng, program.cluster)
 	// An archive, and an image of the engine.
-	output := program.mustRun("load", program.cluster, archive, loadBalancerImage)
+	output := loadWebtool(t, program, loadBalancerImage)
 	if all := fmt.Sprintf("copied to %d of %[1]d nodes", len(nodes)); strings.Count(output, all) != 2 {
 		t.Errorf("Want %q of two images in:\n%s", all, output)
 	}
-	deployWeb(t, cluster)
+	deployServers(t, cluster)
+	applyExample(t, program, webExample)
 	servers := webPods(t, cluster, len(nodes))
 	for node := range servers {
 		askFrom(t, cluster, node, servers)
 	}
+	serviceAnswers(t, program)
+}
+
+// loadWebtool copies the workload's image, and others, to all nodes.
+func loadWebtool(t *testing.T, program *capcon, others ...string) string {
+	t.Helper()
+	archive := filepath.Join(t.TempDir(), "webtool.tar")
+	must.Succeed(t, os.WriteFile(archive, webtoolArchive(t), 0o600))
+	return program.mustRun(append([]string{"load", program.cluster, archive}, others...)...)
 }
 
 // nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,

@@ -99,7 +99,7 @@ type session struct {
 func openSession(t *testing.T, config *rest.Config, cluster kubernetes.Interface) *session {
 	t.Helper()
 	webPods(t, cluster, 1)
-	pods := must.Get(cluster.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"}))(t)
+	pods := must.Get(cluster.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=servers"}))(t)
 	request := cluster.CoreV1().RESTClient().Post().
 		Resource("pods").Namespace("default").Name(pods.Items[0].Name).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{

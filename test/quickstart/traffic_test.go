@@ -30,7 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// traffic are clients of an API server that never pause: one that makes a new
+// traffic are clients of an API server or a Service that never pause: one that makes a new
 // connection for each request, and one that keeps its connection. What fails
 // is tried once more, at once; what fails then too fails the test, which says so
 // when it happens: hours may follow.
@@ -51,17 +51,23 @@ const pace = 20 * time.Millisecond
 // startTraffic begins it; it ends with the test at the latest.
 func startTraffic(t *testing.T, config *rest.Config) *traffic {
 	t.Helper()
+	// A read that every member of etcd has to agree to.
+	return startTrafficTo(t, config.Host+"/api/v1/namespaces/kube-system", map[string]*http.Client{
+		"new connections": must.Get(newConnections(config))(t),
+		"one connection":  must.Get(oneConnection(config))(t),
+	})
+}
+
+// startTrafficTo begins the traffic of these clients, by their names.
+func startTrafficTo(t *testing.T, url string, clients map[string]*http.Client) *traffic {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	running := &traffic{t: t, cancel: cancel}
 	t.Cleanup(running.stop)
-	for name, connect := range map[string]func(*rest.Config) (*http.Client, error){
-		"new connections": newConnections, "one connection": oneConnection,
-	} {
-		api := must.Get(connect(config))(t)
+	for name, client := range clients {
 		running.ended.Go(func() {
 			for ctx.Err() == nil {
-				// A read that every member of etcd has to agree to.
-				running.ask(ctx, name, api, config.Host+"/api/v1/namespaces/kube-system")
+				running.ask(ctx, name, client, url)
 				select {
 				case <-time.After(pace):
 				case <-ctx.Done():

@@ -62,12 +62,12 @@ func everywhere() []corev1.Toleration {
 	return []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 }
 
-// deployWeb runs one server on each node behind a Service.
-func deployWeb(t *testing.T, cluster kubernetes.Interface) {
+// deployServers runs one server on each node behind a Service.
+func deployServers(t *testing.T, cluster kubernetes.Interface) {
 	t.Helper()
-	labels := map[string]string{"app": "web"}
+	labels := map[string]string{"app": "servers"}
 	_, err := cluster.AppsV1().DaemonSets("default").Create(t.Context(), &appsv1.DaemonSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		ObjectMeta: metav1.ObjectMeta{Name: "servers"},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
@@ -75,7 +75,7 @@ func deployWeb(t *testing.T, cluster kubernetes.Interface) {
 				Spec: corev1.PodSpec{
 					Tolerations: everywhere(),
 					Containers: []corev1.Container{{
-						Name: "web", Image: webtoolImage, ImagePullPolicy: corev1.PullNever, Args: []string{"serve"},
+						Name: "server", Image: webtoolImage, ImagePullPolicy: corev1.PullNever, Args: []string{"serve"},
 					}},
 				},
 			},
@@ -83,7 +83,7 @@ func deployWeb(t *testing.T, cluster kubernetes.Interface) {
 	}, metav1.CreateOptions{})
 	must.Succeed(t, err)
 	_, err = cluster.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		ObjectMeta: metav1.ObjectMeta{Name: "servers"},
 		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 8080}}},
 	}, metav1.CreateOptions{})
 	must.Succeed(t, err)
@@ -101,7 +101,7 @@ func webPodsThat(t *testing.T, cluster kubernetes.Interface, nodes int, count fu
 	t.Helper()
 	addresses := map[string]string{}
 	eventually(t, "a server on each node", func(ctx context.Context) (string, error) {
-		pods, err := cluster.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=web"})
+		pods, err := cluster.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=servers"})
 		if err != nil {
 			return "", err
 		}
@@ -125,7 +125,7 @@ func webPodsThat(t *testing.T, cluster kubernetes.Interface, nodes int, count fu
 // by its address and one by the Service's name.
 func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) {
 	t.Helper()
-	args := []string{"get", "http://web.default.svc.cluster.local:8080", "http://web:8080"}
+	args := []string{"get", "http://servers.default.svc.cluster.local:8080", "http://servers:8080"}
 	for _, address := range servers {
 		args = append(args, "http://"+net.JoinHostPort(address, "8080"))
 	}

@@ -64,12 +64,20 @@ func TestClusterClassPatches(t *testing.T) {
 			"It is the one that was named.", values{"loadBalancer": `{"type":"HAProxy","image":"r.example/haproxy:3.2"}`},
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy","image":"r.example/haproxy:3.2"}`}},
 		},
+		"more ports": {
+			"They are those that were named.", values{"loadBalancer": `{"type":"HAProxy","additionalPorts":[8132,9345]}`},
+			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy","additionalPorts":[8132,9345]}`}},
+		},
 		"no image of the balancer": {
 			"The provider has one.", values{"loadBalancer": `{"type":"HAProxy","image":""}`},
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy"}`}},
 		},
-		"network":  {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
-		"storage":  {"It is the cluster's.", values{"storage": `{"type":"None"}`}, map[string]values{clusterKind: {"storage": `{"type":"None"}`}}},
+		"network": {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
+		"storage": {"It is the cluster's.", values{"storage": `{"type":"None"}`}, map[string]values{clusterKind: {"storage": `{"type":"None"}`}}},
+		"load balancers of Services": {
+			"They are the cluster's.", values{"serviceLoadBalancer": `{"type":"None"}`},
+			map[string]values{clusterKind: {"serviceLoadBalancer": `{"type":"None"}`}},
+		},
 		"owner ID": {"It is the cluster's.", values{"ownerID": `"x"`}, map[string]values{clusterKind: {"ownerID": `"x"`}}},
 		"failure domains": {
 			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},

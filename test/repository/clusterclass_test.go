@@ -220,6 +220,7 @@ func TestClusterClassVariables(t *testing.T) {
 		"other balancer":     {"There are two.", values{"loadBalancer": `{"type":"nginx"}`}, nil},
 		"network":            {"The default is completed.", values{"network": `{"subnet":"172.30.0.0/16"}`}, values{"network": `{"subnet":"172.30.0.0/16","name":"capcon"}`}},
 		"storage":            {"The default is completed.", values{"storage": `{}`}, values{"storage": `{"type":"NodeLocal"}`}},
+		"service balancer":   {"The default is completed.", values{"serviceLoadBalancer": `{}`}, values{"serviceLoadBalancer": `{"type":"HAProxy"}`}},
 		"other storage":      {"There are two.", values{"storage": `{"type":"NFS"}`}, nil},
 		"owner ID":           {"A label would refuse it.", values{"ownerID": `"a b"`}, nil},
 		"network's name":     {"The engine would refuse it.", values{"network": `{"name":"a b"}`}, nil},

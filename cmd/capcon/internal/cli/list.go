@@ -223,7 +223,7 @@ func (r ownedReport) running() string {
 func (r ownedReport) volumes() string {
 	nodes := 0
 	for _, container := range r.Containers {
-		if container.Role != identity.RoleLoadBalancer {
+		if !container.Role.IsLoadBalancer() {
 			nodes++
 		}
 	}

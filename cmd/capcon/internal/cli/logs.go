@@ -51,12 +51,12 @@ func (a *app) logsCommand() *cobra.Command {
 	var options logsOptions
 	command := &cobra.Command{
 		Use:   "logs NAME [MACHINE]",
-		Short: "Print the logs of a cluster's machines and of its load balancer",
-		Long: "Print the log of the bootstrap, the journal of kubelet and containerd, and what the load balancer\n" +
-			"prints; of a machine that does not run its console instead of the journal. MACHINE is the name of\n" +
-			"a machine or of its container, or " + loadBalancerName + "; without it all are told. What looks like a\n" +
-			"secret is left out, and what the machine's bootstrap data names as one. No management plane is needed\n" +
-			"for clusters that were made here.",
+		Short: "Print the logs of a cluster's machines and load balancers",
+		Long: "Print the log of the bootstrap, the journal of kubelet and containerd, and what load balancers print;\n" +
+			"for a machine that does not run, its console instead of the journal. MACHINE is the name of a machine\n" +
+			"or of a container, " + loadBalancerName + " for that of the control plane, or NAMESPACE/NAME for that of\n" +
+			"a Service; without it, all logs are printed. What looks like a secret is redacted, and what the machine's\n" +
+			"bootstrap data names as one. Clusters that were created here need no management plane for it.",
 		Example: "  capcon logs demo\n  capcon logs demo demo-worker-abcde-12345 --tail 0\n  capcon logs demo " + loadBalancerName + " --follow",
 		Args:    cobra.RangeArgs(1, 2),
 		PreRunE: func(_ *cobra.Command, args []string) error {
@@ -147,16 +147,16 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 	return owner(name, remembered), nil
 }
 
-// partsOf the containers that were asked for, machines in their order and the
-// load balancer last.
+// partsOf the containers that were asked for, machines in their order and load
+// balancers last. That of a Service goes by the Service's namespace and name.
 func (s *session) partsOf(ctx context.Context, options logsOptions, containers []engine.Container) ([]part, error) {
 	var nodes, others []part
 	var known []string
 	for _, container := range containers {
 		machine := container.Labels[identity.LabelMachine]
-		isLoadBalancer := container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
+		isLoadBalancer := identity.Role(container.Labels[identity.LabelRole]).IsLoadBalancer()
 		if isLoadBalancer {
-			machine = loadBalancerName
+			machine = cmp.Or(container.Labels[identity.LabelService], loadBalancerName)
 		}
 		known = append(known, machine)
 		if options.machine != "" && options.machine != machine && options.machine != container.Name {

@@ -152,7 +152,7 @@ func (s *session) collectContainers(ctx context.Context, b *bundle, owner identi
 			return b.add("containers/"+container.Name+"/"+name, content)
 		}}
 		collect := collector.Node
-		if container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer) {
+		if identity.Role(container.Labels[identity.LabelRole]).IsLoadBalancer() {
 			collect = collector.LoadBalancer
 		}
 		errs = append(errs, collect(ctx, container.Name, b.secrets))

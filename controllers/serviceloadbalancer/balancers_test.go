@@ -1,0 +1,276 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package serviceloadbalancer
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	listersv1 "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/test/simulatedhaproxy"
+)
+
+// world is a cluster with the Service of web, on a simulated engine.
+type world struct {
+	t         *testing.T
+	engine    *simulated.Engine
+	processes *simulatedhaproxy.Processes
+	client    *fake.Clientset
+	services  cache.Indexer
+	events    *record.FakeRecorder
+	balancers *balancers
+}
+
+type images struct{ absent bool }
+
+func (i *images) Ensure(_ context.Context, reference string) (imagepull.Status, error) {
+	return imagepull.Status{Reference: reference, Present: !i.absent}, nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, engine: simulated.New(), client: fake.NewClientset(web()), events: record.NewFakeRecorder(100),
+		services: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
+	}
+	w.processes = simulatedhaproxy.Run(w.engine)
+	w.engine.AddImage(engine.Image{Tags: []string{builders.LoadBalancerImage}}, nil)
+	must.Get(network.Ensure(t.Context(), w.engine, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}))(t)
+	must.Succeed(t, w.services.Add(web()))
+	w.start()
+	return w
+}
+
+// start as a manager does, without what the last one knew.
+func (w *world) start() {
+	w.balancers = newBalancers(w.t.Context(), Options{
+		Engine: w.engine, Images: &images{}, Owner: builders.Owner(), Network: network.DefaultName, Image: builders.LoadBalancerImage,
+	}, w.client, listersv1.NewServiceLister(w.services), w.events)
+}
+
+func (w *world) ensure(service *corev1.Service) *corev1.LoadBalancerStatus {
+	w.t.Helper()
+	return must.Get(w.balancers.EnsureLoadBalancer(w.t.Context(), "", service, nodes()))(w.t)
+}
+
+// service as it is in the API server, with a status.
+func (w *world) service(status *corev1.LoadBalancerStatus) *corev1.Service {
+	w.t.Helper()
+	service := must.Get(w.client.CoreV1().Services("default").Get(w.t.Context(), "web", metav1.GetOptions{}))(w.t)
+	service.Status.LoadBalancer = *status
+	return service
+}
+
+func (w *world) containers() []engine.Container {
+	w.t.Helper()
+	return must.Get(w.engine.ListContainers(w.t.Context(), builders.Owner().Labels()))(w.t)
+}
+
+func name() string { return builders.Owner().ServiceContainer("web", "uid-web") }
+
+func TestEnsure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	status := w.ensure(web())
+	found := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
+	if len(status.Ingress) != 1 || status.Ingress[0].IP != found.Networks["capcon"].Addresses[0].String() ||
+		*status.Ingress[0].IPMode != corev1.LoadBalancerIPModeProxy {
+		t.Errorf("status %+v, want the address of the container", status)
+	}
+	if found.Labels[identity.LabelService] != "default/web" || found.Labels[identity.LabelServiceUID] != "uid-web" || found.Labels["io.x-k8s.kind.cluster"] != "" {
+		t.Errorf("labels %v", found.Labels)
+	}
+	if diff := cmp.Diff(map[string]int{"a": 100}, w.processes.Weights(name())); diff != "" {
+		t.Errorf("backends: -want +got:\n%s", diff)
+	}
+	want := formatHostPorts(map[uint16]uint16{80: found.Ports[0].HostPort})
+	service := w.service(status)
+	if got := service.Annotations[HostPortsAnnotation]; got != want {
+		t.Errorf("annotation %q, want %q", got, want)
+	}
+	w.engine.ResetJournal()
+	w.ensure(service)
+	for _, call := range w.engine.MutatingCalls() {
+		if !simulatedhaproxy.Reads(call) {
+			t.Errorf("nothing changed, and it called %+v", call)
+		}
+	}
+	if _, exists, err := w.balancers.GetLoadBalancer(t.Context(), "", service); err != nil || !exists {
+		t.Errorf("GetLoadBalancer: %t, %v", exists, err)
+	}
+}
+
+// TestPlaceIsKept whoever removes the container and whatever is lost with it.
+func TestPlaceIsKept(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(*world)
+		// moved: address and host port are others.
+		moved bool
+	}{
+		"removed":           {change: func(w *world) { must.Succeed(w.t, w.engine.RemoveContainer(w.t.Context(), name())) }},
+		"manager restarted": {change: func(w *world) { w.start() }},
+		"removed, and manager restarted": {change: func(w *world) {
+			must.Succeed(w.t, w.engine.RemoveContainer(w.t.Context(), name()))
+			w.start()
+		}},
+		"stopped": {change: func(w *world) { must.Succeed(w.t, w.engine.StopContainer(w.t.Context(), name(), 0)) }},
+		"taken meanwhile": {
+			change: func(w *world) {
+				found := must.Get(w.engine.InspectContainer(w.t.Context(), name()))(w.t)
+				must.Succeed(w.t, w.engine.RemoveContainer(w.t.Context(), name()))
+				w.engine.OccupyHostPort(found.Ports[0].HostPort)
+				must.Get(w.engine.CreateContainer(w.t.Context(), engine.Spec{
+					Name: "other", Image: builders.LoadBalancerImage,
+					Attachment: engine.Attachment{Network: "capcon", Addresses: found.Networks["capcon"].Addresses},
+				}))(w.t)
+				must.Succeed(w.t, w.engine.StartContainer(w.t.Context(), "other"))
+			},
+			moved: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			before := w.ensure(web())
+			service := w.service(before)
+			tc.change(w)
+			after := w.ensure(service)
+			moved := after.Ingress[0].IP != before.Ingress[0].IP
+			movedPort := w.service(after).Annotations[HostPortsAnnotation] != service.Annotations[HostPortsAnnotation]
+			if moved != tc.moved || movedPort != tc.moved {
+				t.Errorf("address moved: %t, host port: %t, want %t", moved, movedPort, tc.moved)
+			}
+		})
+	}
+}
+
+func TestAddressAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ensure(web())
+	service := web()
+	service.Spec.LoadBalancerIP = "10.7.0.77"
+	if status := w.ensure(service); status.Ingress[0].IP != "10.7.0.77" {
+		t.Errorf("status %+v, want 10.7.0.77", status)
+	}
+	other := web()
+	other.Name, other.UID, other.Spec.LoadBalancerIP = "other", "uid-other", "10.7.0.77"
+	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", other, nodes()); !engine.IsTaken(err, engine.ResourceAddress) {
+		t.Errorf("EnsureLoadBalancer: %v, want the address to be taken", err)
+	}
+}
+
+func TestPortsChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	before := w.ensure(web())
+	first := parseHostPorts(w.service(before).Annotations[HostPortsAnnotation])
+	service := w.service(before)
+	service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Port: 443, NodePort: 30443, Protocol: corev1.ProtocolTCP})
+	after := w.ensure(service)
+	second := parseHostPorts(w.service(after).Annotations[HostPortsAnnotation])
+	if after.Ingress[0].IP != before.Ingress[0].IP || second[80] != first[80] || second[443] == 0 {
+		t.Errorf("%s with %v became %s with %v, want another port beside", before.Ingress[0].IP, first, after.Ingress[0].IP, second)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nodes()))
+	if left := w.containers(); len(left) > 0 {
+		t.Errorf("an update created %v", left)
+	}
+	w.ensure(web())
+	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nil))
+	if weights := w.processes.Weights(name()); len(weights) > 0 {
+		t.Errorf("backends %v, want none", weights)
+	}
+	must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
+	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nodes()))
+	must.Succeed(t, w.balancers.reapply(t.Context()))
+	if left := w.containers(); len(left) > 0 {
+		t.Errorf("left after the deletion: %v", left)
+	}
+}
+
+func TestImageIsPulled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.balancers.Images = &images{absent: true}
+	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nodes())
+	var retry *api.RetryError
+	if !errors.As(err, &retry) || !strings.HasPrefix(err.Error(), "pulling image") {
+		t.Errorf("EnsureLoadBalancer: %v, want to be called again", err)
+	}
+}
+
+// TestRepair: what happens to containers is repaired, and those of lost Services are removed.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gone := web()
+	gone.Name, gone.UID = "gone", "uid-gone"
+	w.client = fake.NewClientset(web(), gone)
+	w.start()
+	w.ensure(web())
+	w.ensure(gone)
+	before := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
+	must.Succeed(t, w.engine.RemoveContainer(t.Context(), name()))
+	go w.balancers.repair(t.Context(), make(chan struct{}))
+	must.Eventually(t, time.Minute, "the repair", func(ctx context.Context) error {
+		containers, err := w.engine.ListContainers(ctx, builders.Owner().Labels())
+		if err == nil && (len(containers) != 1 || containers[0].Name != name()) {
+			err = errors.New("it is not done")
+		}
+		return err
+	})
+	after := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
+	if before.Ports[0] != after.Ports[0] {
+		t.Errorf("published %v, want %v", after.Ports, before.Ports)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.balancers.close()
+	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nodes()); !errors.Is(err, errStopped) {
+		t.Errorf("EnsureLoadBalancer: %v, want errStopped", err)
+	}
+}

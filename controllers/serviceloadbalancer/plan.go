@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package serviceloadbalancer
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/service/helpers"
+	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+)
+
+// Reasons in status.loadBalancer.ingress[].ports[].error and in Events.
+const (
+	reasonProtocol = "UnsupportedProtocol"
+	reasonReserved = "ReservedPort"
+	reasonNodePort = "NodePortMissing"
+	reasonSources  = "SourceRangesOfHostPorts"
+
+	reasonPrefix = "container.infrastructure.cluster.x-k8s.io/"
+)
+
+const (
+	// kubeProxyHealthPort is the default port of kube-proxy's health check. It fails while
+	// the Node is deleted.
+	kubeProxyHealthPort = 10256
+	healthPath          = "/healthz"
+)
+
+// errUnsupported says that a Service asks for what no load balancer here does.
+var errUnsupported = errors.New("service cannot be load balanced")
+
+// plan is what a Service asks for.
+type plan struct {
+	frontends []haproxy.Frontend
+	// ports are set where one is not served.
+	ports []corev1.PortStatus
+	// warnings by their reason.
+	warnings map[string]string
+}
+
+// newPlan returns what a Service asks for, with these nodes as backends.
+func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
+	if !slices.Contains(service.Spec.IPFamilies, corev1.IPv4Protocol) {
+		return plan{}, fmt.Errorf("%w: spec.ipFamilies: IPv6 is not supported; add IPv4", errUnsupported)
+	}
+	sources, err := sourceRanges(service)
+	if err != nil {
+		return plan{}, err
+	}
+	wanted := plan{warnings: map[string]string{}}
+	served := 0
+	for _, port := range service.Spec.Ports {
+		status := corev1.PortStatus{Port: port.Port, Protocol: port.Protocol}
+		if reason, message := refusal(port); reason != "" {
+			status.Error = ptr.To(reasonPrefix + reason)
+			wanted.warnings[reason] = message
+		} else {
+			wanted.frontends = append(wanted.frontends, frontend(service, port, sources, nodes))
+			served++
+		}
+		wanted.ports = append(wanted.ports, status)
+	}
+	switch {
+	case served == 0:
+		return plan{}, fmt.Errorf("%w: %s", errUnsupported, joined(wanted.warnings))
+	case served == len(wanted.ports):
+		wanted.ports = nil
+	}
+	if len(sources) > 0 {
+		wanted.warnings[reasonSources] = "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway"
+	}
+	return wanted, nil
+}
+
+func refusal(port corev1.ServicePort) (reason, message string) {
+	switch {
+	case port.Protocol != corev1.ProtocolTCP:
+		return reasonProtocol, fmt.Sprintf("spec.ports: port %d has protocol %s; only TCP is supported", port.Port, port.Protocol)
+	case port.Port == haproxy.StatusPort:
+		return reasonReserved, fmt.Sprintf("spec.ports: port %d is reserved for the load balancer's status; use another port", port.Port)
+	case port.NodePort == 0:
+		return reasonNodePort, fmt.Sprintf("spec.ports: port %d has no node port; set spec.allocateLoadBalancerNodePorts to true", port.Port)
+	}
+	return "", ""
+}
+
+func joined(messages map[string]string) string {
+	all := make([]string, 0, len(messages))
+	for _, message := range messages {
+		all = append(all, message)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "; ")
+}
+
+func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.Prefix, nodes []*corev1.Node) haproxy.Frontend {
+	f := haproxy.Frontend{
+		Name:    fmt.Sprintf("port-%d", port.Port),
+		Port:    uint16(port.Port), //nolint:gosec // The API admits 1 to 65535.
+		Sources: sources,
+		Sticky:  service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
+		Check:   haproxy.Check{Path: healthPath, Statuses: "200", Port: kubeProxyHealthPort},
+	}
+	if helpers.NeedsHealthCheck(service) {
+		// A node without an endpoint drops connections.
+		f.Check.Port, f.Strict = uint16(service.Spec.HealthCheckNodePort), true //nolint:gosec // The API admits 1 to 65535.
+	}
+	for _, node := range nodes {
+		if address := internalAddress(node); address.IsValid() {
+			f.Backends = append(f.Backends, haproxy.Backend{
+				Name: node.Name, Address: address, Weight: haproxy.FullWeight,
+				Port: uint16(port.NodePort), //nolint:gosec // The API admits 1 to 65535.
+			})
+		}
+	}
+	return f
+}
+
+// internalAddress is the first IPv4 address of a Node; the zero value where it has none.
+func internalAddress(node *corev1.Node) netip.Addr {
+	for _, entry := range node.Status.Addresses {
+		if address, err := netip.ParseAddr(entry.Address); err == nil && entry.Type == corev1.NodeInternalIP && address.Is4() {
+			return address
+		}
+	}
+	return netip.Addr{}
+}
+
+// sourceRanges are the clients that may connect; none where all may.
+func sourceRanges(service *corev1.Service) ([]netip.Prefix, error) {
+	ranges, err := helpers.GetLoadBalancerSourceRanges(service)
+	if err != nil {
+		return nil, fmt.Errorf("%w: spec.loadBalancerSourceRanges: %w", errUnsupported, err)
+	}
+	if helpers.IsAllowAll(ranges) {
+		return nil, nil
+	}
+	texts := ranges.StringSlice()
+	slices.Sort(texts)
+	sources := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		source, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: spec.loadBalancerSourceRanges: %w", errUnsupported, err)
+		}
+		sources = append(sources, source)
+	}
+	return sources, nil
+}

@@ -1,0 +1,208 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package serviceloadbalancer
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// web is a Service with one port.
+func web() *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "uid-web"},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeLoadBalancer, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+			ExternalTrafficPolicy: corev1.ServiceExternalTrafficPolicyCluster,
+			Ports:                 []corev1.ServicePort{{Port: 80, NodePort: 30080, Protocol: corev1.ProtocolTCP}},
+		},
+	}
+}
+
+func nodes() []*corev1.Node {
+	node := func(name string, addresses ...corev1.NodeAddress) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Addresses: addresses}}
+	}
+	return []*corev1.Node{
+		node("a", corev1.NodeAddress{Type: corev1.NodeHostName, Address: "10.7.0.99"},
+			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "fd00::1"},
+			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.7.0.11"}),
+		node("without-address"),
+	}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	udp := corev1.ServicePort{Port: 53, NodePort: 30053, Protocol: corev1.ProtocolUDP}
+	frontend := func(change func(*haproxy.Frontend)) plan {
+		f := haproxy.Frontend{
+			Name: "port-80", Port: 80, Check: haproxy.Check{Path: "/healthz", Statuses: "200", Port: 10256},
+			Backends: []haproxy.Backend{{Name: "a", Address: netip.MustParseAddr("10.7.0.11"), Port: 30080, Weight: haproxy.FullWeight}},
+		}
+		if change != nil {
+			change(&f)
+		}
+		return plan{frontends: []haproxy.Frontend{f}, warnings: map[string]string{}}
+	}
+	cases := map[string]struct {
+		change func(*corev1.Service)
+		want   plan
+	}{
+		"one port": {want: frontend(nil)},
+		"local": {
+			change: func(s *corev1.Service) {
+				s.Spec.ExternalTrafficPolicy, s.Spec.HealthCheckNodePort = corev1.ServiceExternalTrafficPolicyLocal, 31000
+			},
+			want: frontend(func(f *haproxy.Frontend) { f.Check.Port, f.Strict = 31000, true }),
+		},
+		"session affinity": {
+			change: func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP },
+			want:   frontend(func(f *haproxy.Frontend) { f.Sticky = true }),
+		},
+		"source ranges": {
+			change: func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"192.168.0.0/16", "10.0.0.0/8"} },
+			want: func() plan {
+				p := frontend(func(f *haproxy.Frontend) {
+					f.Sources = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.168.0.0/16")}
+				})
+				p.warnings[reasonSources] = "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway"
+				return p
+			}(),
+		},
+		"all sources": {
+			change: func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/0"} },
+			want:   frontend(nil),
+		},
+		"UDP beside TCP": {
+			change: func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, udp) },
+			want: func() plan {
+				p := frontend(nil)
+				p.ports = []corev1.PortStatus{
+					{Port: 80, Protocol: corev1.ProtocolTCP},
+					{Port: 53, Protocol: corev1.ProtocolUDP, Error: ptr.To("container.infrastructure.cluster.x-k8s.io/UnsupportedProtocol")},
+				}
+				p.warnings[reasonProtocol] = "spec.ports: port 53 has protocol UDP; only TCP is supported"
+				return p
+			}(),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := web()
+			if tc.change != nil {
+				tc.change(service)
+			}
+			got := must.Get(newPlan(service, nodes()))(t)
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}), cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); diff != "" {
+				t.Errorf("plan: -want +got:\n%s", diff)
+			}
+			if _, err := haproxy.Render(haproxy.Config{Frontends: got.frontends}); err != nil {
+				t.Errorf("Render: %v", err)
+			}
+		})
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	t.Parallel()
+	const prefix = "service cannot be load balanced: "
+	cases := map[string]struct {
+		change func(*corev1.ServiceSpec)
+		want   string
+	}{
+		"UDP":       {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolUDP }, "spec.ports: port 80 has protocol UDP; only TCP is supported"},
+		"SCTP":      {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolSCTP }, "spec.ports: port 80 has protocol SCTP; only TCP is supported"},
+		"reserved":  {func(s *corev1.ServiceSpec) { s.Ports[0].Port = 8405 }, "spec.ports: port 8405 is reserved for the load balancer's status; use another port"},
+		"node port": {func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = 0 }, "spec.ports: port 80 has no node port; set spec.allocateLoadBalancerNodePorts to true"},
+		"IPv6":      {func(s *corev1.ServiceSpec) { s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }, "spec.ipFamilies: IPv6 is not supported; add IPv4"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := web()
+			tc.change(&service.Spec)
+			if _, err := newPlan(service, nodes()); !errors.Is(err, errUnsupported) || err.Error() != prefix+tc.want {
+				t.Errorf("newPlan: %v, want %s", err, prefix+tc.want)
+			}
+		})
+	}
+}
+
+func TestHostPorts(t *testing.T) {
+	t.Parallel()
+	ports := map[uint16]uint16{443: 20002, 80: 20001}
+	text := formatHostPorts(ports)
+	if want := "127.0.0.1:20001->80/tcp, 127.0.0.1:20002->443/tcp"; text != want {
+		t.Errorf("formatHostPorts = %q, want %q", text, want)
+	}
+	if diff := cmp.Diff(ports, parseHostPorts(text)); diff != "" {
+		t.Errorf("parseHostPorts: -want +got:\n%s", diff)
+	}
+	for _, text := range []string{"", "x", "127.0.0.1:0->80/tcp", "127.0.0.1:70000->80/tcp", "0.0.0.0:1->2/tcp"} {
+		if got := parseHostPorts(text); len(got) > 0 {
+			t.Errorf("parseHostPorts(%q) = %v, want none", text, got)
+		}
+	}
+}
+
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	const label = corev1.LabelNodeExcludeBalancers
+	taint := corev1.Taint{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule}
+	cases := map[string]struct {
+		labels   map[string]string
+		taints   []corev1.Taint
+		excluded bool
+	}{
+		"control plane":          {labels: map[string]string{controlPlaneRole: "", label: ""}, taints: []corev1.Taint{taint}, excluded: true},
+		"it takes Pods":          {labels: map[string]string{controlPlaneRole: "", label: ""}},
+		"it is being deleted":    {labels: map[string]string{controlPlaneRole: "", label: "deleting"}, excluded: true},
+		"worker":                 {labels: map[string]string{}},
+		"worker a user excludes": {labels: map[string]string{label: ""}, excluded: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trimmed := must.Get(trim(&corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, ManagedFields: make([]metav1.ManagedFieldsEntry, 1)},
+				Spec:       corev1.NodeSpec{Taints: tc.taints},
+				Status:     corev1.NodeStatus{Images: make([]corev1.ContainerImage, 1), Addresses: make([]corev1.NodeAddress, 1)},
+			}))(t)
+			node, ok := trimmed.(*corev1.Node)
+			if !ok {
+				t.Fatalf("trim returned a %T", trimmed)
+			}
+			if _, excluded := node.Labels[label]; excluded != tc.excluded {
+				t.Errorf("excluded: %t, want %t", excluded, tc.excluded)
+			}
+			if len(node.ManagedFields) > 0 || len(node.Status.Images) > 0 || len(node.Status.Addresses) == 0 {
+				t.Errorf("node %+v, want it without what is not needed, and with addresses", node)
+			}
+		})
+	}
+}
