@@ -161,21 +161,7 @@ func TestQuickstart(t *testing.T) {
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
-		{"workers 1 to 2", func(t *testing.T) {
-			// The worker was replaced.
-			loadWebtool(t, program.at(t))
-			underLoad(t, program.at(t), func() {
-				program.at(t).mustRun("up", clusterName, "--workers", "2")
-				loadWebtool(t, program.at(t))
-			})
-		}},
-		{"three nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 3) }},
-		{"workers 2 to 1", func(t *testing.T) {
-			underLoad(t, program.at(t), func() {
-				program.at(t).mustRun("up", clusterName, "--workers", "1")
-				nodesReady(t, program.at(t).connectCluster(), 2)
-			})
-		}},
+		{"workers 1 to 2 to 1 under load", func(t *testing.T) { scaleUnderLoad(t, program.at(t)) }},
 		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
 		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
 		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
@@ -251,12 +237,11 @@ func podsTalk(t *testing.T, eng engine.Engine, program *capcon) {
 		t.Errorf("Want %q of two images in:\n%s", all, output)
 	}
 	deployServers(t, cluster)
-	applyExample(t, program, webExample)
 	servers := webPods(t, cluster, len(nodes))
 	for node := range servers {
 		askFrom(t, cluster, node, servers)
 	}
-	serviceAnswers(t, program)
+	serviceAnswers(t, cluster, "servers")
 }
 
 // loadWebtool copies the workload's image, and others, to all nodes.

@@ -328,7 +328,7 @@ func workloadRuns(t *testing.T, eng engine.Engine, program *capcon) {
 	for node := range servers {
 		askFrom(t, cluster, node, servers)
 	}
-	serviceAnswers(t, program)
+	serviceAnswers(t, cluster, "servers")
 }
 
 // currentWebPods waits until each node has told of a server that runs since the

@@ -22,21 +22,22 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // webExample is docs/how-to/load-balancer-services.md's: a web application behind a Service.
 const webExample = "../../examples/web.yaml"
 
-// serviceURLs are where the Service of the example answers: on the network of the cluster,
-// and on 127.0.0.1.
-func serviceURLs(t *testing.T, program *capcon) (address, hostPort string) {
+// serviceURLs are where a Service answers: on the network of the cluster, and on 127.0.0.1.
+func serviceURLs(t *testing.T, cluster kubernetes.Interface, name string) (address, hostPort string) {
 	t.Helper()
-	cluster := program.connectCluster()
-	eventually(t, "the Service has an address", func(ctx context.Context) (string, error) {
-		service, err := cluster.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})
+	eventually(t, "Service "+name+" has an address", func(ctx context.Context) (string, error) {
+		service, err := cluster.CoreV1().Services("default").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
@@ -50,28 +51,49 @@ func serviceURLs(t *testing.T, program *capcon) (address, hostPort string) {
 	return address, hostPort
 }
 
+// newClient connects for each request.
+func newClient() *http.Client {
+	return &http.Client{Timeout: patienceWithAnswer, Transport: &http.Transport{DisableKeepAlives: true}}
+}
+
 // serviceAnswers on both its addresses.
-func serviceAnswers(t *testing.T, program *capcon) {
+func serviceAnswers(t *testing.T, cluster kubernetes.Interface, name string) {
 	t.Helper()
-	address, hostPort := serviceURLs(t, program)
-	client := &http.Client{Timeout: patienceWithAnswer, Transport: &http.Transport{DisableKeepAlives: true}}
+	address, hostPort := serviceURLs(t, cluster, name)
 	for _, url := range []string{address, hostPort} {
 		eventually(t, "an answer of "+url, func(ctx context.Context) (string, error) {
-			_, err := get(ctx, client, url)
+			_, err := get(ctx, newClient(), url)
 			return "", err
 		})
 	}
 }
 
-// underLoad calls change while clients of the Service never pause.
-func underLoad(t *testing.T, program *capcon, change func()) {
-	t.Helper()
-	address, _ := serviceURLs(t, program)
+// scaleUnderLoad adds a worker and removes one, while clients of a web application, which
+// moves from node to node, never pause.
+func scaleUnderLoad(t *testing.T, program *capcon) {
+	cluster := program.connectCluster()
+	// The nodes of before may have been replaced.
+	loadWebtool(t, program)
+	applyExample(t, program, webExample)
+	serviceAnswers(t, cluster, "web")
+	address, _ := serviceURLs(t, cluster, "web")
 	load := startTrafficTo(t, address, map[string]*http.Client{
-		"new connections": {Timeout: patienceWithAnswer, Transport: &http.Transport{DisableKeepAlives: true}},
+		"new connections": newClient(),
 		"one connection":  {Timeout: patienceWithAnswer, Transport: &http.Transport{}},
 	})
-	change()
+	program.mustRun("up", program.cluster, "--workers", "2")
+	nodesReady(t, cluster, 3)
+	loadWebtool(t, program)
+	program.mustRun("up", program.cluster, "--workers", "1")
+	nodesReady(t, cluster, 2)
 	load.stop()
 	t.Logf("the Service meanwhile: %s", load)
+	must.Succeed(t, cluster.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	eventually(t, "the Service is gone", func(ctx context.Context) (string, error) {
+		_, err := cluster.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return "it is still there", err
+	})
 }

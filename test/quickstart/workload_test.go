@@ -31,6 +31,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
@@ -62,7 +63,7 @@ func everywhere() []corev1.Toleration {
 	return []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 }
 
-// deployServers runs one server on each node behind a Service.
+// deployServers runs one server on each node behind a Service of type LoadBalancer.
 func deployServers(t *testing.T, cluster kubernetes.Interface) {
 	t.Helper()
 	labels := map[string]string{"app": "servers"}
@@ -84,7 +85,9 @@ func deployServers(t *testing.T, cluster kubernetes.Interface) {
 	must.Succeed(t, err)
 	_, err = cluster.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "servers"},
-		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 8080}}},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeLoadBalancer, Selector: labels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
+		},
 	}, metav1.CreateOptions{})
 	must.Succeed(t, err)
 }
@@ -125,7 +128,7 @@ func webPodsThat(t *testing.T, cluster kubernetes.Interface, nodes int, count fu
 // by its address and one by the Service's name.
 func askFrom(t *testing.T, cluster kubernetes.Interface, node string, servers map[string]string) {
 	t.Helper()
-	args := []string{"get", "http://servers.default.svc.cluster.local:8080", "http://servers:8080"}
+	args := []string{"get", "http://servers.default.svc.cluster.local", "http://servers"}
 	for _, address := range servers {
 		args = append(args, "http://"+net.JoinHostPort(address, "8080"))
 	}
