@@ -25,11 +25,14 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util/kubeconfig"
 
 	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
@@ -40,6 +43,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/stop"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -69,6 +73,9 @@ type Options struct {
 
 const (
 	defaultConcurrency = 10
+
+	// workloadTimeout bounds a request to a workload cluster that is being started.
+	workloadTimeout = 5 * time.Second
 
 	// reconciliationTimeout bounds one reconcile. Each call to the engine has a
 	// bound of its own (see internal/engine/metered); this one only has to be
@@ -163,7 +170,38 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up controller of workload clusters: %w", err)
 	}
+	if err := (&stop.Reconciler{
+		Client: mgr.GetClient(),
+		Engine: options.Engine,
+		Events: phase.Events(mgr.GetEventRecorder("stop-controller")),
+		Clock:  clock.RealClock{},
+		// The ClusterCache tries to reconnect every 30 s only.
+		Workload: func(ctx context.Context, cluster client.ObjectKey) (client.Client, error) {
+			return workloadClient(ctx, mgr.GetClient(), cluster)
+		},
+		WatchFilterValue: options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
+		return fmt.Errorf("set up controller of stopped clusters: %w", err)
+	}
 	return nil
+}
+
+// workloadClient returns a client of a workload cluster that caches nothing.
+func workloadClient(ctx context.Context, management client.Reader, cluster client.ObjectKey) (client.Client, error) {
+	content, err := kubeconfig.FromSecret(ctx, management, cluster)
+	if err != nil {
+		return nil, fmt.Errorf("get kubeconfig: %w", err)
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(content)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config.Timeout = workloadTimeout
+	workload, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("create client: %w", err)
+	}
+	return workload, nil
 }
 
 func concurrency(asked int) controller.Options {

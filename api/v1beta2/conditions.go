@@ -135,6 +135,9 @@ const (
 	// whether it was OOMKilled. It is started unless the object is
 	// annotated for maintenance.
 	ContainerExitedReason = "ContainerExited"
+	// ClusterStoppedReason: the Cluster has the annotation that stops it. On
+	// LoadBalancerReady too.
+	ClusterStoppedReason = "ClusterStopped"
 	// ContainerRestartedReason: it exited a moment ago and its restart policy
 	// restarted it; the message has the exit code and whether it was OOMKilled.
 	ContainerRestartedReason = "ContainerRestarted"

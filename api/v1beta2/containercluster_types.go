@@ -32,6 +32,16 @@ const (
 	// OwnerIDAnnotation is where the first version of this provider kept
 	// spec.ownerID. It is only read: the controller moves its value to the spec.
 	OwnerIDAnnotation = "container.infrastructure.cluster.x-k8s.io/owner-id"
+
+	// StoppedAnnotation on a Cluster stops its containers, whatever its value: workers
+	// first, then control planes, then the load balancer. They keep their state and use
+	// neither CPU nor memory. Without it they are started again. A Cluster is paused
+	// while it is stopped, so that no Machine is remediated.
+	StoppedAnnotation = "container.infrastructure.cluster.x-k8s.io/stopped"
+
+	// PausedWhileStoppedAnnotation on a Cluster says that the provider has paused it
+	// because it is stopped, and will unpause it.
+	PausedWhileStoppedAnnotation = "container.infrastructure.cluster.x-k8s.io/paused-while-stopped"
 )
 
 // LoadBalancerType says what stands before the API servers.

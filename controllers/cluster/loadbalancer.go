@@ -61,6 +61,10 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return s.loadBalancerError(err)
 	}
+	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.ClusterStoppedReason, "the cluster is stopped")
+		return phase.RequeueAfter(0)
+	}
 	image := r.loadBalancerImage(s)
 	if !before.Exists {
 		if err := r.ensureLoadBalancerImage(ctx, s, image); err != nil {

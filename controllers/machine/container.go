@@ -83,6 +83,10 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 	if s.hasStarted() {
 		return nil
 	}
+	if s.isStopped() {
+		s.wait(infrav1.ClusterStoppedReason, "the cluster is stopped")
+		return phase.RequeueAfter(0)
+	}
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
 		_ = s.placeError(refused)
 		return phase.RequeueAfter(remaining)
@@ -109,7 +113,7 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 // observeState of the container as it was observed last.
 func (r *Reconciler) observeState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
-	given := circumstances{network: s.networkName(), maintenance: maintenance}
+	given := circumstances{network: s.networkName(), maintenance: maintenance, stopped: s.isStopped()}
 	if s.container.Status == engine.StatusRunning {
 		// The first question begins the time for which an exit is reported.
 		given.exit, given.reported = r.Deaths.Recent(s.container.ID)

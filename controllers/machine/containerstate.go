@@ -55,8 +55,8 @@ type containerState struct {
 type circumstances struct {
 	// network that it belongs to.
 	network string
-	// maintenance: a user keeps it stopped.
-	maintenance bool
+	// maintenance: a user keeps it stopped. stopped: the whole cluster is.
+	maintenance, stopped bool
 	// exit that the engine has reported, of a container that runs again; for so long
 	// it is reported.
 	exit     engine.Exit
@@ -90,6 +90,9 @@ func stateOf(container engine.Container, c circumstances) containerState {
 		return notReady(nextWait, 0, infrav1.ContainerPausedReason, "is paused; unpause it")
 	case engine.StatusExited, engine.StatusCreated:
 		// Podman reports "created" for every container after its host has booted.
+		if c.stopped {
+			return notReady(nextWait, 0, infrav1.ClusterStoppedReason, "%s; the cluster is stopped", container.Exit())
+		}
 		if c.maintenance {
 			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s; it stays stopped while annotated for maintenance", container.Exit())
 		}

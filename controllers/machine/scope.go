@@ -100,6 +100,12 @@ func (s *scope) role() identity.Role {
 }
 
 // isNode reports whether Cluster API has found the machine's Node.
+// isStopped reports whether the containers of the cluster are kept stopped.
+func (s *scope) isStopped() bool {
+	_, stopped := s.cluster.GetAnnotations()[infrav1.StoppedAnnotation]
+	return stopped
+}
+
 func (s *scope) isNode() bool { return s.machine.Status.NodeRef.IsDefined() }
 
 // version of Kubernetes the node is made for, "" where nobody said. What a

@@ -70,7 +70,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return fmt.Errorf("add runner: %w", err)
 	}
 	return capicontroller.NewControllerManagedBy(mgr, ctrl.LoggerFrom(ctx)).
-		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&clusterv1.Cluster{}, builder.WithPredicates(predicate.Or[client.Object](
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Named("workload").
 		WithOptions(options).
 		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(toCluster), predicate.Or[client.Object](
@@ -179,7 +180,8 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Setting
 
 // isActive reports whether this manager reconciles the cluster now.
 func (r *Reconciler) isActive(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) bool {
-	return predicates.Selected(infrastructure, r.WatchFilterValue) &&
+	_, stopped := cluster.Annotations[infrav1.StoppedAnnotation]
+	return !stopped && predicates.Selected(infrastructure, r.WatchFilterValue) &&
 		!annotations.IsExternallyManaged(infrastructure) &&
 		!annotations.IsPaused(cluster, infrastructure) &&
 		!paused.MovedAway(infrastructure) &&

@@ -164,6 +164,7 @@ func TestQuickstart(t *testing.T) {
 		{"workers 1 to 2 to 1 under load", func(t *testing.T) { scaleUnderLoad(t, program.at(t)) }},
 		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
 		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
+		{"stop and start", func(t *testing.T) { stopsAndStarts(t, eng, program.at(t)) }},
 		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
 		{"permissions and secrets", func(t *testing.T) {
 			nothingLeaks(t, eng, program.at(t), comparePermissions(t, eng, clusterName))
@@ -270,6 +271,27 @@ func nodesAreLimited(t *testing.T, eng engine.Engine, program *capcon) {
 			t.Errorf("the limit of container %s is %s bytes, want %d", container.Name, got, want)
 		}
 	}
+}
+
+// stopsAndStarts: a stopped cluster uses nothing, and is the same once it is started.
+func stopsAndStarts(t *testing.T, eng engine.Engine, program *capcon) {
+	before := observe(t, eng, program)
+	program.mustRun("stop", clusterName)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelCluster: clusterName}))(t)
+	for _, container := range containers {
+		if container.Status == engine.StatusRunning {
+			t.Errorf("container %s runs", container.Name)
+		}
+	}
+	if status := program.mustRun("status", clusterName); !strings.Contains(status, "The cluster is stopped.") {
+		t.Error("status does not say that the cluster is stopped")
+	}
+	program.mustRun("start", clusterName)
+	if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
+		t.Errorf("what must not change (-before, +after):\n%s", diff)
+	}
+	nodesReady(t, program.connectCluster(), 4)
+	serviceAnswers(t, program.connectCluster(), "servers")
 }
 
 // upAgain: a second run finds everything there.

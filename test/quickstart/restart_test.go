@@ -89,8 +89,8 @@ func TestRestart(t *testing.T) {
 //	          default the one that is most like a reboot. What must not be
 //	          done to this engine is skipped, each by its name, and fails
 //	          where it was asked for by name or CI is set
-//	KILLS     how many containers are killed at the end; default 6, of a cluster
-//	          of 1+1 each one twice
+//	KILLS     how many containers are killed at the end; default 3, of a cluster
+//	          of 1+1 each one once
 func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
 	storeRecord(t, program)
@@ -121,7 +121,7 @@ func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 	}
 	t.Run("volume", func(t *testing.T) { volumeIsRemoved(t, eng, program.at(t)) })
 	t.Run("status", func(t *testing.T) { stoppedIsNotAvailable(t, eng, program.at(t)) })
-	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 6)) })
+	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 3)) })
 }
 
 // interrupt the engine or its containers, and compare with what was before.

@@ -138,7 +138,7 @@ func (a *app) rootCommand() *cobra.Command {
 		"path of the engine's socket on the engine's host, for the management plane (default: the one of the connection, or\n"+
 			"/var/run/docker.sock or /run/podman/podman.sock where the engine runs in a virtual machine)")
 	root.AddCommand(
-		a.upCommand(), a.downCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
+		a.upCommand(), a.downCommand(), a.stopCommand(), a.startCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
 		a.logsCommand(), a.supportBundleCommand(), a.doctorCommand(), a.planeCommand(),
 		a.imagesCommand(), a.loadCommand(), a.versionCommand(),
 	)
@@ -156,12 +156,12 @@ func (a *app) complain(format string, values ...any) {
 	_, _ = fmt.Fprintf(a.Err, format+"\n", values...)
 }
 
-// pause waits, or returns the error of ctx when that ends first.
-func (a *app) pause(ctx context.Context, d time.Duration) error {
+// pause waits for pollInterval, or returns the error of ctx when that ends first.
+func (a *app) pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-a.After(d):
+	case <-a.After(pollInterval):
 		return nil
 	}
 }

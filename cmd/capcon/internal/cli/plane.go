@@ -31,11 +31,11 @@ import (
 func (a *app) planeCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plane",
-		Short: "Start and remove the management cluster itself",
-		Long: "Start and remove the management plane, a management cluster in one container, for those who create\n" +
+		Short: "Start, stop and remove the management cluster itself",
+		Long: "Start, stop and remove the management plane, a management cluster in one container, for those who create\n" +
 			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if there is none.",
 	}
-	command.AddCommand(a.planeUpCommand(), a.planeDownCommand())
+	command.AddCommand(a.planeUpCommand(), a.planeStopCommand(), a.planeDownCommand())
 	return command
 }
 

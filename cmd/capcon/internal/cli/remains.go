@@ -79,7 +79,7 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 				return nil
 			}
 		}
-		if err := s.pause(ctx, pollInterval); err != nil {
+		if err := s.pause(ctx); err != nil {
 			return s.notGone(ctx, name, last)
 		}
 	}

@@ -182,17 +182,14 @@ func transient(err error) bool {
 // persist calls f until it succeeds, fails for good, or patience is over, or the
 // management plane is another one.
 func (s *session) persist(ctx context.Context, f func() error) error {
-	const (
-		patience = 30 * time.Second
-		between  = 500 * time.Millisecond
-	)
+	const patience = 30 * time.Second
 	deadline := s.Now().Add(patience)
 	for {
 		err := f()
 		if err == nil || !transient(err) || s.Now().After(deadline) || s.replaced(ctx) {
 			return err
 		}
-		if ended := s.pause(ctx, between); ended != nil {
+		if ended := s.pause(ctx); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}

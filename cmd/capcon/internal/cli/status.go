@@ -83,6 +83,7 @@ type clusterReport struct {
 	// State in a few words, with what the cluster waits for.
 	State    string               `json:"state"`
 	Deleting bool                 `json:"deleting,omitempty"`
+	Power    management.Power     `json:"power,omitempty"`
 	Troubles []management.Trouble `json:"troubles,omitempty"`
 	Tree     *describe.Node       `json:"tree,omitempty"`
 }
@@ -243,7 +244,7 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 	snapshot := management.Summarize(observed)
 	told := clusterReport{
 		Namespace: cluster.Namespace, Name: cluster.Name,
-		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Troubles: snapshot.Troubles,
+		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
 	if controlPlane := observed.ControlPlane; controlPlane != nil {
 		told.KubernetesVersion = controlPlane.Spec.Version
@@ -299,6 +300,9 @@ func (a *app) printReport(told report, options statusOptions) error {
 				return err
 			}
 			a.printTroubles(cluster.Troubles)
+			if cluster.Power == management.PowerStopped {
+				a.say("\nThe cluster is stopped. \"%s start %s\" starts it.", a.Program, cluster.Name)
+			}
 		}
 		return nil
 	}

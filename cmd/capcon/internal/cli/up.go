@@ -139,7 +139,10 @@ func (s *session) create(ctx context.Context, b *board, request input.Request) e
 	s.trace.watch(ctx, s)
 	applied := s.trace.span(s.Now, "apply")
 	defer applied()
-	return s.apply(ctx, values)
+	if err := s.apply(ctx, values); err != nil {
+		return err
+	}
+	return s.persist(ctx, func() error { return management.Start(ctx, s.client, namespace, request.Name) })
 }
 
 // checkResources compares what each node shall have with what it needs and with what the

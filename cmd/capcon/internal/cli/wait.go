@@ -66,7 +66,7 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		case err != nil:
 			return err
 		}
-		if err := s.pause(ctx, pollInterval); err != nil {
+		if err := s.pause(ctx); err != nil {
 			return w.notReady(ctx)
 		}
 	}

@@ -57,6 +57,9 @@ type Snapshot struct {
 	Exists bool
 	// Deleting says that it is being deleted.
 	Deleting bool
+	// Power is PowerOn unless the cluster is stopped, or is being stopped or started. What
+	// a stopped cluster says else is of before.
+	Power Power
 	// Stages in the order they come to pass.
 	Stages []Stage
 	// Machines, control planes first.
@@ -106,7 +109,7 @@ type Trouble struct {
 
 // Ready reports whether every stage is done.
 func (s Snapshot) Ready() bool {
-	return s.Exists && !s.Deleting && !slices.ContainsFunc(s.Stages, func(stage Stage) bool { return !stage.Done })
+	return s.Exists && !s.Deleting && s.Power == PowerOn && !slices.ContainsFunc(s.Stages, func(stage Stage) bool { return !stage.Done })
 }
 
 // State in a few words: what it waits for, where it does.
@@ -115,6 +118,8 @@ func (s Snapshot) State() string {
 	switch {
 	case s.Deleting:
 		return "deleting"
+	case s.Power != PowerOn:
+		return string(s.Power)
 	case s.Available:
 		return "available"
 	// What has never been there, and what Cluster API has not noticed yet.
@@ -152,10 +157,11 @@ func Summarize(o Observed) Snapshot {
 	return Snapshot{
 		Exists:             true,
 		Deleting:           !o.Cluster.DeletionTimestamp.IsZero(),
+		Power:              PowerOf(o.Cluster),
 		Stages:             append(topologyStage(o), infrastructureStage(o), controlPlaneStage(o), workersStage(o), nodesStage(machines)),
 		Machines:           machines,
 		Troubles:           troubles(o),
-		Available:          conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition),
+		Available:          PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition),
 		Initialized:        ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false),
 		Unavailable:        OneLine(conditions.GetMessage(o.Cluster, clusterv1.ClusterAvailableCondition)),
 		ReadyControlPlanes: readyControlPlanes(o.Machines),

@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package stop_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	testingclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/stop"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// world is a cluster of two workers, a control plane and two load balancers.
+type world struct {
+	t          *testing.T
+	engine     *simulated.Engine
+	client     client.Client
+	node       *corev1.Node
+	workload   error
+	clock      *testingclock.FakeClock
+	reconciler *stop.Reconciler
+}
+
+func newWorld(t *testing.T, change func(*builders.Objects)) *world {
+	t.Helper()
+	objects := builders.New()
+	objects.Cluster.Spec.Paused = nil
+	if change != nil {
+		change(objects)
+	}
+	w := &world{
+		t: t, engine: simulated.New(), clock: testingclock.NewFakeClock(time.Now()),
+		node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		}},
+		client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithStatusSubresource(&infrav1.ContainerMachine{}).
+			WithObjects(objects.Cluster, objects.ContainerCluster, objects.ContainerMachine).Build(),
+	}
+	w.engine.AddImage(engine.Image{Tags: []string{builders.NodeImage}}, nil)
+	for name, role := range map[string]identity.Role{
+		"worker-1": identity.RoleWorker, "worker-2": identity.RoleWorker, "control-plane": identity.RoleControlPlane,
+		"service": identity.RoleServiceLoadBalancer, "lb": identity.RoleLoadBalancer,
+	} {
+		must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{
+			Name: name, Image: builders.NodeImage, Labels: builders.Owner().ContainerLabels(role, ""),
+		}))(t)
+		must.Succeed(t, w.engine.StartContainer(t.Context(), name))
+	}
+	w.reconciler = &stop.Reconciler{
+		Client: w.client, Engine: w.engine, Events: events.NewFakeRecorder(100), Clock: w.clock,
+		Workload: func(context.Context, client.ObjectKey) (client.Client, error) {
+			return fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(w.node.DeepCopy()).Build(), w.workload
+		},
+	}
+	return w
+}
+
+func (w *world) reconcile() ctrl.Result {
+	w.t.Helper()
+	return must.Get(w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{
+		Namespace: builders.Namespace, Name: builders.Cluster,
+	}}))(w.t)
+}
+
+func (w *world) cluster() *clusterv1.Cluster {
+	w.t.Helper()
+	cluster := &clusterv1.Cluster{}
+	must.Succeed(w.t, w.client.Get(w.t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster}, cluster))
+	return cluster
+}
+
+func (w *world) edit(change func(*clusterv1.Cluster)) {
+	w.t.Helper()
+	cluster := w.cluster()
+	change(cluster)
+	must.Succeed(w.t, w.client.Update(w.t.Context(), cluster))
+}
+
+func stopped(cluster *clusterv1.Cluster) {
+	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.StoppedAnnotation, "")
+}
+
+func started(cluster *clusterv1.Cluster) { delete(cluster.Annotations, infrav1.StoppedAnnotation) }
+
+// setReported is what the machine controller says of the container.
+func (w *world) setReported(running metav1.ConditionStatus) {
+	w.t.Helper()
+	machine := &infrav1.ContainerMachine{}
+	must.Succeed(w.t, w.client.Get(w.t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Machine}, machine))
+	conditions.Set(machine, metav1.Condition{Type: infrav1.ContainerReadyCondition, Status: running, Reason: "Test"})
+	must.Succeed(w.t, w.client.Status().Update(w.t.Context(), machine))
+}
+
+// state of a cluster.
+type state struct {
+	// running is how many containers run.
+	running int
+	// paused: the Cluster is, byProvider: this provider has paused it.
+	paused, byProvider bool
+}
+
+func (w *world) expect(what string, want state) {
+	w.t.Helper()
+	got := state{}
+	for _, container := range must.Get(w.engine.ListContainers(w.t.Context(), nil))(w.t) {
+		if container.Status == engine.StatusRunning {
+			got.running++
+		}
+	}
+	cluster := w.cluster()
+	got.paused = ptr.Deref(cluster.Spec.Paused, false)
+	_, got.byProvider = cluster.Annotations[infrav1.PausedWhileStoppedAnnotation]
+	if got != want {
+		w.t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// calls are the containers of the calls of a method, in their order.
+func (w *world) calls(method string) []string {
+	var names []string
+	for _, call := range w.engine.MutatingCalls() {
+		if call.Method == method {
+			names = append(names, call.Name)
+		}
+	}
+	w.engine.ResetJournal()
+	return names
+}
+
+func TestStopAndStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.engine.ResetJournal()
+	w.reconcile()
+	w.expect("without annotation", state{5, false, false})
+
+	w.setReported(metav1.ConditionTrue)
+	w.edit(stopped)
+	if result := w.reconcile(); result.RequeueAfter == 0 {
+		t.Error("nothing looks whether the machines report it")
+	}
+	w.expect("machines report as before", state{0, false, false})
+	order := w.calls("StopContainer")
+	slices.Sort(order[:2])
+	slices.Sort(order[2:4])
+	if diff := cmp.Diff([]string{"worker-1", "worker-2", "control-plane", "service", "lb"}, order); diff != "" {
+		t.Errorf("stopped in another order: -want +got:\n%s", diff)
+	}
+	w.setReported(metav1.ConditionFalse)
+	w.reconcile()
+	w.expect("stopped", state{0, true, true})
+
+	// An engine that restarts may start what was stopped.
+	must.Succeed(t, w.engine.StartContainer(t.Context(), "worker-1"))
+	w.reconcile()
+	w.expect("stopped again", state{0, true, true})
+
+	w.engine.ResetJournal()
+	w.edit(started)
+	w.node.Status.Conditions[0].Status = corev1.ConditionUnknown
+	w.reconcile()
+	w.expect("started", state{5, true, true})
+	if order := w.calls("StartContainer"); order[0] != "lb" || !slices.Contains(order[1:3], "control-plane") {
+		t.Errorf("started in the order %q", order)
+	}
+	if result := w.reconcile(); result.RequeueAfter == 0 {
+		t.Error("nothing looks at the Nodes again")
+	}
+	w.expect("a Node is not Ready", state{5, true, true})
+	w.node.Status.Conditions[0].Status = corev1.ConditionTrue
+	w.reconcile()
+	w.expect("in the end", state{5, false, false})
+}
+
+func TestStartDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.edit(stopped)
+	w.reconcile()
+	w.edit(started)
+	w.workload = errors.New("no connection")
+	w.reconcile()
+	w.reconcile()
+	w.expect("API server does not answer", state{5, true, true})
+	w.clock.SetTime(time.Now().Add(time.Hour))
+	w.reconcile()
+	w.expect("later", state{5, false, false})
+}
+
+func TestPausedByUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) })
+	w.edit(stopped)
+	w.reconcile()
+	w.expect("stopped", state{0, true, false})
+}
+
+func TestDeletedWhileStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *builders.Objects) { o.Cluster.Finalizers = []string{"test/keeps"} })
+	w.edit(stopped)
+	w.reconcile()
+	w.expect("stopped", state{0, true, true})
+	must.Succeed(t, w.client.Delete(t.Context(), w.cluster()))
+	w.reconcile()
+	w.expect("deleted", state{0, false, false})
+}
+
+// TestInterrupted: whatever call fails, the next reconcile finishes the work.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"ListContainers", "StopContainer", "StartContainer", "InspectContainer"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			settle := func() {
+				w.engine.FailNext(method, engine.ErrUnavailable)
+				for range 5 {
+					_, _ = w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster())})
+				}
+				w.engine.ResetHooks()
+			}
+			w.edit(stopped)
+			settle()
+			w.expect("stopped", state{0, true, true})
+			w.edit(started)
+			settle()
+			w.expect("started", state{5, false, false})
+		})
+	}
+}
