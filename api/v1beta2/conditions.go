@@ -75,7 +75,8 @@ const (
 	LoadBalancerImagePullFailedReason = "ImagePullFailed"
 	// HostPortInUseReason: the host port that was chosen for life belongs to
 	// another process. Free it; the provider does not choose a new one,
-	// because kubeconfigs name the old.
+	// because kubeconfigs name the old. On ContainerReady, a host port of
+	// spec.portMappings is in use.
 	HostPortInUseReason = "HostPortInUse"
 	// AddressInUseReason: the address that was chosen for life belongs to
 	// another container, which the message names, or to the network's

@@ -17,6 +17,8 @@ limitations under the License.
 package v1beta2
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -79,6 +81,14 @@ type ContainerMachineCommonSpec struct {
 	// +optional
 	Resources MachineResources `json:"resources,omitempty,omitzero"`
 
+	// portMappings publish ports of the machine on the engine's host. A host port that
+	// is set can be published by one machine only.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	PortMappings []PortMapping `json:"portMappings,omitempty"`
+
 	// bootstrapTimeout is how long a bootstrap may run before the condition
 	// BootstrapCompleted says that it takes too long; 10m by default.
 	// It does not stop anything: a MachineHealthCheck decides what follows. It
@@ -102,7 +112,52 @@ func (s *ContainerMachineCommonSpec) Immutable() *ContainerMachineCommonSpec {
 			immutable.ExtraMounts[i].ReadOnly = nil
 		}
 	}
+	for i := range immutable.PortMappings {
+		mapping := &immutable.PortMappings[i]
+		mapping.Address, mapping.Protocol = cmp.Or(mapping.Address, DefaultPortAddress), cmp.Or(mapping.Protocol, PortProtocolTCP)
+	}
 	return immutable
+}
+
+// PortProtocol is the protocol of a published port.
+// +kubebuilder:validation:Enum=TCP;UDP
+type PortProtocol string
+
+const (
+	// PortProtocolTCP is the default.
+	PortProtocolTCP PortProtocol = "TCP"
+	// PortProtocolUDP is UDP.
+	PortProtocolUDP PortProtocol = "UDP"
+)
+
+// DefaultPortAddress is the address of a PortMapping that has none.
+const DefaultPortAddress = "127.0.0.1"
+
+// PortMapping publishes a port of a machine on the engine's host.
+type PortMapping struct {
+	// containerPort is the port of the machine, such as a node port.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	ContainerPort int32 `json:"containerPort,omitempty"`
+
+	// hostPort is the port of the engine's host. By default the provider chooses a free
+	// one from 20000 to 29999 when it creates the machine's container, and keeps it for
+	// the container's life. The status has it.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	HostPort int32 `json:"hostPort,omitempty"`
+
+	// address of the engine's host to listen on; 127.0.0.1 by default, 0.0.0.0 for all.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=45
+	Address string `json:"address,omitempty"`
+
+	// protocol is TCP by default.
+	// +optional
+	Protocol PortProtocol `json:"protocol,omitempty"`
 }
 
 // MachineResources limit what a machine may use of the engine's host. The engine enforces
@@ -202,6 +257,14 @@ type ContainerMachineStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	FailureDomain string `json:"failureDomain,omitempty"`
+
+	// portMappings are the ports that the machine's container publishes, with the host
+	// ports that were chosen.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	PortMappings []PortMapping `json:"portMappings,omitempty"`
 }
 
 // +kubebuilder:object:root=true

@@ -147,29 +147,30 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return s.engineError(err)
 	}
-	spec := node.Spec(s.nodeMachine(image), facts.Node)
+	machine := s.nodeMachine(image)
 	if err := r.resetResourceSets(ctx, s); err != nil {
 		return err
 	}
 	placement := network.Placement{
-		Spec:      spec,
 		Network:   s.networkName(),
 		Addresses: s.recordedAddresses(),
 		Prepare: func(ctx context.Context, _ []netip.Addr) error {
-			if err := r.Engine.Upload(ctx, spec.Name, bytes.NewReader(archive)); err != nil {
+			if err := r.Engine.Upload(ctx, machine.Container, bytes.NewReader(archive)); err != nil {
 				return fmt.Errorf("upload bootstrap: %w", err)
 			}
 			return nil
 		},
 	}
-	container, err := network.Place(ctx, r.Engine, placement)
-	if engine.IsTaken(err, engine.ResourceAddress) && len(placement.Addresses) > 0 {
-		// Nothing refers to the address of a machine that has not become a Node.
-		placement.Addresses = nil
-		container, err = network.Place(ctx, r.Engine, placement)
+	var container engine.Container
+	for _, ports := range network.HostPortCandidates(machine.Container, s.ports()) {
+		publish(&machine, ports)
+		placement.Spec = node.Spec(machine, facts.Node)
+		if container, err = r.place(ctx, placement); !engine.IsTaken(err, engine.ResourceHostPort) {
+			break
+		}
 	}
 	if err != nil {
-		err = fmt.Errorf("create container %q: %w", spec.Name, err)
+		err = fmt.Errorf("create container %q: %w", machine.Container, err)
 		if !errors.Is(err, network.ErrCreating) {
 			r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		}
@@ -179,6 +180,17 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
 		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt())
 	return nil
+}
+
+// place the container, at another address where the one it had is taken: nothing refers to
+// the address of a machine that has not become a Node.
+func (r *Reconciler) place(ctx context.Context, placement network.Placement) (engine.Container, error) {
+	container, err := network.Place(ctx, r.Engine, placement)
+	if engine.IsTaken(err, engine.ResourceAddress) && len(placement.Addresses) > 0 {
+		placement.Addresses = nil
+		container, err = network.Place(ctx, r.Engine, placement)
+	}
+	return container, err
 }
 
 func (s *scope) nodeMachine(image string) node.Machine {
@@ -245,6 +257,8 @@ func (s *scope) placeError(err error) error {
 		reason, result = infrav1.ContainerCreatingReason, phase.RequeueAfter(creatingInterval)
 	case errors.Is(err, network.ErrExhausted):
 		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
+	case engine.IsTaken(err, engine.ResourceHostPort):
+		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(phase.UserInterval)
 	case engine.IsTaken(err, engine.ResourceName):
 		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(phase.UserInterval)
 	case errors.Is(err, engine.ErrInvalid):

@@ -36,6 +36,7 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	}
 	s.recordContainer()
 	s.publishStatus()
+	s.publishPorts()
 	return nil
 }
 

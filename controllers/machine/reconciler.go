@@ -132,6 +132,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.checkRepeatable,
 		r.checkMounts,
 		r.checkFailureDomain,
+		r.checkPorts,
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,

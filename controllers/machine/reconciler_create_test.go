@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -124,6 +126,62 @@ func pullFails(t *testing.T, w *world.World) {
 		}
 		return nil
 	})
+}
+
+// publishedPorts tests ports of the host that are chosen, or in use.
+func publishedPorts() map[string]reconcileTest {
+	mapped := func(hostPort int32) []builders.Option {
+		return []builders.Option{func(o *builders.Objects) {
+			o.ContainerMachine.Spec.PortMappings = []infrav1.PortMapping{
+				{ContainerPort: 30080, HostPort: hostPort}, {ContainerPort: 30053, Protocol: infrav1.PortProtocolUDP, Address: "0.0.0.0"},
+			}
+		}}
+	}
+	inUse := want{
+		containerReady: "False/" + infrav1.HostPortInUseReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
+		requeueAfter: phase.UserInterval,
+	}
+	byMachine, byProcess := inUse, inUse
+	byMachine.message = "spec.portMappings: host port 127.0.0.1:8080/tcp is published by container other of Machine m9"
+	byProcess.requeueAfter = anyDelay
+	return map[string]reconcileTest{
+		"PortsPublished": {
+			reason: "The status has the ports that were chosen.",
+			args:   args{options: mapped(0)},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, containers: 1, provisioned: true, requeueAfter: anyDelay},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
+				want := []infrav1.PortMapping{
+					{ContainerPort: 30080, HostPort: int32(found.Ports[0].HostPort), Address: "127.0.0.1", Protocol: infrav1.PortProtocolTCP},
+					{ContainerPort: 30053, HostPort: int32(found.Ports[1].HostPort), Address: "0.0.0.0", Protocol: infrav1.PortProtocolUDP},
+				}
+				slices.SortFunc(want, func(a, b infrav1.PortMapping) int { return int(a.ContainerPort - b.ContainerPort) })
+				slices.SortFunc(object.Status.PortMappings, func(a, b infrav1.PortMapping) int { return int(a.ContainerPort - b.ContainerPort) })
+				if diff := diff(want, object.Status.PortMappings); diff != "" {
+					t.Errorf("status.portMappings: -want +got:\n%s", diff)
+				}
+			},
+		},
+		"PortOfAnotherMachine": {
+			reason: "Nothing is created for a port that another cluster's machine has, also while that is stopped.",
+			args: args{options: mapped(8080), setup: func(t *testing.T, w *world.World) {
+				t.Helper()
+				other := builders.Owner()
+				other.ID = "another"
+				labels := other.ContainerLabels(identity.RoleWorker, "m9")
+				labels[identity.LabelHostPorts] = "127.0.0.1:8080/tcp"
+				must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: "other", Image: builders.NodeImage, Labels: labels}))(t)
+			}},
+			want: byMachine,
+		},
+		"PortOfAProcess": {
+			reason: "A port that was asked for is not exchanged.",
+			args:   args{options: mapped(8080), setup: func(_ *testing.T, w *world.World) { w.Engine.OccupyHostPort(8080) }},
+			want:   byProcess,
+		},
+	}
 }
 
 // invalidInput tests what only a change of the spec can solve.

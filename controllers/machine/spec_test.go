@@ -47,6 +47,9 @@ func TestSpecReachesContainer(t *testing.T) {
 		Resources: infrav1.MachineResources{
 			CPU: ptr.To(resource.MustParse("1500m")), Memory: ptr.To(resource.MustParse("2Gi")), Pids: 2000,
 		},
+		PortMappings: []infrav1.PortMapping{{
+			ContainerPort: 30080, HostPort: 8080, Address: "0.0.0.0", Protocol: infrav1.PortProtocolUDP,
+		}},
 		BootstrapTimeout: &metav1.Duration{Duration: time.Hour},
 	}
 	whole := created(t, full)
@@ -54,6 +57,9 @@ func TestSpecReachesContainer(t *testing.T) {
 		"spec": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value { return reflect.ValueOf(s).Elem() },
 		"spec.resources": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
 			return reflect.ValueOf(&s.Resources).Elem()
+		},
+		"spec.portMappings[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
+			return reflect.ValueOf(&s.PortMappings[0]).Elem()
 		},
 		"spec.extraMounts[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
 			return reflect.ValueOf(&s.ExtraMounts[0]).Elem()

@@ -66,6 +66,7 @@ func containerMachine() kind[*infrav1.ContainerMachine, *infrav1alpha1.Container
 		hub: &infrav1.ContainerMachine{}, spoke: &infrav1alpha1.ContainerMachine{},
 		restore: func(from, to *infrav1.ContainerMachine) {
 			restoreMachine(from.Spec.ContainerMachineCommonSpec, &to.Spec.ContainerMachineCommonSpec)
+			to.Status.PortMappings = from.Status.PortMappings
 		},
 	}
 }
@@ -100,4 +101,5 @@ func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate, 
 // restoreMachine has the fields that users set for a machine and v1alpha1 lacks.
 func restoreMachine(from infrav1.ContainerMachineCommonSpec, to *infrav1.ContainerMachineCommonSpec) {
 	to.Resources = from.Resources
+	to.PortMappings = from.PortMappings
 }

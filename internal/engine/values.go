@@ -87,7 +87,17 @@ type Attachment struct {
 	Addresses []netip.Addr
 }
 
-// PortBinding publishes a TCP port.
+// Protocol of a published port.
+type Protocol string
+
+// The protocols that can be published.
+const (
+	// ProtocolTCP is the zero value.
+	ProtocolTCP Protocol = ""
+	ProtocolUDP Protocol = "udp"
+)
+
+// PortBinding publishes a port.
 type PortBinding struct {
 	// HostAddress to listen on; the zero value means all addresses.
 	HostAddress netip.Addr
@@ -96,6 +106,27 @@ type PortBinding struct {
 	HostPort uint16
 	// ContainerPort to forward to.
 	ContainerPort uint16
+	// Protocol of both ports.
+	Protocol Protocol `json:",omitzero"`
+}
+
+// Name of the protocol as engines have it.
+func (p Protocol) Name() string {
+	if p == ProtocolUDP {
+		return "udp"
+	}
+	return "tcp"
+}
+
+// ParseProtocol reads such a name. Another one, such as sctp, is none of ours.
+func ParseProtocol(name string) (_ Protocol, isOurs bool) {
+	switch name {
+	case "tcp":
+		return ProtocolTCP, true
+	case "udp":
+		return ProtocolUDP, true
+	}
+	return "", false
 }
 
 // MountType is the kind of a Mount.

@@ -58,6 +58,9 @@ const (
 	// LabelPorts are the ports that a load balancer was created to publish on the host,
 	// also while it does not run.
 	LabelPorts = prefix + "ports"
+	// LabelHostPorts are the ports of the host that a machine's container publishes, also
+	// while it does not run, as "127.0.0.1:8080/tcp", separated by commas.
+	LabelHostPorts = prefix + "host-ports"
 	// LabelPlane is the name of the management plane that a container or volume
 	// belongs to.
 	LabelPlane = prefix + "plane"

@@ -17,8 +17,6 @@ limitations under the License.
 package loadbalancer
 
 import (
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"net/netip"
 	"slices"
@@ -26,6 +24,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // DefaultImage is used where none is named: haproxy 3.2.24 as Docker's official
@@ -84,59 +83,19 @@ func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 	}
 }
 
-const (
-	// Host ports are chosen from 20000 to 29999: below the ephemeral ports of
-	// Linux (32768 up) and the node ports of Kubernetes (30000 to 32767),
-	// above what services are registered for most.
-	firstHostPort, hostPorts = 20000, 10000
-	// maxPorts is how many are tried.
-	maxPorts = 32
-)
-
-// candidatePorts are the host ports to try where none is pinned. They are
-// chosen here and not by the engine, which would choose another one each time
-// the container starts. They follow from the name, so that a load balancer
-// that is created again before its port was pinned most likely gets it again.
-func candidatePorts(name string) []uint16 {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(name))
-	ports := make([]uint16, maxPorts)
-	for i := range ports {
-		ports[i] = uint16(firstHostPort + (uint64(hash.Sum32())+uint64(i)*97)%hostPorts) //nolint:gosec // Below 30000.
-	}
-	return ports
-}
-
 // candidates are the host ports to try, by the port that each publishes.
 func candidates(spec Spec) []map[uint16]uint16 {
-	free := map[uint16][]uint16{}
-	for port, pinned := range spec.HostPorts {
-		if pinned != 0 {
-			continue
-		}
-		name := spec.Name()
-		if spec.Service != (Service{}) {
-			name = fmt.Sprintf("%s %d", name, port)
-		}
-		free[port] = candidatePorts(name)
+	wanted := make([]engine.PortBinding, 0, len(spec.HostPorts))
+	for _, port := range slices.Sorted(maps.Keys(spec.HostPorts)) {
+		wanted = append(wanted, engine.PortBinding{ContainerPort: port, HostPort: spec.HostPorts[port]})
 	}
-	if len(free) == 0 {
-		return []map[uint16]uint16{spec.HostPorts}
-	}
-	all := make([]map[uint16]uint16, 0, maxPorts)
-	for i := range maxPorts {
-		one, used := maps.Clone(spec.HostPorts), map[uint16]bool{}
-		for _, pinned := range spec.HostPorts {
-			used[pinned] = true
+	var all []map[uint16]uint16
+	for _, candidate := range network.HostPortCandidates(spec.Name(), wanted) {
+		hostPorts := map[uint16]uint16{}
+		for _, port := range candidate {
+			hostPorts[port.ContainerPort] = port.HostPort
 		}
-		for port, ports := range free {
-			for used[ports[i]] {
-				// Another port of this load balancer has the same candidate.
-				ports[i]++
-			}
-			one[port], used[ports[i]] = ports[i], true
-		}
-		all = append(all, one)
+		all = append(all, hostPorts)
 	}
 	return all
 }

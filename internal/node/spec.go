@@ -34,6 +34,8 @@ type Machine struct {
 	Mounts []Mount
 	// Resources are the limits the user asked for.
 	Resources Resources
+	// Ports to publish, with their host ports.
+	Ports []engine.PortBinding
 }
 
 // Mount makes a path of the engine's host visible in the node.
@@ -51,6 +53,7 @@ func Spec(machine Machine, host Host) engine.Spec {
 		Image:    machine.Image,
 		Labels:   machine.Labels,
 		Mounts:   mounts(machine, host),
+		Ports:    machine.Ports,
 		Security: engine.Security{
 			// A node mounts file systems, makes cgroups, network namespaces
 			// and devices for its own containers. All capabilities one by

@@ -58,6 +58,7 @@ func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSp
 	errs := validateImage(path.Child("image"), spec.Image)
 	errs = append(errs, validateMounts(path.Child("extraMounts"), spec.ExtraMounts)...)
 	errs = append(errs, validateResources(path.Child("resources"), spec.Resources)...)
+	errs = append(errs, validatePorts(path.Child("portMappings"), spec.PortMappings)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("bootstrapTimeout"), timeout.Duration.String(),
 			"must be longer than nothing; leave it out, or give a duration such as 10m"))

@@ -189,6 +189,31 @@ func validateMounts(path *field.Path, mounts []infrav1.Mount) field.ErrorList {
 	return errs
 }
 
+// validatePorts: whether a host port is free is the controller's to know.
+func validatePorts(path *field.Path, mappings []infrav1.PortMapping) field.ErrorList {
+	var errs field.ErrorList
+	type port struct {
+		number   int32
+		protocol infrav1.PortProtocol
+	}
+	used := map[port]bool{}
+	for i, mapping := range mappings {
+		if _, err := netip.ParseAddr(cmp.Or(mapping.Address, infrav1.DefaultPortAddress)); err != nil {
+			errs = append(errs, field.Invalid(path.Index(i).Child("address"), mapping.Address,
+				"is not an IP address of the engine's host; use 127.0.0.1, or 0.0.0.0 for all"))
+		}
+		if mapping.HostPort == 0 {
+			continue
+		}
+		one := port{mapping.HostPort, cmp.Or(mapping.Protocol, infrav1.PortProtocolTCP)}
+		if used[one] {
+			errs = append(errs, field.Invalid(path.Index(i).Child("hostPort"), mapping.HostPort, "is given twice; use another port"))
+		}
+		used[one] = true
+	}
+	return errs
+}
+
 // validateResources: what the host has is the controller's to know.
 func validateResources(path *field.Path, given infrav1.MachineResources) field.ErrorList {
 	limits, values := node.Resources{}, map[string]string{}

@@ -149,6 +149,11 @@ func badMachines() map[string]Input {
 			"is less than a node needs; give at least 750m, or leave it out"},
 		"ResourcesMemory": {"The kernel would kill etcd or the API server.", machine, `spec: {resources: {memory: 512M}}`, "spec.resources.memory",
 			"is less than a node needs; give at least 1024Mi, or leave it out"},
+		"PortAddress": {"No engine could listen there.", machine, `spec: {portMappings: [{containerPort: 80, address: localhost}]}`,
+			"spec.portMappings[0].address", "is not an IP address of the engine's host; use 127.0.0.1, or 0.0.0.0 for all"},
+		"PortTwice": {"The container would not start.", machine,
+			`spec: {portMappings: [{containerPort: 80, hostPort: 8080}, {containerPort: 81, hostPort: 8080, protocol: TCP}]}`,
+			"spec.portMappings[1].hostPort", "is given twice; use another port"},
 		"TimeoutNegative": {"It would have been over before it began.", machine, `spec: {bootstrapTimeout: -5m}`, timeout, noTimeout},
 	}
 }

@@ -105,6 +105,13 @@ func TestClusterClassPatches(t *testing.T) {
 			"All nodes have them.", values{"extraMounts": mount},
 			map[string]values{first: {"extraMounts": mount}, workers: {"extraMounts": mount}, pool: {"template.spec.extraMounts": mount}},
 		},
+		"ports": {
+			"All nodes have them.", values{"portMappings": `[{"containerPort":30080}]`},
+			map[string]values{
+				first: {"portMappings": `[{"containerPort":30080}]`}, workers: {"portMappings": `[{"containerPort":30080}]`},
+				pool: {"template.spec.portMappings": `[{"containerPort":30080}]`},
+			},
+		},
 		"pod security": {
 			"The API server reads it from a file.", values{"podSecurity": `{"enforce":"baseline","audit":"restricted","warn":"privileged"}`},
 			map[string]values{controlPlane: {

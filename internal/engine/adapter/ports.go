@@ -29,8 +29,8 @@ import (
 
 // Binding leaves the host address zero for all addresses, which engines tell twice: for
 // IPv4 and for IPv6.
-func Binding(hostAddress string, hostPort, containerPort uint16) engine.PortBinding {
-	out := engine.PortBinding{HostPort: hostPort, ContainerPort: containerPort}
+func Binding(hostAddress string, hostPort, containerPort uint16, protocol engine.Protocol) engine.PortBinding {
+	out := engine.PortBinding{HostPort: hostPort, ContainerPort: containerPort, Protocol: protocol}
 	if address, err := netip.ParseAddr(hostAddress); err == nil && !address.IsUnspecified() {
 		out.HostAddress = address
 	}
@@ -40,8 +40,8 @@ func Binding(hostAddress string, hostPort, containerPort uint16) engine.PortBind
 // Distinct orders bindings, and leaves out what is told twice.
 func Distinct(ports []engine.PortBinding) []engine.PortBinding {
 	slices.SortFunc(ports, func(a, b engine.PortBinding) int {
-		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.HostPort, b.HostPort),
-			a.HostAddress.Compare(b.HostAddress))
+		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.Protocol, b.Protocol),
+			cmp.Compare(a.HostPort, b.HostPort), a.HostAddress.Compare(b.HostAddress))
 	})
 	return slices.Compact(ports)
 }
@@ -81,7 +81,7 @@ func portConflict(port engine.PortBinding, cause error) error {
 // collide reports whether two bindings cannot both be listened on. The zero
 // address means all.
 func collide(a, b engine.PortBinding) bool {
-	return a.HostPort == b.HostPort &&
+	return a.HostPort == b.HostPort && a.Protocol == b.Protocol &&
 		(a.HostAddress == b.HostAddress || !a.HostAddress.IsValid() || !b.HostAddress.IsValid())
 }
 

@@ -130,10 +130,11 @@ func publishedPorts(ports nat.PortMap) []engine.PortBinding {
 	for port, bindings := range ports {
 		for _, binding := range bindings {
 			hostPort, err := nat.ParsePort(binding.HostPort)
-			if err != nil || port.Proto() != "tcp" {
+			protocol, isOurs := engine.ParseProtocol(port.Proto())
+			if err != nil || !isOurs {
 				continue
 			}
-			out = append(out, adapter.Binding(binding.HostIP, uint16(hostPort), uint16(port.Int())))
+			out = append(out, adapter.Binding(binding.HostIP, uint16(hostPort), uint16(port.Int()), protocol))
 		}
 	}
 	return adapter.Distinct(out)
@@ -185,8 +186,8 @@ func listed(summary container.Summary) engine.Container {
 func listedPorts(summary container.Summary) []engine.PortBinding {
 	var ports []engine.PortBinding
 	for _, port := range summary.Ports {
-		if port.Type == "tcp" && port.PublicPort != 0 {
-			ports = append(ports, adapter.Binding(port.IP, port.PublicPort, port.PrivatePort))
+		if protocol, isOurs := engine.ParseProtocol(port.Type); isOurs && port.PublicPort != 0 {
+			ports = append(ports, adapter.Binding(port.IP, port.PublicPort, port.PrivatePort, protocol))
 		}
 	}
 	return adapter.Distinct(ports)

@@ -168,10 +168,12 @@ func TestPublishedPorts(t *testing.T) {
 	got := publishedPorts(nat.PortMap{
 		"80/tcp":   {{HostIP: "0.0.0.0", HostPort: "8080"}, {HostIP: "::", HostPort: "8080"}},
 		"443/tcp":  {{HostIP: "127.0.0.1", HostPort: "8443"}},
+		"99/sctp":  {{HostIP: "0.0.0.0", HostPort: "99"}},
 		"53/udp":   {{HostIP: "0.0.0.0", HostPort: "53"}},
 		"9090/tcp": nil,
 	})
 	want := []engine.PortBinding{
+		{HostPort: 53, ContainerPort: 53, Protocol: engine.ProtocolUDP},
 		{HostPort: 8080, ContainerPort: 80},
 		{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 8443, ContainerPort: 443},
 	}
@@ -196,8 +198,9 @@ func TestListed(t *testing.T) {
 	if diff := cmp.Diff(want, listed(summary)); diff != "" {
 		t.Errorf("the name is the one that no link gave it (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]engine.PortBinding{{HostPort: 8080, ContainerPort: 80}}, listedPorts(summary), netipComparers()); diff != "" {
-		t.Errorf("ports of TCP that are published (-want +got):\n%s", diff)
+	ports := []engine.PortBinding{{HostPort: 53, ContainerPort: 53, Protocol: engine.ProtocolUDP}, {HostPort: 8080, ContainerPort: 80}}
+	if diff := cmp.Diff(ports, listedPorts(summary), netipComparers()); diff != "" {
+		t.Errorf("ports that are published (-want +got):\n%s", diff)
 	}
 	if name := ownName(nil); name != "" {
 		t.Errorf("name %q of a container without one", name)

@@ -48,12 +48,14 @@ func containerConfig(spec engine.Spec) *container.Config {
 		config.Env = append(config.Env, name+"="+spec.Environment[name])
 	}
 	for _, port := range spec.Ports {
-		config.ExposedPorts[tcp(port.ContainerPort)] = struct{}{}
+		config.ExposedPorts[containerPort(port)] = struct{}{}
 	}
 	return config
 }
 
-func tcp(port uint16) nat.Port { return nat.Port(strconv.Itoa(int(port)) + "/tcp") }
+func containerPort(port engine.PortBinding) nat.Port {
+	return nat.Port(strconv.Itoa(int(port.ContainerPort)) + "/" + port.Protocol.Name())
+}
 
 // hostConfig is the part of a spec that depends on the host.
 func hostConfig(spec engine.Spec) *container.HostConfig {
@@ -69,7 +71,7 @@ func hostConfig(spec engine.Spec) *container.HostConfig {
 		Resources:     resources(spec.Resources),
 	}
 	for _, port := range spec.Ports {
-		config.PortBindings[tcp(port.ContainerPort)] = append(config.PortBindings[tcp(port.ContainerPort)], binding(port))
+		config.PortBindings[containerPort(port)] = append(config.PortBindings[containerPort(port)], binding(port))
 	}
 	for _, m := range spec.Mounts {
 		if m.Type == engine.MountTmpfs {

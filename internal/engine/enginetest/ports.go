@@ -87,7 +87,11 @@ func portChecks() map[string]check {
 
 func publishesPinnedPort(t *testing.T, c *fixture) {
 	spec := c.spec("a")
-	spec.Ports = []engine.PortBinding{{HostAddress: localhost, HostPort: c.FreePort(t), ContainerPort: 80}}
+	port := c.FreePort(t)
+	spec.Ports = []engine.PortBinding{
+		{HostAddress: localhost, HostPort: port, ContainerPort: 80},
+		{HostAddress: localhost, HostPort: port, ContainerPort: 80, Protocol: engine.ProtocolUDP},
+	}
 	c.run(t, spec)
 	if diff := cmp.Diff(spec.Ports, c.inspect(t, spec.Name).Ports, addressComparer()); diff != "" {
 		t.Errorf("ports (-want +got):\n%s", diff)

@@ -171,9 +171,10 @@ func endpoint(at *define.InspectAdditionalNetwork) engine.Endpoint {
 func publishedPorts(ports map[string][]define.InspectHostPort) []engine.PortBinding {
 	var out []engine.PortBinding
 	for name, bindings := range ports {
-		number, protocol, _ := strings.Cut(name, "/")
+		number, protocolName, _ := strings.Cut(name, "/")
 		containerPort, err := strconv.ParseUint(number, 10, 16)
-		if err != nil || protocol != "tcp" {
+		protocol, isOurs := engine.ParseProtocol(protocolName)
+		if err != nil || !isOurs {
 			continue
 		}
 		for _, at := range bindings {
@@ -181,7 +182,7 @@ func publishedPorts(ports map[string][]define.InspectHostPort) []engine.PortBind
 			if err != nil {
 				continue
 			}
-			out = append(out, adapter.Binding(at.HostIP, uint16(hostPort), uint16(containerPort)))
+			out = append(out, adapter.Binding(at.HostIP, uint16(hostPort), uint16(containerPort), protocol))
 		}
 	}
 	return adapter.Distinct(out)

@@ -193,7 +193,7 @@ func attach(body *containerBody, attachment engine.Attachment) {
 }
 
 func publish(port engine.PortBinding) portBody {
-	out := portBody{HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: "tcp"}
+	out := portBody{HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: port.Protocol.Name()}
 	if port.HostAddress.IsValid() {
 		out.HostIP = port.HostAddress.String()
 	}

@@ -103,12 +103,12 @@ func (e *Engine) startable(c *container) error {
 }
 
 func (e *Engine) portTaken(want engine.PortBinding) bool {
-	if e.hostPorts[want.HostPort] {
+	if want.Protocol == engine.ProtocolTCP && e.hostPorts[want.HostPort] {
 		return true
 	}
 	for _, other := range e.containers {
 		for _, have := range other.ports {
-			if have.HostPort == want.HostPort && overlap(have.HostAddress, want.HostAddress) {
+			if have.HostPort == want.HostPort && have.Protocol == want.Protocol && overlap(have.HostAddress, want.HostAddress) {
 				return true
 			}
 		}

@@ -1,0 +1,61 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package network_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+func TestHostPortCandidates(t *testing.T) {
+	t.Parallel()
+	pinned := []engine.PortBinding{{ContainerPort: 80, HostPort: 8080}}
+	if diff := cmp.Diff([][]engine.PortBinding{pinned}, network.HostPortCandidates("a", pinned), cmpopts.EquateComparable(engine.PortBinding{})); diff != "" {
+		t.Errorf("nothing to choose: -want +got:\n%s", diff)
+	}
+	wanted := []engine.PortBinding{{ContainerPort: 80}, {ContainerPort: 53, Protocol: engine.ProtocolUDP}, {ContainerPort: 443, HostPort: 8443}}
+	choices := network.HostPortCandidates("a", wanted)
+	if again := network.HostPortCandidates("a", wanted); !cmp.Equal(choices, again, cmpopts.EquateComparable(engine.PortBinding{})) {
+		t.Error("the choices are others the second time")
+	}
+	if other := network.HostPortCandidates("b", wanted); choices[0][0] == other[0][0] {
+		t.Errorf("containers a and b begin with the same port %d", other[0][0].HostPort)
+	}
+	seen := map[uint16]bool{}
+	for _, choice := range choices {
+		if choice[2] != wanted[2] {
+			t.Errorf("the pinned port became %v", choice[2])
+		}
+		for _, port := range choice[:2] {
+			if port.HostPort < 20000 || port.HostPort >= 30000 {
+				t.Errorf("port %d is outside of 20000 to 29999", port.HostPort)
+			}
+		}
+		if choice[0].HostPort == choice[1].HostPort {
+			t.Errorf("port %d twice in one choice", choice[0].HostPort)
+		}
+		seen[choice[0].HostPort] = true
+	}
+	if len(seen) != len(choices) {
+		t.Errorf("%d choices have %d ports", len(choices), len(seen))
+	}
+}
