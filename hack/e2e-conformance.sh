@@ -22,6 +22,9 @@
 #
 # Environment:
 #   ENGINE        docker, podman or auto (default)
+#   SUITE         storage: the tests of storage drivers instead, with the default
+#                 StorageClass; load-balancer: those of Services of type LoadBalancer.
+#                 Their results are printed only
 #   SHORT         yes: only some tests of the Pod network, DNS, volumes and Services
 #   PROCS         tests that run at the same time; default 4
 #   SKIP_CLEANUP  not empty: the cluster stays, for another run
@@ -47,7 +50,14 @@ main() {
   go -C images/builder run . conformance-tests
   programs="$(image_programs "$(reference conformance)")"
   create_cluster
-  if [[ -n "${SHORT:-}" ]]; then
+  if [[ "${SUITE:-}" == storage ]]; then
+    # Features are what a driver has beyond the common. Of the others, the driver's
+    # definition says what it has.
+    run storage-driver "${PROCS:-4}" 'External Storage' '\[Feature:|\[Disruptive\]|\[Serial\]' \
+      -storage.testdriver="${root}/hack/e2e-storage.yaml" || passed=false
+  elif [[ "${SUITE:-}" == load-balancer ]]; then
+    run load-balancer "${PROCS:-4}" '\[sig-network\] LoadBalancers' 'UDP|\[Disruptive\]|\[Slow\]' || passed=false
+  elif [[ -n "${SHORT:-}" ]]; then
     run short "${PROCS:-4}" "${short}" '\[Serial\]' || passed=false
   else
     for part in "${sigs[@]}"; do
@@ -102,9 +112,10 @@ import() {
 
 kubectl() { "${programs}/kubectl" --kubeconfig "${kubeconfig}" "$@"; }
 
-# run a part unless it has a report.
+# run a part unless it has a report, with more arguments for the tests.
 run() {
   local part="$1" procs="$2" focus="$3" skip="$4" began="${SECONDS}" result=0
+  shift 4
   if [[ -e "${into}/${part}.xml" ]]; then
     say "${part} has ended on this cluster before."
     return
@@ -112,7 +123,7 @@ run() {
   say "Running ${part}, ${procs} at the same time; log: ${into}/${part}.log"
   "${programs}/ginkgo" --procs="${procs}" --focus="${focus}" --skip="${skip}" --no-color --timeout=6h \
     --output-dir="${into}" --junit-report="${part}.unfinished" "${programs}/e2e.test" -- \
-    --kubeconfig="${kubeconfig}" --kubectl-path="${programs}/kubectl" --provider=local --disable-log-dump >"${into}/${part}.log" 2>&1 </dev/null || result=$?
+    --kubeconfig="${kubeconfig}" --kubectl-path="${programs}/kubectl" --provider=local --disable-log-dump "$@" >"${into}/${part}.log" 2>&1 </dev/null || result=$?
   mv "${into}/${part}.unfinished" "${into}/${part}.xml" ||
     die "${part} ended without a report." "Read ${into}/${part}.log"
   say "${part} took $((SECONDS - began)) s: $(sed -n 's/^Ran \([0-9]* of .*\)/\1/p; s/.* -- \([0-9]* Passed.*\)/\1/p' "${into}/${part}.log" | tail --lines 2 | paste --serial --delimiters ' ')"

@@ -21,6 +21,7 @@
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
+#   ALL     set: also the steps of the quick start that the other engine runs
 #   CI      set: a restart that this engine must not have fails, and is not skipped
 
 # shellcheck source=hack/lib.sh

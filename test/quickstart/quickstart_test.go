@@ -135,7 +135,8 @@ func (c *capcon) connectCluster() kubernetes.Interface {
 
 // TestQuickstart goes through the life of a cluster in the order in which a
 // person would, with a reboot and other disturbances before it grows. Each step
-// needs those before it.
+// needs those before it. Steps that do not depend on the engine run on one of them,
+// unless ALL is set in the environment.
 func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
@@ -151,18 +152,15 @@ func TestQuickstart(t *testing.T) {
 		}
 	})
 
-	steps := []struct {
-		name string
-		run  func(t *testing.T)
-	}{
+	steps := []quickstartStep{
 		{"up 1+1", func(t *testing.T) { upTraced(t, program.at(t)) }},
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
 		{"nodes have the memory asked for", func(t *testing.T) { nodesAreLimited(t, eng, program.at(t)) }},
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
-		{"workers 1 to 2 to 1 under load", func(t *testing.T) { scaleUnderLoad(t, program.at(t)) }},
-		{"stop and start", func(t *testing.T) { stopsAndStarts(t, eng, program.at(t)) }},
+		{"podman: workers 1 to 2 to 1 under load", func(t *testing.T) { scaleUnderLoad(t, program.at(t)) }},
+		{"docker: stop and start", func(t *testing.T) { stopsAndStarts(t, eng, program.at(t)) }},
 		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
 		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
 		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
@@ -179,11 +177,26 @@ func TestQuickstart(t *testing.T) {
 			}
 		}},
 	}
+	info := must.Get(eng.Info(t.Context()))(t)
 	for _, step := range steps {
+		if !step.isFor(info.Name) {
+			continue
+		}
 		if !t.Run(step.name, step.run) {
 			t.Fatalf("step %q failed; those after it need it", step.name)
 		}
 	}
+}
+
+// quickstartStep is named after the engine that it runs on, where it is one of them.
+type quickstartStep struct {
+	name string
+	run  func(t *testing.T)
+}
+
+func (s quickstartStep) isFor(engine string) bool {
+	only, _, isOnly := strings.Cut(s.name, ": ")
+	return !isOnly || only == engine || os.Getenv("ALL") != ""
 }
 
 // at returns the program logging to a sub-test.
