@@ -17,9 +17,11 @@ limitations under the License.
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"path"
 	"slices"
 	"strconv"
@@ -87,9 +89,9 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 	if err := check(options); err != nil {
 		return nil, err
 	}
-	node, err := p.client.CoreV1().Nodes().Get(ctx, options.SelectedNodeName, metav1.GetOptions{})
+	node, err := p.node(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("get Node: %w", err)
+		return nil, err
 	}
 	container, err := p.container(ctx, node.Spec.ProviderID)
 	if err != nil {
@@ -108,8 +110,8 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 
 func check(options controller.ProvisionOptions) error {
 	switch {
-	case options.SelectedNodeName == "":
-		return fmt.Errorf("%w: volumeBindingMode of StorageClass %q must be %s", errUnsatisfiable,
+	case len(options.StorageClass.AllowedTopologies) > 0 && options.SelectedNodeName == "":
+		return fmt.Errorf("%w: allowedTopologies of StorageClass %q: set volumeBindingMode to %s", errUnsatisfiable,
 			options.StorageClass.Name, storagev1.VolumeBindingWaitForFirstConsumer)
 	case options.PVC.Spec.Selector != nil:
 		return fmt.Errorf("%w: spec.selector: provisioned volumes have no labels; remove it", errUnsatisfiable)
@@ -124,6 +126,36 @@ func check(options controller.ProvisionOptions) error {
 		}
 	}
 	return nil
+}
+
+// node that the scheduler selected. A StorageClass whose volumes are bound immediately has
+// none: any node does that takes Pods. It follows from the volume's name, so that a repeated
+// call finds the same one.
+func (p *provisioner) node(ctx context.Context, options controller.ProvisionOptions) (*corev1.Node, error) {
+	if options.SelectedNodeName != "" {
+		node, err := p.client.CoreV1().Nodes().Get(ctx, options.SelectedNodeName, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("get Node: %w", err)
+		}
+		return node, nil
+	}
+	list, err := p.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list Nodes: %w", err)
+	}
+	nodes := slices.DeleteFunc(list.Items, func(node corev1.Node) bool { return !takesPods(node) })
+	if len(nodes) == 0 {
+		return nil, fmt.Errorf("%w: no Node takes Pods", errUnsatisfiable)
+	}
+	slices.SortFunc(nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(options.PVName))
+	return &nodes[int(hash.Sum32())%len(nodes)], nil
+}
+
+func takesPods(node corev1.Node) bool {
+	return !node.Spec.Unschedulable && node.DeletionTimestamp.IsZero() &&
+		!slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Effect != corev1.TaintEffectPreferNoSchedule })
 }
 
 // container returns the name of a node's container. It verifies the owner: an

@@ -141,6 +141,21 @@ func TestProvision(t *testing.T) {
 	}
 }
 
+// TestProvisionImmediately: a node is chosen that takes Pods.
+func TestProvisionImmediately(t *testing.T) {
+	t.Parallel()
+	w, o := newWorld(t), options()
+	_, err := w.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "cordoned"}, Spec: corev1.NodeSpec{Unschedulable: true},
+	}, metav1.CreateOptions{})
+	must.Succeed(t, err)
+	o.SelectedNodeName = ""
+	volume, state, err := w.provisioner.Provision(t.Context(), o)
+	if err != nil || state != controller.ProvisioningFinished || len(w.ran) != 1 {
+		t.Fatalf("Provision: %v, %s, %v", volume, state, err)
+	}
+}
+
 func TestProvisionRefuses(t *testing.T) {
 	t.Parallel()
 	const unsatisfiable = "claim cannot be satisfied: "
@@ -149,9 +164,22 @@ func TestProvisionRefuses(t *testing.T) {
 		state  controller.ProvisioningState
 		want   string
 	}{
-		"immediate binding": {
-			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) { o.SelectedNodeName = "" },
-			want:   unsatisfiable + `volumeBindingMode of StorageClass "standard" must be WaitForFirstConsumer`,
+		"immediate binding, some topologies": {
+			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
+				o.SelectedNodeName, o.StorageClass.AllowedTopologies = "", make([]corev1.TopologySelectorTerm, 1)
+			},
+			want: unsatisfiable + `allowedTopologies of StorageClass "standard": set volumeBindingMode to WaitForFirstConsumer`,
+		},
+		"immediate binding, no node": {
+			change: func(t *testing.T, w *world, o *controller.ProvisionOptions) {
+				t.Helper()
+				o.SelectedNodeName = ""
+				node := must.Get(w.client.CoreV1().Nodes().Get(t.Context(), nodeName, metav1.GetOptions{}))(t)
+				node.Spec.Taints = []corev1.Taint{{Key: "a", Effect: corev1.TaintEffectNoSchedule}}
+				_, err := w.client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{})
+				must.Succeed(t, err)
+			},
+			want: unsatisfiable + "no Node takes Pods",
 		},
 		"selector": {
 			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
