@@ -56,7 +56,7 @@ main() {
     run storage-driver "${PROCS:-4}" 'External Storage' '\[Feature:|\[Disruptive\]|\[Serial\]' \
       -storage.testdriver="${root}/hack/e2e-storage.yaml" || passed=false
   elif [[ "${SUITE:-}" == load-balancer ]]; then
-    run load-balancer "${PROCS:-4}" '\[sig-network\] LoadBalancers' 'UDP|\[Disruptive\]|\[Slow\]' || passed=false
+    run load-balancer "${PROCS:-4}" '\[sig-network\] LoadBalancers' 'UDP|without NodePort|\[Disruptive\]' || passed=false
   elif [[ -n "${SHORT:-}" ]]; then
     run short "${PROCS:-4}" "${short}" '\[Serial\]' || passed=false
   else
