@@ -87,48 +87,6 @@ type Attachment struct {
 	Addresses []netip.Addr
 }
 
-// Protocol of a published port.
-type Protocol string
-
-// The protocols that can be published.
-const (
-	// ProtocolTCP is the zero value.
-	ProtocolTCP Protocol = ""
-	ProtocolUDP Protocol = "udp"
-)
-
-// PortBinding publishes a port.
-type PortBinding struct {
-	// HostAddress to listen on; the zero value means all addresses.
-	HostAddress netip.Addr
-	// HostPort to listen on; 0 = the engine chooses a free one: Docker at
-	// each start, Podman when it creates the container.
-	HostPort uint16
-	// ContainerPort to forward to.
-	ContainerPort uint16
-	// Protocol of both ports.
-	Protocol Protocol `json:",omitzero"`
-}
-
-// Name of the protocol as engines have it.
-func (p Protocol) Name() string {
-	if p == ProtocolUDP {
-		return "udp"
-	}
-	return "tcp"
-}
-
-// ParseProtocol reads such a name. Another one, such as sctp, is none of ours.
-func ParseProtocol(name string) (_ Protocol, isOurs bool) {
-	switch name {
-	case "tcp":
-		return ProtocolTCP, true
-	case "udp":
-		return ProtocolUDP, true
-	}
-	return "", false
-}
-
 // MountType is the kind of a Mount.
 type MountType string
 

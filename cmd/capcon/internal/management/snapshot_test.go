@@ -364,38 +364,3 @@ func TestState(t *testing.T) {
 		})
 	}
 }
-
-func TestPower(t *testing.T) {
-	t.Parallel()
-	const stopped, paused = infrav1.StoppedAnnotation, infrav1.PausedWhileStoppedAnnotation
-	cases := map[string]struct {
-		annotations []string
-		isPaused    bool
-		want        Power
-	}{
-		"runs":                      {want: PowerOn},
-		"paused":                    {isPaused: true, want: PowerOn},
-		"being stopped":             {annotations: []string{stopped}, want: PowerStopping},
-		"stopped":                   {annotations: []string{stopped, paused}, isPaused: true, want: PowerStopped},
-		"stopped, paused by a user": {annotations: []string{stopped}, isPaused: true, want: PowerStopped},
-		"being started":             {annotations: []string{paused}, isPaused: true, want: PowerStarting},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			observed := ready()
-			for _, annotation := range tc.annotations {
-				metav1.SetMetaDataAnnotation(&observed.Cluster.ObjectMeta, annotation, "")
-			}
-			observed.Cluster.Spec.Paused = ptr.To(tc.isPaused)
-			got := Summarize(observed)
-			// What the other objects say is of before.
-			if got.Power != tc.want || got.Ready() != (tc.want == PowerOn) {
-				t.Errorf("power %q, ready: %t, want %q", got.Power, got.Ready(), tc.want)
-			}
-			if tc.want != PowerOn && got.State() != string(tc.want) {
-				t.Errorf("state %q, want %q", got.State(), tc.want)
-			}
-		})
-	}
-}
