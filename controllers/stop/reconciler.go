@@ -32,7 +32,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -42,17 +41,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -65,6 +60,9 @@ const (
 	shortGrace = 5 * time.Second
 	// lookInterval is the interval for what sends no event.
 	lookInterval = time.Second
+	// checkInterval is the interval for containers of a stopped cluster that something else
+	// started.
+	checkInterval = time.Minute
 	// startLimit is how long a started cluster stays paused for Nodes that do not become
 	// Ready. After it, a MachineHealthCheck may remediate them.
 	startLimit = 5 * time.Minute
@@ -72,7 +70,7 @@ const (
 
 // Engine is what the controller needs of an engine.
 type Engine interface {
-	engineevents.Engine
+	engine.ContainerReader
 	engine.ContainerWriter
 }
 
@@ -98,25 +96,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			predicate.AnnotationChangedPredicate{}, predicate.GenerationChangedPredicate{}))).
 		Named("stop").
 		WithOptions(options).
-		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{Container: toCluster, All: r.all})).
 		Complete(ctx, r)
-}
-
-func toCluster(_ context.Context, labels map[string]string) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: labels[identity.LabelNamespace], Name: labels[identity.LabelCluster]}}}
-}
-
-func (r *Reconciler) all(ctx context.Context) []reconcile.Request {
-	clusters := &clusterv1.ClusterList{}
-	if err := r.Client.List(ctx, clusters); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "List Clusters for an event")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(clusters.Items))
-	for i := range clusters.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
-	}
-	return requests
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -130,8 +110,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !stopped && !pausedByUs {
 		return ctrl.Result{}, nil
 	}
-	owner, err := r.owner(ctx, cluster)
-	if err != nil || owner == nil {
+	managed, owner, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
+	if err != nil || managed == nil {
 		return ctrl.Result{}, err
 	}
 	switch {
@@ -139,30 +119,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		// Nothing of it has to run, and a paused one is not deleted.
 		return ctrl.Result{}, r.unpause(ctx, cluster)
 	case stopped:
-		return r.stop(ctx, cluster, *owner)
+		return r.stop(ctx, cluster, owner)
 	default:
-		return r.start(ctx, cluster, *owner)
+		return r.start(ctx, cluster, owner)
 	}
-}
-
-// owner of the cluster's containers; nil where this manager does not reconcile the cluster.
-func (r *Reconciler) owner(ctx context.Context, cluster *clusterv1.Cluster) (*identity.Owner, error) {
-	ref := cluster.Spec.InfrastructureRef
-	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
-		return nil, nil
-	}
-	infrastructure := &infrav1.ContainerCluster{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, infrastructure); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("get ContainerCluster: %w", err)
-	}
-	if !predicates.Selected(infrastructure, r.WatchFilterValue) || annotations.IsExternallyManaged(infrastructure) ||
-		paused.MovedAway(infrastructure) || infrastructure.OwnerID() == "" {
-		return nil, nil
-	}
-	return &identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: infrastructure.OwnerID()}, nil
 }
 
 // tiers of containers, in the order in which they are stopped: what is used is stopped
@@ -202,14 +162,14 @@ func (r *Reconciler) stop(ctx context.Context, cluster *clusterv1.Cluster, owner
 		r.Events.Eventf(cluster, nil, corev1.EventTypeNormal, "ClusterStopped", "Stop", "Stopped %d containers", stopped)
 	}
 	if ptr.Deref(cluster.Spec.Paused, false) {
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: checkInterval}, nil
 	}
 	// Objects of a paused Cluster keep what they say: let them say it.
 	reported, err := r.isReported(ctx, owner)
 	if err != nil || !reported {
 		return ctrl.Result{RequeueAfter: lookInterval}, err
 	}
-	return ctrl.Result{}, r.pause(ctx, cluster)
+	return ctrl.Result{RequeueAfter: checkInterval}, r.pause(ctx, cluster)
 }
 
 // stopTier stops the containers that run, at the same time, and returns how many these were.

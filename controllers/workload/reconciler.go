@@ -26,7 +26,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -42,10 +41,9 @@ import (
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -146,28 +144,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Settings, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Client.Get(ctx, key, cluster); err != nil {
-		return nil, ignoreNotFound("get Cluster", err)
+		return nil, client.IgnoreNotFound(err)
 	}
-	ref := cluster.Spec.InfrastructureRef
-	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
-		return nil, nil
-	}
-	infrastructure := &infrav1.ContainerCluster{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: ref.Name}, infrastructure); err != nil {
-		return nil, ignoreNotFound("get ContainerCluster", err)
+	infrastructure, owner, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
+	if err != nil || infrastructure == nil {
+		return nil, err
 	}
 	spec := infrastructure.Spec
 	wanted := &Settings{
-		Owner:         identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: infrastructure.OwnerID()},
+		Owner:         owner,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 		Network:       cmp.Or(spec.Network.Name, network.DefaultName),
 		Image:         spec.LoadBalancer.Image,
 	}
-	if !r.isActive(cluster, infrastructure) || !wanted.Storage && !wanted.LoadBalancers {
+	if !isActive(cluster, infrastructure) || !wanted.Storage && !wanted.LoadBalancers {
 		return nil, nil
 	}
-	var err error
 	wanted.Config, err = r.ClusterCache.GetRESTConfig(ctx, key)
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
 		return nil, nil
@@ -178,20 +171,9 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Setting
 	return wanted, nil
 }
 
-// isActive reports whether this manager reconciles the cluster now.
-func (r *Reconciler) isActive(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) bool {
+// isActive reports whether the cluster is neither stopped nor paused nor deleted.
+func isActive(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) bool {
 	_, stopped := cluster.Annotations[infrav1.StoppedAnnotation]
-	return !stopped && predicates.Selected(infrastructure, r.WatchFilterValue) &&
-		!annotations.IsExternallyManaged(infrastructure) &&
-		!annotations.IsPaused(cluster, infrastructure) &&
-		!paused.MovedAway(infrastructure) &&
-		cluster.DeletionTimestamp.IsZero() && infrastructure.DeletionTimestamp.IsZero() &&
-		infrastructure.OwnerID() != ""
-}
-
-func ignoreNotFound(what string, err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
+	return !stopped && !annotations.IsPaused(cluster, infrastructure) &&
+		cluster.DeletionTimestamp.IsZero() && infrastructure.DeletionTimestamp.IsZero()
 }

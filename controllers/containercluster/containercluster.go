@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package containercluster finds the ContainerCluster of a Cluster.
+package containercluster
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/annotations"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// Managed returns the ContainerCluster of a Cluster and the owner of its containers. It
+// returns nil where this manager does not reconcile it: another provider's, one that the
+// filter does not select, that is externally managed or moved, or that has no owner ID yet.
+func Managed(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster, watchFilter string) (*infrav1.ContainerCluster, identity.Owner, error) {
+	ref := cluster.Spec.InfrastructureRef
+	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
+		return nil, identity.Owner{}, nil
+	}
+	found := &infrav1.ContainerCluster{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, found); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, identity.Owner{}, nil
+		}
+		return nil, identity.Owner{}, fmt.Errorf("get ContainerCluster: %w", err)
+	}
+	if !predicates.Selected(found, watchFilter) || annotations.IsExternallyManaged(found) || paused.MovedAway(found) || found.OwnerID() == "" {
+		return nil, identity.Owner{}, nil
+	}
+	return found, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: found.OwnerID()}, nil
+}
