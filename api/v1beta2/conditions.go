@@ -179,6 +179,17 @@ const (
 	// ProviderIDMismatchReason: the user gave the kubelet another provider
 	// ID than the machine's, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"
+
+	// RegistriesConfiguredCondition tells whether the node pulls images as
+	// spec.registries of the ContainerCluster says. It is there only where
+	// that has registries, and it is not part of Ready.
+	RegistriesConfiguredCondition = "RegistriesConfigured"
+	// RegistriesConfiguredReason: it does.
+	RegistriesConfiguredReason = "RegistriesConfigured"
+	// RegistryCredentialsInvalidReason: the Secret of a registry is not found or
+	// has no credentials. A node that runs keeps the configuration it has; a new
+	// one is not created. On ContainerReady too.
+	RegistryCredentialsInvalidReason = "RegistryCredentialsInvalid"
 )
 
 // Conditions and reasons of a ContainerMachinePool.

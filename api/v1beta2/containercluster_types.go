@@ -105,6 +105,25 @@ type ContainerClusterSpec struct {
 	// +optional
 	ServiceLoadBalancer ServiceLoadBalancer `json:"serviceLoadBalancer,omitempty,omitzero"`
 
+	// registries say how the nodes pull images. A change needs no new nodes.
+	// +optional
+	// +listType=map
+	// +listMapKey=host
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Registries []Registry `json:"registries,omitempty"`
+
+	// images of the engine that each node has, such as app:dev. A node that has no image
+	// of that name gets the engine's, also when it joins later. A node that has one keeps
+	// it: "capcon load" replaces it.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Images []string `json:"images,omitempty"`
+
 	// failureDomains are names for groups of machines. On one engine they
 	// share its fate: they exist to declare and test the spreading of
 	// machines. The Nodes have them as label topology.kubernetes.io/zone. A

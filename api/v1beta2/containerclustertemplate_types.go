@@ -62,6 +62,23 @@ type ContainerClusterTemplateResourceSpec struct {
 	// +optional
 	ServiceLoadBalancer ServiceLoadBalancer `json:"serviceLoadBalancer,omitempty,omitzero"`
 
+	// registries say how the nodes pull images.
+	// +optional
+	// +listType=map
+	// +listMapKey=host
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Registries []Registry `json:"registries,omitempty"`
+
+	// images of the engine that each node has, such as app:dev.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Images []string `json:"images,omitempty"`
+
 	// failureDomains are names for groups of machines.
 	// +optional
 	// +listType=map

@@ -158,7 +158,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 			if err := r.Engine.Upload(ctx, machine.Container, bytes.NewReader(archive)); err != nil {
 				return fmt.Errorf("upload bootstrap: %w", err)
 			}
-			return nil
+			return r.uploadRegistries(ctx, machine.Container, s.registryFiles)
 		},
 	}
 	var container engine.Container

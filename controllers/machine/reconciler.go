@@ -75,6 +75,13 @@ type Reconciler struct {
 	// their ContainerMachine. It saves the download of a record that no longer changes,
 	// which takes up to half a second; nothing else depends on it.
 	bootstrapped sync.Map
+	// registries is the same for the configuration of registries: of each ContainerMachine
+	// the ID of its container, and a digest of what was found in it.
+	registries sync.Map
+	// images is the same for the images of the cluster, once the node has all of them.
+	images sync.Map
+	// copying is held while an image is copied into a node.
+	copying sync.Mutex
 }
 
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch;patch;update
@@ -91,6 +98,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.bootstrapped.Delete(request.NamespacedName)
+			r.registries.Delete(request.NamespacedName)
+			r.images.Delete(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachine: %w", err)
@@ -133,12 +142,15 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.checkMounts,
 		r.checkFailureDomain,
 		r.checkPorts,
+		r.needRegistries,
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,
 		r.superviseContainer,
 		r.ensureNode,
 		r.excludeNode,
+		r.ensureRegistries,
+		r.ensureImages,
 	)
 }
 

@@ -57,6 +57,9 @@ type scope struct {
 	// config is the bootstrap data; empty where it was not needed or there
 	// is none any more.
 	config bootstrap.Config
+	// registryFiles that the container is created with, contents by their paths from the
+	// root. They may have credentials in them.
+	registryFiles map[string]string
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
 }
@@ -163,7 +166,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	}
 	phase.SetCondition(s.containerMachine, ready)
 	phase.SettleConditions(s.containerMachine, s.conditions)
-	owned := append(ownConditions(), infrav1.MachineReadyCondition, clusterv1.PausedCondition)
+	owned := append(ownConditions(), infrav1.MachineReadyCondition, infrav1.RegistriesConfiguredCondition, clusterv1.PausedCondition)
 	if err := helper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerMachine: %w", err)
 	}

@@ -46,6 +46,8 @@ func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 			to.Spec.LoadBalancer.AdditionalPorts = from.Spec.LoadBalancer.AdditionalPorts
 			to.Spec.Storage = from.Spec.Storage
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
+			to.Spec.Registries = from.Spec.Registries
+			to.Spec.Images = from.Spec.Images
 		},
 	}
 }
@@ -57,6 +59,8 @@ func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1
 			to.Spec.Template.Spec.LoadBalancer.AdditionalPorts = from.Spec.Template.Spec.LoadBalancer.AdditionalPorts
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
 			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer
+			to.Spec.Template.Spec.Registries = from.Spec.Template.Spec.Registries
+			to.Spec.Template.Spec.Images = from.Spec.Template.Spec.Images
 		},
 	}
 }

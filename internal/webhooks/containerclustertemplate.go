@@ -53,6 +53,8 @@ func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.E
 		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
 		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts,
 	}, 0)...)
+	errs = append(errs, validateRegistries(spec.Child("registries"), resource.Spec.Registries)...)
+	errs = append(errs, validateImages(spec.Child("images"), resource.Spec.Images)...)
 	return append(errs, validateFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
 }
 

@@ -78,6 +78,11 @@ func TestClusterClassPatches(t *testing.T) {
 			"They are the cluster's.", values{"serviceLoadBalancer": `{"type":"None"}`},
 			map[string]values{clusterKind: {"serviceLoadBalancer": `{"type":"None"}`}},
 		},
+		"registries": {
+			"They are the cluster's.", values{"registries": `[{"host":"a.example","mirrors":[{"url":"http://10.0.0.5:5000"}]}]`},
+			map[string]values{clusterKind: {"registries": `[{"host":"a.example","mirrors":[{"url":"http://10.0.0.5:5000"}]}]`}},
+		},
+		"images":   {"They are the cluster's.", values{"images": `["app:dev"]`}, map[string]values{clusterKind: {"images": `["app:dev"]`}}},
 		"owner ID": {"It is the cluster's.", values{"ownerID": `"x"`}, map[string]values{clusterKind: {"ownerID": `"x"`}}},
 		"failure domains": {
 			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},

@@ -222,6 +222,9 @@ func TestClusterClassVariables(t *testing.T) {
 		"storage":            {"The default is completed.", values{"storage": `{}`}, values{"storage": `{"type":"NodeLocal"}`}},
 		"service balancer":   {"The default is completed.", values{"serviceLoadBalancer": `{}`}, values{"serviceLoadBalancer": `{"type":"HAProxy"}`}},
 		"other storage":      {"There are two.", values{"storage": `{"type":"NFS"}`}, nil},
+		"registries":         {"A host may be enough.", values{"registries": `[{"host":"a.example"}]`}, values{"registries": `[{"host":"a.example"}]`}},
+		"nameless registry":  {"It would be of no use.", values{"registries": `[{}]`}, nil},
+		"images":             {"They are names.", values{"images": `["app:dev"]`}, values{"images": `["app:dev"]`}},
 		"owner ID":           {"A label would refuse it.", values{"ownerID": `"a b"`}, nil},
 		"network's name":     {"The engine would refuse it.", values{"network": `{"name":"a b"}`}, nil},
 		"failure domains": {

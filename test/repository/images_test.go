@@ -223,6 +223,10 @@ func collectImages(value any, into map[string]bool) {
 			collectImages(element, into)
 		}
 	case map[string]any:
+		// Its schema has a field "images".
+		if value["kind"] == "CustomResourceDefinition" {
+			return
+		}
 		// A variable of a class has its name beside its value.
 		if name, ok := value["name"].(string); ok && value["value"] != nil {
 			collectImages(map[string]any{name: value["value"]}, into)

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
 // usePlane has an image without a shell.
@@ -71,7 +72,7 @@ func (a *app) imagesCommand() *cobra.Command {
 func loadImages(ctx context.Context, s *session, files []string) error {
 	var failed []error
 	for _, file := range files {
-		content, loaded, err := images.Load(ctx, s.engine, file)
+		content, loaded, err := nodeimages.Load(ctx, s.engine, file)
 		if err != nil {
 			failed = append(failed, err)
 			continue

@@ -26,10 +26,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
 func (a *app) loadCommand() *cobra.Command {
@@ -37,9 +38,9 @@ func (a *app) loadCommand() *cobra.Command {
 		Use:   "load NAME IMAGE...",
 		Short: "Copy images of the engine into the nodes of a cluster",
 		Long: "Copy images of the engine, such as one that was just built, into all nodes of a cluster, so that\n" +
-			"Pods start from them without a registry. A node that has an image is left alone. IMAGE may also be\n" +
-			"the path of an archive that ends with .tar, as \"docker save\" writes it. Nodes that join later do\n" +
-			"not have the images: run the command again.",
+			"Pods start from them without a registry. A node that has an image is left alone. Nodes that join later\n" +
+			"get the images too. IMAGE may also be the path of an archive that ends with .tar, as \"docker save\"\n" +
+			"writes it: the engine loads it first.",
 		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar",
 		Args:    cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
 		PreRunE: func(_ *cobra.Command, args []string) error { return input.Refuse(input.CheckName(args[0])...) },
@@ -55,7 +56,11 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	if err != nil {
 		return err
 	}
-	var sources []*images.Source
+	references, err := s.loadArchives(ctx, arguments)
+	if err != nil {
+		return err
+	}
+	var sources []*nodeimages.Source
 	defer func() {
 		for _, source := range sources {
 			err = errors.Join(err, source.Close())
@@ -63,8 +68,8 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	}()
 	// All of them, before any node is changed.
 	var refused []error
-	for _, argument := range arguments {
-		source, err := images.OpenSource(ctx, s.engine, argument)
+	for _, reference := range references {
+		source, err := nodeimages.OpenSource(ctx, s.engine, reference)
 		if err != nil {
 			refused = append(refused, err)
 			continue
@@ -83,10 +88,49 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	}
 	board.close()
 	s.adviseLatest(sources)
+	if err := s.keepImages(ctx, cluster, references); err != nil {
+		return err
+	}
 	if len(stopped) > 0 {
 		return fmt.Errorf("these nodes do not run, so they did not get the images: %s; run the command again when they do", strings.Join(stopped, ", "))
 	}
 	return nil
+}
+
+// archiveSuffix of an argument that is a file, and no image of the engine.
+const archiveSuffix = ".tar"
+
+// loadArchives loads those arguments that are archives into the engine, and returns the
+// images that all arguments name: nodes that join later get theirs from the engine.
+func (s *session) loadArchives(ctx context.Context, arguments []string) ([]string, error) {
+	var references []string
+	for _, argument := range arguments {
+		if !strings.HasSuffix(argument, archiveSuffix) {
+			references = append(references, argument)
+			continue
+		}
+		content, _, err := nodeimages.Load(ctx, s.engine, argument)
+		if err != nil {
+			return nil, err
+		}
+		for _, image := range content {
+			if len(image.Tags) == 0 {
+				return nil, fmt.Errorf("image archive %s: image %s has no tag, so no Pod can name it; save it by its tag", argument, image.ID)
+			}
+			references = append(references, image.Tags...)
+		}
+	}
+	return references, nil
+}
+
+// keepImages records the images in the cluster, whose provider copies them into nodes that
+// join later.
+func (s *session) keepImages(ctx context.Context, cluster string, references []string) error {
+	if s.client == nil {
+		s.complain("The management plane does not answer: nodes that join later do not get the images. Run the command again when it does.")
+		return nil
+	}
+	return management.KeepImages(ctx, s.client, namespace, cluster, references)
 }
 
 // nodesOf a cluster: the containers of its machines that run, and those that do not.
@@ -117,8 +161,8 @@ func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped
 // nodesAtOnce read an image at the same time. More only compete for the disk.
 const nodesAtOnce = 4
 
-func (s *session) loadSource(ctx context.Context, board *board, source *images.Source, nodes []string) error {
-	board.waiting(source.Argument, fmt.Sprintf("0 of %d nodes have it", len(nodes)))
+func (s *session) loadSource(ctx context.Context, board *board, source *nodeimages.Source, nodes []string) error {
+	board.waiting(source.Reference, fmt.Sprintf("0 of %d nodes have it", len(nodes)))
 	var finished, copied atomic.Int32
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(nodesAtOnce)
@@ -126,12 +170,12 @@ func (s *session) loadSource(ctx context.Context, board *board, source *images.S
 		group.Go(func() error {
 			done, err := source.CopyTo(ctx, s.engine, node)
 			if err != nil {
-				return fmt.Errorf("load %s into node %s: %w", source.Argument, node, err)
+				return fmt.Errorf("load %s into node %s: %w", source.Reference, node, err)
 			}
 			if done {
 				copied.Add(1)
 			}
-			board.figure(source.Argument, fmt.Sprintf("%d of %d nodes have it", finished.Add(1), len(nodes)))
+			board.figure(source.Reference, fmt.Sprintf("%d of %d nodes have it", finished.Add(1), len(nodes)))
 			return nil
 		})
 	}
@@ -142,17 +186,15 @@ func (s *session) loadSource(ctx context.Context, board *board, source *images.S
 	if had := len(nodes) - int(copied.Load()); had > 0 {
 		detail += fmt.Sprintf("; %d had it", had)
 	}
-	board.finished(source.Argument, detail)
+	board.finished(source.Reference, detail)
 	return nil
 }
 
 // adviseLatest: Kubernetes asks a registry for that tag unless a Pod says otherwise.
-func (s *session) adviseLatest(sources []*images.Source) {
+func (s *session) adviseLatest(sources []*nodeimages.Source) {
 	for _, source := range sources {
-		for _, name := range source.Names() {
-			if strings.HasSuffix(name, ":latest") {
-				s.say("%s: give Pods imagePullPolicy: IfNotPresent, because Kubernetes always pulls the tag latest.", name)
-			}
+		if strings.HasSuffix(source.Name, ":latest") {
+			s.say("%s: give Pods imagePullPolicy: IfNotPresent, because Kubernetes always pulls the tag latest.", source.Name)
 		}
 	}
 }

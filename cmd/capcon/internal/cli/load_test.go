@@ -18,86 +18,29 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 )
 
-// containerd of the nodes: the names of images and their IDs, by container.
-type containerd struct {
-	t      *testing.T
-	mu     sync.Mutex
-	images map[string]map[string]string
-	// broken is what ctr prints when it fails; empty = it does not.
-	broken string
-}
-
-func (c *containerd) run(container string, command engine.Command) (engine.Output, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	there := c.images[container]
-	if there == nil {
-		there = map[string]string{}
-		c.images[container] = there
-	}
-	switch line := strings.Join(command.Args, " "); {
-	case line == "crictl images --output=json":
-		type image struct {
-			ID       string   `json:"id"`
-			RepoTags []string `json:"repoTags"`
-		}
-		var images []image
-		for name, id := range there {
-			images = append(images, image{id, []string{name}})
-		}
-		output, err := json.Marshal(map[string]any{"images": images})
-		return engine.Output{Stdout: output}, err
-	case c.broken != "":
-		return engine.Output{Stderr: []byte(c.broken)}, &engine.ExitError{Code: 1}
-	case line == "ctr --namespace=k8s.io images import --no-unpack -":
-		file := filepath.Join(c.t.TempDir(), "image.tar")
-		content := must.Get(io.ReadAll(command.Stdin))(c.t)
-		must.Succeed(c.t, os.WriteFile(file, content, 0o600))
-		manifest := must.Get(tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(file) }))(c.t)
-		image := must.Get(tarball.ImageFromPath(file, nil))(c.t)
-		id := must.Get(image.ConfigName())(c.t)
-		for _, tag := range manifest[0].RepoTags {
-			there[tag] = id.String()
-		}
-	case strings.HasPrefix(line, "ctr --namespace=k8s.io images tag --force "):
-		there[command.Args[6]] = there[command.Args[5]]
-	default:
-		c.t.Errorf("unexpected command %q", line)
-	}
-	return engine.Output{}, nil
-}
-
-func (c *containerd) names(container string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var names []string
-	for name := range c.images[container] {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // loadWorld has a cluster demo of two nodes and a load balancer, and an image app:dev.
-func loadWorld(t *testing.T) (*world, *containerd) {
+func loadWorld(t *testing.T) (*world, *simulatednode.Containerd) {
 	t.Helper()
 	w := leftoverWorld(t)
 	owner := identity.Owner{Namespace: "default", Cluster: "demo", ID: "demo-id"}
@@ -107,14 +50,26 @@ func loadWorld(t *testing.T) (*world, *containerd) {
 		must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{Name: name, Image: "localhost/capcon/node:v1.36.3", Labels: labels}))(t)
 		must.Succeed(t, w.engine.StartContainer(t.Context(), name))
 	}
+	must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"},
+		Spec:       clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{Kind: "ContainerCluster", Name: "demo"}},
+	}))
 	addImage(w.engine, "app:dev", "amd64")
-	nodes := &containerd{t: t, images: map[string]map[string]string{}}
-	w.engine.HandleExec(nodes.run)
+	nodes := &simulatednode.Containerd{}
+	w.engine.HandleExec(nodes.Exec)
 	return w, nodes
 }
 
 func addImage(e *simulated.Engine, tag, architecture string) {
 	e.AddImage(engine.Image{Tags: []string{tag}, Architecture: architecture}, map[string][]byte{"app": []byte(tag)})
+}
+
+// imagesOf the cluster, which nodes that join later get.
+func imagesOf(t *testing.T, w *world) []string {
+	t.Helper()
+	containerCluster := &infrav1.ContainerCluster{}
+	must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, containerCluster))
+	return containerCluster.Spec.Images
 }
 
 // archiveOf an image of the engine, as a file.
@@ -135,14 +90,17 @@ func TestLoad(t *testing.T) {
 	}
 	mustContain(t, out, "app:dev: copied to 2 of 2 nodes")
 	for _, node := range []string{"demo-a", "demo-b"} {
-		if diff := cmp.Diff([]string{"docker.io/library/app:dev"}, nodes.names(node)); diff != "" {
+		if diff := cmp.Diff([]string{"docker.io/library/app:dev"}, nodes.Names(node)); diff != "" {
 			t.Errorf("images of %s (-want +got):\n%s", node, diff)
 		}
 	}
-	if names := nodes.names("demo-lb"); len(names) > 0 {
+	if names := nodes.Names("demo-lb"); len(names) > 0 {
 		t.Errorf("the load balancer, which is no node, got %q", names)
 	}
-	nodes.broken = "nothing has to be copied again"
+	if diff := cmp.Diff([]string{"app:dev"}, imagesOf(t, w)); diff != "" {
+		t.Errorf("images of the ContainerCluster (-want +got):\n%s", diff)
+	}
+	nodes.Break("nothing has to be copied again")
 	if code, out, _ = w.run("load", "demo", "app:dev"); code != 0 {
 		t.Errorf("again: code %d", code)
 	}
@@ -159,8 +117,8 @@ func TestLoadArchive(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, file+": copied to 2 of 2 nodes", "localhost/tool:latest: give Pods imagePullPolicy: IfNotPresent")
-	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/tool:latest"}, nodes.names("demo-b")); diff != "" {
+	mustContain(t, out, "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: give Pods imagePullPolicy: IfNotPresent")
+	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/tool:latest"}, nodes.Names("demo-b")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
 }
@@ -170,28 +128,28 @@ func TestLoadRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []string
-		before func(w *world, nodes *containerd)
+		before func(w *world, nodes *simulatednode.Containerd)
 		errs   []string
 	}{
 		"Absent": {
 			reason: "all images are looked for before a node is changed",
-			args:   []string{"load", "demo", "app:dev", "typo:dev"}, errs: []string{`the engine has no image "typo:dev"; build or pull it first`},
+			args:   []string{"load", "demo", "app:dev", "typo:dev"}, errs: []string{`image "typo:dev" not found in the engine; build or pull it first`},
 		},
 		"Architecture": {
 			reason: "an image of another architecture would be copied, and its Pods fail",
 			args:   []string{"load", "demo", "arm:dev"},
-			before: func(w *world, _ *containerd) { addImage(w.engine, "arm:dev", "arm64") },
+			before: func(w *world, _ *simulatednode.Containerd) { addImage(w.engine, "arm:dev", "arm64") },
 			errs:   []string{`image "arm:dev" is for arm64 and the nodes are amd64; build it with --platform=linux/amd64`},
 		},
 		"ArchiveArchitecture": {
 			reason: "the same holds for an archive",
 			args:   []string{"load", "demo", "ARCHIVE"},
-			before: func(w *world, _ *containerd) { addImage(w.engine, "arm:dev", "arm64") },
-			errs:   []string{`image "docker.io/library/arm:dev" is for arm64 and the nodes are amd64`},
+			before: func(w *world, _ *simulatednode.Containerd) { addImage(w.engine, "arm:dev", "arm64") },
+			errs:   []string{`is for arm64 and the nodes are amd64`},
 		},
 		"Digest": {
 			reason: "an archive does not keep a digest",
-			args:   []string{"load", "demo", "app@sha256:" + strings.Repeat("a", 64)}, errs: []string{"is named by a digest", "give its tag"},
+			args:   []string{"load", "demo", "app@sha256:" + strings.Repeat("a", 64)}, errs: []string{"is named by a digest", "use its tag"},
 		},
 		"NoFile":     {reason: "a name that ends with .tar is a file", args: []string{"load", "demo", "absent.tar"}, errs: []string{"absent.tar: no such file"}},
 		"NoCluster":  {reason: "a cluster that is not there is named", args: []string{"load", "typo", "app:dev"}, errs: []string{"typo"}},
@@ -199,13 +157,13 @@ func TestLoadRefuses(t *testing.T) {
 		"Broken": {
 			reason: "what containerd says is in the error",
 			args:   []string{"load", "demo", "app:dev"},
-			before: func(_ *world, nodes *containerd) { nodes.broken = "ctr: no space left on device" },
+			before: func(_ *world, nodes *simulatednode.Containerd) { nodes.Break("ctr: no space left on device") },
 			errs:   []string{"load app:dev into node demo-", "no space left on device"},
 		},
 		"Stopped": {
 			reason: "a node that does not run misses the image",
 			args:   []string{"load", "demo", "app:dev"},
-			before: func(w *world, _ *containerd) { w.engine.StopContainer(context.Background(), "demo-b", 0) }, //nolint:errcheck // It runs.
+			before: func(w *world, _ *simulatednode.Containerd) { w.engine.StopContainer(context.Background(), "demo-b", 0) }, //nolint:errcheck // It runs.
 			errs:   []string{"these nodes do not run, so they did not get the images: demo-b"},
 		},
 	}
@@ -224,7 +182,7 @@ func TestLoadRefuses(t *testing.T) {
 				t.Errorf("%s: code 0:\n%s", tc.reason, out)
 			}
 			mustContain(t, errs, tc.errs...)
-			if names := nodes.names("demo-a"); len(names) > 0 && name != "Stopped" {
+			if names := nodes.Names("demo-a"); len(names) > 0 && name != "Stopped" {
 				t.Errorf("%s: demo-a got %q", tc.reason, names)
 			}
 		})
@@ -235,22 +193,11 @@ func TestLoadRefuses(t *testing.T) {
 func TestLoadNames(t *testing.T) {
 	t.Parallel()
 	w, nodes := loadWorld(t)
-	handler := nodes.run
-	w.engine.HandleExec(func(container string, command engine.Command) (engine.Output, error) {
-		output, err := handler(container, command)
-		if slices.Contains(command.Args, "import") {
-			nodes.mu.Lock()
-			defer nodes.mu.Unlock()
-			there := nodes.images[container]
-			there["localhost/app:dev"] = there["docker.io/library/app:dev"]
-			delete(there, "docker.io/library/app:dev")
-		}
-		return output, err
-	})
+	nodes.SaveAs("localhost/")
 	if code, out, errs := w.run("load", "demo", "app:dev"); code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/app:dev"}, nodes.names("demo-a")); diff != "" {
+	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/app:dev"}, nodes.Names("demo-a")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
 }

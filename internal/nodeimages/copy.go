@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package images
+package nodeimages
 
 import (
 	"context"
@@ -27,32 +27,42 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// CopyTo copies the images to a node, unless it has them, and reports whether it did.
+// CopyTo copies the image into a node that does not have it under its name, and reports
+// whether it did. Afterwards Pods find it without a registry.
 func (s *Source) CopyTo(ctx context.Context, nodes engine.Executor, container string) (copied bool, err error) {
-	there, err := imagesOf(ctx, nodes, container)
-	if err != nil || there.have(s.wanted()) {
+	present, err := imagesOf(ctx, nodes, container)
+	if err != nil || present.has(s.wanted()) {
 		return false, err
 	}
-	archive, err := s.archive(ctx)
+	archive, err := s.open(ctx)
 	if err != nil {
 		return false, err
 	}
-	// A saved image may have another ID than the engine told.
-	if there.have(s.wanted()) {
+	// A saved image may have another ID than the engine reported.
+	if present.has(s.wanted()) {
 		return false, nil
 	}
-	// Unpacked when a container is created of it, by the snapshotter that containerd has
+	// Unpacked when a container is created from it, by the snapshotter that containerd has
 	// been configured with.
 	if _, err := ctr(ctx, nodes, container, archive, "import", "--no-unpack", "-"); err != nil {
-		return false, fmt.Errorf("import %s: %w", s.Argument, err)
+		return false, fmt.Errorf("import %s: %w", s.Reference, err)
 	}
-	if there, err = imagesOf(ctx, nodes, container); err != nil {
+	if present, err = imagesOf(ctx, nodes, container); err != nil {
 		return false, err
 	}
-	return true, there.name(ctx, nodes, container, s.wanted())
+	return true, present.tag(ctx, nodes, container, s.wanted())
 }
 
-// nodeImage is one of what crictl lists.
+// Missing returns those of the names in full that no image of a node has.
+func Missing(ctx context.Context, nodes engine.Executor, container string, names []string) ([]string, error) {
+	present, err := imagesOf(ctx, nodes, container)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return present.idOf(name) != "" }), nil
+}
+
+// nodeImage is an image of a node as crictl lists it.
 type nodeImage struct {
 	ID       string   `json:"id"`
 	RepoTags []string `json:"repoTags"`
@@ -74,47 +84,39 @@ func imagesOf(ctx context.Context, nodes engine.Executor, container string) (nod
 	return list.Images, nil
 }
 
-// have reports whether all of the images are there by all of their names.
-func (n nodeImages) have(wanted []Archived) bool {
-	return !slices.ContainsFunc(wanted, func(image Archived) bool {
-		return slices.ContainsFunc(image.Tags, func(tag string) bool { return n.idOf(tag) != image.ID })
-	})
-}
+func (n nodeImages) has(wanted nodeImage) bool { return n.idOf(wanted.RepoTags[0]) == wanted.ID }
 
-func (n nodeImages) idOf(tag string) string {
+// idOf the image of that name; empty = there is none.
+func (n nodeImages) idOf(name string) string {
 	for _, image := range n {
-		if slices.Contains(image.RepoTags, tag) {
+		if slices.Contains(image.RepoTags, name) {
 			return image.ID
 		}
 	}
 	return ""
 }
 
-// name gives images the names they lack: Podman saves app:dev as localhost/app:dev.
-func (n nodeImages) name(ctx context.Context, nodes engine.Executor, container string, wanted []Archived) error {
-	for _, image := range wanted {
-		at := slices.IndexFunc(n, func(there nodeImage) bool { return there.ID == image.ID && len(there.RepoTags) > 0 })
-		for _, tag := range image.Tags {
-			switch {
-			case n.idOf(tag) == image.ID:
-				continue
-			case at < 0:
-				return fmt.Errorf("containerd does not list %s after its import", tag)
-			}
-			if _, err := ctr(ctx, nodes, container, nil, "tag", "--force", n[at].RepoTags[0], tag); err != nil {
-				return fmt.Errorf("name image %s: %w", tag, err)
-			}
-		}
+// tag the imported image: Podman saves app:dev as localhost/app:dev.
+func (n nodeImages) tag(ctx context.Context, nodes engine.Executor, container string, wanted nodeImage) error {
+	if n.has(wanted) {
+		return nil
+	}
+	name := wanted.RepoTags[0]
+	at := slices.IndexFunc(n, func(present nodeImage) bool { return present.ID == wanted.ID && len(present.RepoTags) > 0 })
+	if at < 0 {
+		return fmt.Errorf("containerd does not list %s after its import", name)
+	}
+	if _, err := ctr(ctx, nodes, container, nil, "tag", "--force", n[at].RepoTags[0], name); err != nil {
+		return fmt.Errorf("tag image %s: %w", name, err)
 	}
 	return nil
 }
 
-// ctr runs a command on the images that the kubelet uses.
 func ctr(ctx context.Context, nodes engine.Executor, container string, stdin io.Reader, args ...string) ([]byte, error) {
 	return run(ctx, nodes, container, engine.Command{Args: append([]string{"ctr", "--namespace=k8s.io", "images"}, args...), Stdin: stdin})
 }
 
-// run a command, with what it printed in the error.
+// run a command, with what it printed in its error.
 func run(ctx context.Context, nodes engine.Executor, container string, command engine.Command) ([]byte, error) {
 	output, err := nodes.Exec(ctx, container, command)
 	if printed := strings.TrimSpace(string(output.Stderr)); err != nil && printed != "" {

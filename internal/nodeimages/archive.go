@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package images
+package nodeimages
 
 import (
 	"archive/tar"
@@ -116,12 +116,13 @@ func parseManifest(file io.Reader) ([]Archived, error) {
 	return archived, nil
 }
 
-func hasAll(ctx context.Context, e Inspector, content []Archived) (bool, error) {
+// hasAll reports whether the engine has all images of an archive under their tags.
+func hasAll(ctx context.Context, e engine.Images, content []Archived) (bool, error) {
 	for _, image := range content {
 		for _, tag := range image.Tags {
-			present, found, err := Find(ctx, e, tag)
-			if err != nil || !found || present.ID != image.ID {
-				return false, err
+			present, err := e.InspectImage(ctx, tag)
+			if err != nil || present.ID != image.ID {
+				return false, engine.IgnoreNotFound(err)
 			}
 		}
 	}

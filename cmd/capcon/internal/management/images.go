@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+)
+
+// KeepImages adds images of the engine to those that each node of a cluster has, also when
+// it joins later.
+func KeepImages(ctx context.Context, c client.Client, namespace, name string, references []string) error {
+	return changeInfrastructure(ctx, c, namespace, name, func(spec *infrav1.ContainerClusterSpec) {
+		for _, reference := range references {
+			if !slices.Contains(spec.Images, reference) {
+				spec.Images = append(spec.Images, reference)
+			}
+		}
+	})
+}
+
+// changeInfrastructure changes the ContainerCluster of a cluster. Fields that its
+// ClusterClass does not set stay as they are when the topology is reconciled.
+func changeInfrastructure(ctx context.Context, c client.Client, namespace, name string, change func(*infrav1.ContainerClusterSpec)) error {
+	cluster := &clusterv1.Cluster{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, cluster); err != nil {
+		return fmt.Errorf("get Cluster %q: %w", name, err)
+	}
+	key := client.ObjectKey{Namespace: namespace, Name: cluster.Spec.InfrastructureRef.Name}
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		containerCluster := &infrav1.ContainerCluster{}
+		if err := c.Get(ctx, key, containerCluster); err != nil {
+			return err
+		}
+		before := containerCluster.DeepCopy()
+		change(&containerCluster.Spec)
+		return c.Patch(ctx, containerCluster, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	})
+	if err != nil {
+		return fmt.Errorf("change ContainerCluster %q: %w", key.Name, err)
+	}
+	return nil
+}

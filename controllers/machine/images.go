@@ -1,0 +1,99 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
+)
+
+// copyInterval is how soon a copy is tried again while another one is under way.
+const copyInterval = time.Second
+
+// ensureImages copies those images of the cluster that the node does not have. That the
+// engine lacks one does not make the machine less ready: only Pods of the image fail.
+func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
+	if s.containerCluster == nil || len(s.containerCluster.Spec.Images) == 0 {
+		return nil
+	}
+	key, state := client.ObjectKeyFromObject(s.containerMachine), s.container.ID+" "+strings.Join(s.containerCluster.Spec.Images, " ")
+	if known, found := r.images.Load(key); found && known == state {
+		return nil
+	}
+	names, references := []string{}, map[string]string{}
+	for _, reference := range s.containerCluster.Spec.Images {
+		name, err := nodeimages.Name(reference)
+		if err != nil {
+			r.reportNotCopied(s, reference, err)
+			continue
+		}
+		names, references[name] = append(names, name), reference
+	}
+	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, names)
+	if err != nil {
+		return err
+	}
+	if len(missing) == 0 {
+		r.images.Store(key, state)
+		return nil
+	}
+	// One at a time: each is a temporary file as large as the image.
+	if !r.copying.TryLock() {
+		return phase.RequeueAfter(copyInterval)
+	}
+	defer r.copying.Unlock()
+	outcome := phase.RequeueAfter(copyInterval)
+	for _, name := range missing {
+		err := r.copyImage(ctx, s, references[name])
+		if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrInvalid) {
+			r.reportNotCopied(s, references[name], err)
+			outcome = phase.RequeueAfter(phase.UserInterval)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return outcome
+}
+
+func (r *Reconciler) copyImage(ctx context.Context, s *scope, reference string) (err error) {
+	source, err := nodeimages.OpenSource(ctx, r.Engine, reference)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if _, err := source.CopyTo(ctx, r.Engine, s.container.Name); err != nil {
+		return fmt.Errorf("copy image %s into the node: %w", reference, err)
+	}
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ImageCopied", "CopyImage", "Copied image %s into the node", reference)
+	return nil
+}
+
+func (r *Reconciler) reportNotCopied(s *scope, reference string, err error) {
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Image %s of the ContainerCluster: %s", reference, err)
+}

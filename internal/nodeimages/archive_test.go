@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodeimages
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	digest := strings.Repeat("ab", 32)
+	cases := map[string]struct {
+		reason     string
+		config     string
+		present    string
+		wantLoaded bool
+	}{
+		"absent":        {"What is not there is loaded.", digest + ".json", "", true},
+		"there":         {"What is there costs nothing.", digest + ".json", "sha256:" + digest, false},
+		"newer format":  {"OCI paths are understood.", "blobs/sha256/" + digest, "sha256:" + digest, false},
+		"other makers":  {"So are bare digests.", "sha256:" + digest, "sha256:" + digest, false},
+		"another build": {"The tag has moved on.", digest + ".json", "sha256:" + strings.Repeat("cd", 32), true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := simulated.New()
+			if tc.present != "" {
+				e.AddImage(engine.Image{ID: tc.present, Tags: []string{"a:1"}}, nil)
+			}
+			content, loaded, err := Load(t.Context(), e, archive(t, tc.config))
+			must.Succeed(t, err)
+			if loaded != tc.wantLoaded {
+				t.Errorf("%s Loaded: %v", tc.reason, loaded)
+			}
+			if diff := cmp.Diff([]Archived{{ID: "sha256:" + digest, Tags: []string{"a:1"}}}, content); diff != "" {
+				t.Errorf("content differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadRefusesOtherFiles(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "readme.tar")
+	must.Succeed(t, os.WriteFile(file, bytes.Repeat([]byte("no archive"), 200), 0o600))
+	if _, _, err := Load(t.Context(), simulated.New(), file); !errors.Is(err, ErrNotAnArchive) {
+		t.Errorf("Want ErrNotAnArchive, got: %v", err)
+	}
+}
+
+func FuzzReadArchive(f *testing.F) {
+	for _, config := range []string{"abc.json", "blobs/sha256/abc"} {
+		content, err := os.ReadFile(archive(f, config))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		budget.Check(t, len(file), budget.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
+			content, err := readArchive(bytes.NewReader(file))
+			if err == nil && len(content) == 0 {
+				t.Error("an archive without images: success, want an error")
+			}
+		})
+	})
+}
+
+func archive(tb testing.TB, config string) string {
+	tb.Helper()
+	manifest, err := json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}})
+	must.Succeed(tb, err)
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for name, content := range map[string][]byte{config: []byte("{}"), "manifest.json": manifest} {
+		must.Succeed(tb, w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}))
+		must.Get(w.Write(content))(tb)
+	}
+	must.Succeed(tb, w.Close())
+	file := filepath.Join(tb.TempDir(), "image.tar")
+	must.Succeed(tb, os.WriteFile(file, out.Bytes(), 0o600))
+	return file
+}

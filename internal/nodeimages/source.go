@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package nodeimages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+)
+
+// Source is an image of the engine that nodes get. Safe for concurrent use.
+type Source struct {
+	// Reference of the image as the user gave it, and Name the one in full, by which Pods
+	// find it.
+	Reference, Name string
+
+	engine engine.Images
+	mu     sync.Mutex
+	// id is the digest of the image's configuration.
+	id string
+	// archive that the engine saved the image to; nil before.
+	archive *os.File
+}
+
+// OpenSource finds an image of the engine. The caller closes it.
+//
+// An image that the engine does not have is engine.ErrNotFound. One for another
+// architecture than the engine's, or that is named by a digest, is engine.ErrInvalid.
+func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source, error) {
+	name, err := Name(reference)
+	if err != nil {
+		return nil, err
+	}
+	info, err := e.Info(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("get the engine's architecture: %w", err)
+	}
+	image, err := e.InspectImage(ctx, reference)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, fmt.Errorf("image %q not found in the engine; build or pull it first: %w", reference, engine.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if its, nodes := image.Architecture, info.Architecture; its != "" && nodes != "" && its != nodes {
+		return nil, fmt.Errorf("image %q is for %s and the nodes are %s; build it with --platform=linux/%s: %w", reference, its, nodes, nodes, engine.ErrInvalid)
+	}
+	return &Source{Reference: reference, Name: name, engine: e, id: image.ID}, nil
+}
+
+// Name returns the name in full of an image that a node can get: engine.ErrInvalid if there
+// is none.
+func Name(reference string) (string, error) {
+	parsed, err := imageref.Parse(reference)
+	if err == nil && parsed.Pinned {
+		err = fmt.Errorf("image %q is named by a digest, which a copy does not keep; use its tag", reference)
+	}
+	if err != nil {
+		return "", errors.Join(engine.ErrInvalid, err)
+	}
+	return parsed.Name, nil
+}
+
+// Close removes what the engine saved.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.archive == nil {
+		return nil
+	}
+	err := errors.Join(s.archive.Close(), os.Remove(s.archive.Name()))
+	s.archive = nil
+	return err
+}
+
+// wanted is what a node has to have.
+func (s *Source) wanted() nodeImage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return nodeImage{ID: s.id, RepoTags: []string{s.Name}}
+}
+
+// open the archive of the image, from its beginning. The engine saves it only once.
+func (s *Source) open(ctx context.Context) (io.Reader, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.archive == nil {
+		if err := s.save(ctx); err != nil {
+			return nil, err
+		}
+	}
+	size, err := s.archive.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("read the size of the image archive: %w", err)
+	}
+	return io.NewSectionReader(s.archive, 0, size), nil
+}
+
+func (s *Source) save(ctx context.Context) (err error) {
+	stream, err := s.engine.SaveImage(ctx, s.Reference)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stream.Close()) }()
+	file, err := os.CreateTemp("", "capcon-image-*.tar")
+	if err != nil {
+		return fmt.Errorf("create the image archive: %w", err)
+	}
+	s.archive = file
+	if _, err := io.Copy(file, stream); err != nil {
+		return fmt.Errorf("save image %q: %w", s.Reference, err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read the image archive: %w", err)
+	}
+	archived, err := readArchive(file)
+	if err != nil {
+		return fmt.Errorf("read the archive of image %q: %w", s.Reference, err)
+	}
+	// Where the engine stores images with containerd, the ID it reports is another digest.
+	s.id = archived[0].ID
+	return nil
+}
