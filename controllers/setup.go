@@ -153,6 +153,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		Engine:       options.Engine,
 		Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}) error {
 			group, ctx := errgroup.WithContext(ctx)
+			group.Go(func() error { return workload.PublishLocalRegistry(ctx, settings.Config, settings.LocalRegistry) })
 			if settings.Storage {
 				group.Go(func() error { return storage.Run(ctx, settings.Config, options.Engine, settings.Owner) })
 			}

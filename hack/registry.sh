@@ -26,7 +26,7 @@
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly container=capcon-registry
+readonly container=capcon-test-registry
 readonly address=127.0.0.1:5000
 
 # What is there, and its name in the registry.

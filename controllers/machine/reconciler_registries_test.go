@@ -126,7 +126,7 @@ func registries() map[string]reconcileTest {
 				},
 				change: all(asNode, setRegistries()),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
+			want: want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if content := must.Get(w.Engine.ReadFile(container(), hostsFile))(t); string(content) != "removed" {

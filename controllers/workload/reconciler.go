@@ -119,6 +119,8 @@ type Settings struct {
 	Config *rest.Config
 	// Storage and LoadBalancers say what is provided.
 	Storage, LoadBalancers bool
+	// LocalRegistry on the host that is published to tools; empty = none.
+	LocalRegistry LocalRegistry
 	// Network and Image of load balancers; an empty image is the manager's default.
 	Network, Image string
 }
@@ -155,10 +157,11 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Setting
 		Owner:         owner,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
+		LocalRegistry: localRegistry(spec.Registries),
 		Network:       cmp.Or(spec.Network.Name, network.DefaultName),
 		Image:         spec.LoadBalancer.Image,
 	}
-	if !isActive(cluster, infrastructure) || !wanted.Storage && !wanted.LoadBalancers {
+	if !isActive(cluster, infrastructure) || !wanted.Storage && !wanted.LoadBalancers && wanted.LocalRegistry == (LocalRegistry{}) {
 		return nil, nil
 	}
 	wanted.Config, err = r.ClusterCache.GetRESTConfig(ctx, key)

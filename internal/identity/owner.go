@@ -58,8 +58,8 @@ const (
 	// LabelPorts are the ports that a load balancer was created to publish on the host,
 	// also while it does not run.
 	LabelPorts = prefix + "ports"
-	// LabelHostPorts are the ports of the host that a machine's container publishes, also
-	// while it does not run, as "127.0.0.1:8080/tcp", separated by commas.
+	// LabelHostPorts are the ports of the host that the container of a machine or registry
+	// publishes, also while it does not run, as "127.0.0.1:8080/tcp", separated by commas.
 	LabelHostPorts = prefix + "host-ports"
 	// LabelPlane is the name of the management plane that a container or volume
 	// belongs to.
@@ -86,6 +86,8 @@ const (
 	RoleServiceLoadBalancer Role = "service-load-balancer"
 	RolePlane               Role = "management-plane"
 	RoleProbe               Role = "probe"
+	// RoleRegistry is that of the registry that images are pushed to on the host.
+	RoleRegistry Role = "registry"
 )
 
 // IsLoadBalancer reports whether the role is that of an HAProxy container.

@@ -20,10 +20,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 )
@@ -49,6 +52,8 @@ type watch struct {
 	troubled map[string]time.Time
 	// remembered says that the owner ID is on disk.
 	remembered bool
+	// registry on this host that nodes pull from; nil where there is none.
+	registry *localregistry.Registry
 }
 
 // waitReady shows the cluster's way until it is ready.
@@ -56,6 +61,13 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 	waited := s.trace.span(s.Now, "wait until ready")
 	defer waited()
 	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}}
+	registry, found, err := localregistry.Find(ctx, s.engine)
+	if err != nil {
+		return err
+	}
+	if found {
+		w.registry = &registry
+	}
 	for {
 		ready, err := w.look(ctx)
 		switch {
@@ -94,10 +106,27 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 			return false, err
 		}
 	}
+	if err := w.useRegistry(ctx, observed.Infrastructure); err != nil && !transient(err) {
+		return false, err
+	}
 	if w.last.Ready() {
 		return true, nil
 	}
 	return false, w.settleTroubles(ctx)
+}
+
+// useRegistry lets the cluster's nodes pull from the local registry.
+func (w *watch) useRegistry(ctx context.Context, infrastructure *infrav1.ContainerCluster) error {
+	if w.registry == nil || infrastructure == nil || !isOn(infrastructure, *w.registry) {
+		return nil
+	}
+	host, mirror := w.registry.Host(), w.registry.URL()
+	if slices.ContainsFunc(infrastructure.Spec.Registries, func(r infrav1.Registry) bool {
+		return r.Host == host && len(r.Mirrors) == 1 && r.Mirrors[0].URL == mirror
+	}) {
+		return nil
+	}
+	return management.SetRegistry(ctx, w.client, namespace, w.request.Name, host, mirror)
 }
 
 // remember whose the containers are, as soon as that is decided.

@@ -37,7 +37,11 @@ const (
 	Node         Use = "node"
 	LoadBalancer Use = "load balancer"
 	Plane        Use = "management plane"
+	Registry     Use = "local registry"
 )
+
+// registryImage is the distribution project's registry 3.0.0 as Docker's official image.
+const registryImage = "docker.io/library/registry@sha256:6c5666b861f3505b116bb9aa9b25175e71210414bd010d92035ff64018f9457e"
 
 // sources name what there is for each use; for nodes, a version of Kubernetes decides.
 var sources = map[Use]struct {
@@ -58,7 +62,8 @@ var sources = map[Use]struct {
 		flag: "--load-balancer-image", built: "localhost/capcon/haproxy:2.6",
 		published: loadbalancer.DefaultImage, mirrored: "/library/haproxy:3.2",
 	},
-	Plane: {flag: "--plane-image", built: "localhost/capcon/plane:dev", published: "localhost/capcon/plane:dev"},
+	Registry: {flag: "--image", built: "localhost/capcon/registry:3.0.0", published: registryImage},
+	Plane:    {flag: "--plane-image", built: "localhost/capcon/plane:dev", published: "localhost/capcon/plane:dev"},
 }
 
 // Wish is what the user said about the image for a use.

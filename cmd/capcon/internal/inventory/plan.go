@@ -97,6 +97,8 @@ func (w World) decide(object Object, before []Decision) Decision {
 	switch {
 	case object.Role == identity.RolePlane:
 		return keep(object, "of a management plane; capcon plane down removes it once it has no clusters")
+	case object.Role == identity.RoleRegistry:
+		return keep(object, "is the local registry; capcon registry down removes it")
 	case object.Role == identity.RoleProbe:
 		return w.decideProbe(object)
 	case object.Creating != "":

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +42,23 @@ func KeepImages(ctx context.Context, c client.Client, namespace, name string, re
 	})
 }
 
+// SetRegistry lets the nodes of a cluster pull the images of a registry from a mirror; an
+// empty mirror removes the registry. It changes nothing where that is so.
+func SetRegistry(ctx context.Context, c client.Client, namespace, name, host, mirror string) error {
+	return changeInfrastructure(ctx, c, namespace, name, func(spec *infrav1.ContainerClusterSpec) {
+		wanted := infrav1.Registry{Host: host, Mirrors: []infrav1.RegistryMirror{{URL: mirror}}}
+		at := slices.IndexFunc(spec.Registries, func(r infrav1.Registry) bool { return r.Host == host })
+		switch {
+		case at < 0 && mirror != "":
+			spec.Registries = append(spec.Registries, wanted)
+		case at >= 0 && mirror != "":
+			spec.Registries[at] = wanted
+		case at >= 0:
+			spec.Registries = slices.Delete(spec.Registries, at, at+1)
+		}
+	})
+}
+
 // changeInfrastructure changes the ContainerCluster of a cluster. Fields that its
 // ClusterClass does not set stay as they are when the topology is reconciled.
 func changeInfrastructure(ctx context.Context, c client.Client, namespace, name string, change func(*infrav1.ContainerClusterSpec)) error {
@@ -56,6 +74,9 @@ func changeInfrastructure(ctx context.Context, c client.Client, namespace, name 
 		}
 		before := containerCluster.DeepCopy()
 		change(&containerCluster.Spec)
+		if equality.Semantic.DeepEqual(before.Spec, containerCluster.Spec) {
+			return nil
+		}
 		return c.Patch(ctx, containerCluster, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
 	if err != nil {

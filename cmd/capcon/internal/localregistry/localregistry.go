@@ -1,0 +1,193 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package localregistry runs a registry in a container of the engine: images are pushed to a
+// port of 127.0.0.1, and nodes pull them through the network that they share with it.
+package localregistry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// Name of the registry's container and of the volume with its images.
+const Name = "capcon-registry"
+
+// DefaultPort of the registry on the host: that of kind's guide, because 5000 is taken on
+// macOS.
+const DefaultPort = 5001
+
+// port of the registry in its container, from its image.
+const port = 5000
+
+// Registry is the local registry of an engine.
+type Registry struct {
+	// HostPort on 127.0.0.1 of the engine's host.
+	HostPort uint16
+	// Network and Address by which nodes reach it.
+	Network string
+	Address netip.Addr
+}
+
+// Host begins the names of its images, on the host and in Pods.
+func (r Registry) Host() string { return "localhost:" + strconv.Itoa(int(r.HostPort)) }
+
+// URL by which nodes reach it.
+func (r Registry) URL() string { return "http://" + netip.AddrPortFrom(r.Address, port).String() }
+
+// PortError says that the registry has another port than the one asked for.
+type PortError struct {
+	// Port that it has.
+	Port uint16
+}
+
+// Error implements error.
+func (e *PortError) Error() string {
+	return fmt.Sprintf("the registry has port %d, which image names contain; remove it first with \"capcon registry down\"", e.Port)
+}
+
+// Find the registry of an engine; found is false where there is none. One that does not run
+// is found too.
+func Find(ctx context.Context, e engine.ContainerReader) (registry Registry, found bool, err error) {
+	container, err := e.InspectContainer(ctx, Name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return Registry{}, false, nil
+	}
+	if err != nil {
+		return Registry{}, false, fmt.Errorf("inspect the local registry: %w", err)
+	}
+	registry, err = read(container)
+	return registry, err == nil, err
+}
+
+// read what labels record and the engine publishes.
+func read(container engine.Container) (Registry, error) {
+	if identity.Role(container.Labels[identity.LabelRole]) != identity.RoleRegistry {
+		return Registry{}, fmt.Errorf("container %q is not the local registry; remove or rename it: %w", Name, engine.ErrConflict)
+	}
+	registry := Registry{Network: container.Labels[identity.LabelNetwork]}
+	published, err := netip.ParseAddrPort(strings.TrimSuffix(container.Labels[identity.LabelHostPorts], "/tcp"))
+	addresses := network.Addresses(container, registry.Network)
+	if err != nil || len(addresses) == 0 {
+		return Registry{}, fmt.Errorf("container %q has no port or no address in its labels; remove it with \"capcon registry down\"", Name)
+	}
+	registry.HostPort, registry.Address = published.Port(), addresses[0]
+	return registry, nil
+}
+
+// Ensure that the registry runs and answers. Without a port, it keeps the one that it has.
+// It has another port: *PortError. The port is in use: a ConflictError of
+// engine.ResourceHostPort.
+func Ensure(ctx context.Context, e engine.Engine, image, networkName string, hostPort uint16) (Registry, error) {
+	registry, found, err := Find(ctx, e)
+	switch {
+	case err != nil:
+		return Registry{}, err
+	case found && hostPort != 0 && hostPort != registry.HostPort:
+		return Registry{}, &PortError{Port: registry.HostPort}
+	case found:
+		if err := e.StartContainer(ctx, Name); err != nil {
+			return Registry{}, fmt.Errorf("start the local registry: %w", err)
+		}
+		return registry, answers(ctx, registry)
+	}
+	if hostPort == 0 {
+		hostPort = DefaultPort
+	}
+	if _, err := network.Ensure(ctx, e, network.Request{Name: networkName}); err != nil {
+		return Registry{}, fmt.Errorf("create network %q: %w", networkName, err)
+	}
+	container, err := network.Place(ctx, e, network.Placement{Network: networkName, Spec: spec(image, hostPort)})
+	if err != nil {
+		return Registry{}, err
+	}
+	if registry, err = read(container); err != nil {
+		return Registry{}, err
+	}
+	return registry, answers(ctx, registry)
+}
+
+func spec(image string, hostPort uint16) engine.Spec {
+	published := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), hostPort)
+	return engine.Spec{
+		Name: Name, Hostname: Name, Image: image,
+		// Without it, the registry reports each second that there is no collector of traces.
+		Environment: map[string]string{"OTEL_TRACES_EXPORTER": "none", "REGISTRY_STORAGE_DELETE_ENABLED": "true"},
+		Labels: map[string]string{
+			identity.LabelRole: string(identity.RoleRegistry), identity.LabelHostPorts: published.String() + "/tcp",
+		},
+		Ports:    []engine.PortBinding{{HostAddress: published.Addr(), HostPort: hostPort, ContainerPort: port}},
+		Mounts:   []engine.Mount{{Type: engine.MountVolume, Source: Name, Target: "/var/lib/registry"}},
+		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
+		Restart:  engine.RestartUnlessStopped,
+	}
+}
+
+// startTimeout is generous for a slow disk; the registry answers within a second.
+const startTimeout = 30 * time.Second
+
+// answers waits for the registry on the port that images are pushed to.
+func answers(ctx context.Context, registry Registry) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(int(registry.HostPort))+"/v2/", nil)
+		if err != nil {
+			return false, err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			last = err
+			return false, nil
+		}
+		last = fmt.Errorf("it answers with %s", response.Status)
+		return response.StatusCode == http.StatusOK, response.Body.Close()
+	})
+	if err != nil {
+		return fmt.Errorf("the local registry does not answer on port %d of 127.0.0.1: %w", registry.HostPort, errors.Join(last, err))
+	}
+	return nil
+}
+
+// Remove the registry with its images, and its network if nothing else uses it.
+func Remove(ctx context.Context, e engine.Engine) error {
+	registry, found, err := Find(ctx, e)
+	if errors.Is(err, engine.ErrConflict) {
+		return err
+	}
+	if err := e.RemoveContainer(ctx, Name); err != nil {
+		return fmt.Errorf("remove the local registry: %w", err)
+	}
+	if err := e.RemoveVolume(ctx, Name); err != nil {
+		return fmt.Errorf("remove the volume of the local registry: %w", err)
+	}
+	if !found {
+		return nil
+	}
+	_, err = network.Remove(ctx, e, registry.Network)
+	return err
+}
