@@ -44,18 +44,9 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	if known, found := r.images.Load(key); found && known == state {
 		return nil
 	}
-	names, references := []string{}, map[string]string{}
-	for _, reference := range s.containerCluster.Spec.Images {
-		name, err := nodeimages.Name(reference)
-		if err != nil {
-			r.reportNotCopied(s, reference, err)
-			continue
-		}
-		names, references[name] = append(names, name), reference
-	}
-	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, names)
+	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
 	if err != nil {
-		return err
+		return fmt.Errorf("look for images in the node: %w", err)
 	}
 	if len(missing) == 0 {
 		r.images.Store(key, state)
@@ -67,14 +58,13 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	}
 	defer r.copying.Unlock()
 	outcome := phase.RequeueAfter(copyInterval)
-	for _, name := range missing {
-		err := r.copyImage(ctx, s, references[name])
-		if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrInvalid) {
-			r.reportNotCopied(s, references[name], err)
+	for _, reference := range missing {
+		err := r.copyImage(ctx, s, reference)
+		switch {
+		case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrInvalid):
+			r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Image %s of the ContainerCluster: %s", reference, err)
 			outcome = phase.RequeueAfter(phase.UserInterval)
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 	}
@@ -92,8 +82,4 @@ func (r *Reconciler) copyImage(ctx context.Context, s *scope, reference string) 
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ImageCopied", "CopyImage", "Copied image %s into the node", reference)
 	return nil
-}
-
-func (r *Reconciler) reportNotCopied(s *scope, reference string, err error) {
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Image %s of the ContainerCluster: %s", reference, err)
 }

@@ -75,10 +75,10 @@ type Reconciler struct {
 	// their ContainerMachine. It saves the download of a record that no longer changes,
 	// which takes up to half a second; nothing else depends on it.
 	bootstrapped sync.Map
-	// registries is the same for the configuration of registries: of each ContainerMachine
-	// the ID of its container, and a digest of what was found in it.
+	// registries has the foundRegistries, by the key of their ContainerMachine.
 	registries sync.Map
-	// images is the same for the images of the cluster, once the node has all of them.
+	// images has the IDs of containers that have all images of their cluster, with these, by
+	// the key of their ContainerMachine.
 	images sync.Map
 	// copying is held while an image is copied into a node.
 	copying sync.Mutex

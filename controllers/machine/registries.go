@@ -20,7 +20,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,13 +126,20 @@ func (s *scope) setRegistriesConfigured(status metav1.ConditionStatus, reason, m
 	})
 }
 
+// foundRegistries are the files that a container, by its ID, was found to have.
+type foundRegistries struct {
+	container string
+	files     map[string]string
+}
+
 // updateRegistries makes the node's files those that are wanted. What this process has
 // found equal is not read again.
 func (r *Reconciler) updateRegistries(ctx context.Context, s *scope, wanted map[string]string) error {
 	key, container := client.ObjectKeyFromObject(s.containerMachine), s.container.Name
-	state := s.container.ID + digest(wanted)
-	if known, found := r.registries.Load(key); found && known == state {
-		return nil
+	if known, found := r.registries.Load(key); found {
+		if known, ok := known.(foundRegistries); ok && known.container == s.container.ID && maps.Equal(known.files, wanted) {
+			return nil
+		}
 	}
 	present, err := r.presentRegistries(ctx, container)
 	if err != nil {
@@ -149,7 +155,7 @@ func (r *Reconciler) updateRegistries(ctx context.Context, s *scope, wanted map[
 			return fmt.Errorf("remove the configuration of registries: %w", err)
 		}
 	}
-	r.registries.Store(key, state)
+	r.registries.Store(key, foundRegistries{s.container.ID, wanted})
 	return nil
 }
 
@@ -273,12 +279,4 @@ func pack(files map[string]string) (io.Reader, error) {
 		return nil, fmt.Errorf("pack files: %w", err)
 	}
 	return &archive, nil
-}
-
-func digest(files map[string]string) string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(sum, "%q %q\n", name, files[name])
-	}
-	return string(sum.Sum(nil))
 }

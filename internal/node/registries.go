@@ -146,32 +146,39 @@ func RegistryFiles(registries []Registry) map[string]string {
 		if registry.Host == AnyRegistry {
 			directory = "_default"
 		}
-		directory = path.Join(RegistryDirectory[1:], directory)
-		var hosts strings.Builder
-		hosts.WriteString(registryHeader)
-		// Of the registry itself come first: what follows a table belongs to it.
-		bundle := func(name, content string) {
-			if content != "" {
-				files[path.Join(directory, name)] = content
-				fmt.Fprintf(&hosts, "ca = %q\n", name)
-			}
+		for name, content := range registry.files() {
+			files[path.Join(RegistryDirectory[1:], directory, name)] = content
 		}
-		bundle("ca.crt", registry.CABundle)
-		if header := registry.Credentials.header(); header != "" {
-			hosts.WriteString("[header]\n" + header)
-		}
-		for i, mirror := range registry.Mirrors {
-			fmt.Fprintf(&hosts, "[host.%q]\ncapabilities = [\"pull\", \"resolve\"]\n", mirror.URL)
-			if parsed, err := url.Parse(mirror.URL); err == nil && strings.Contains(parsed.Path, "/v2/") {
-				hosts.WriteString("override_path = true\n")
-			}
-			bundle("mirror-"+strconv.Itoa(i)+".crt", mirror.CABundle)
-			if header := mirror.Credentials.header(); header != "" {
-				fmt.Fprintf(&hosts, "[host.%q.header]\n%s", mirror.URL, header)
-			}
-		}
-		files[path.Join(directory, "hosts.toml")] = hosts.String()
 	}
+	return files
+}
+
+// files in the registry's directory.
+func (r Registry) files() map[string]string {
+	files := map[string]string{}
+	hosts := registryHeader
+	bundle := func(name, content string) {
+		if content != "" {
+			files[name] = content
+			hosts += fmt.Sprintf("ca = %q\n", name)
+		}
+	}
+	// Of the registry itself come first: what follows a table belongs to it.
+	bundle("ca.crt", r.CABundle)
+	if header := r.Credentials.header(); header != "" {
+		hosts += "[header]\n" + header
+	}
+	for i, mirror := range r.Mirrors {
+		hosts += fmt.Sprintf("[host.%q]\ncapabilities = [\"pull\", \"resolve\"]\n", mirror.URL)
+		if parsed, err := url.Parse(mirror.URL); err == nil && strings.Contains(parsed.Path, "/v2/") {
+			hosts += "override_path = true\n"
+		}
+		bundle("mirror-"+strconv.Itoa(i)+".crt", mirror.CABundle)
+		if header := mirror.Credentials.header(); header != "" {
+			hosts += fmt.Sprintf("[host.%q.header]\n%s", mirror.URL, header)
+		}
+	}
+	files["hosts.toml"] = hosts
 	return files
 }
 

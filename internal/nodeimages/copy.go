@@ -53,13 +53,17 @@ func (s *Source) CopyTo(ctx context.Context, nodes engine.Executor, container st
 	return true, present.tag(ctx, nodes, container, s.wanted())
 }
 
-// Missing returns those of the names in full that no image of a node has.
-func Missing(ctx context.Context, nodes engine.Executor, container string, names []string) ([]string, error) {
+// Missing returns those of the references that no image of a node has as its name. What is
+// no reference is missing too.
+func Missing(ctx context.Context, nodes engine.Executor, container string, references []string) ([]string, error) {
 	present, err := imagesOf(ctx, nodes, container)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return present.idOf(name) != "" }), nil
+	return slices.DeleteFunc(slices.Clone(references), func(reference string) bool {
+		name, err := Name(reference)
+		return err == nil && present.idOf(name) != ""
+	}), nil
 }
 
 // nodeImage is an image of a node as crictl lists it.

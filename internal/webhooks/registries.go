@@ -17,11 +17,11 @@ limitations under the License.
 package webhooks
 
 import (
+	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
@@ -56,7 +56,8 @@ func validateImages(path *field.Path, images []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, image := range images {
 		errs = append(errs, validateImage(path.Index(i), image)...)
-		if parsed, err := imageref.Parse(image); err == nil && parsed.Pinned {
+		named, err := reference.ParseNormalizedNamed(image)
+		if _, pinned := named.(reference.Digested); err == nil && pinned {
 			errs = append(errs, field.Invalid(path.Index(i), image, "is named by a digest, which a copy does not keep; use its tag"))
 		}
 	}

@@ -41,6 +41,15 @@ const webtoolImage = "localhost/web:v1"
 // webtoolArchive builds the workload's image as a docker-archive.
 func webtoolArchive(t *testing.T) []byte {
 	t.Helper()
+	tag := must.Get(name.NewTag(webtoolImage))(t)
+	var archive bytes.Buffer
+	must.Succeed(t, tarball.Write(tag, builtWebtool(t), &archive))
+	return archive.Bytes()
+}
+
+// builtWebtool is the image of the workload's program.
+func builtWebtool(t *testing.T) v1.Image {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "webtool")
 	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./webtool")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -57,10 +66,7 @@ func webtoolArchive(t *testing.T) []byte {
 	if image, err = mutate.ConfigFile(image, config); err != nil {
 		t.Fatal(err)
 	}
-	tag := must.Get(name.NewTag(webtoolImage))(t)
-	var archive bytes.Buffer
-	must.Succeed(t, tarball.Write(tag, image, &archive))
-	return archive.Bytes()
+	return image
 }
 
 // programLayer is a layer of one file that may be executed.

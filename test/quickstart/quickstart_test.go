@@ -157,6 +157,7 @@ func TestQuickstart(t *testing.T) {
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
 		{"nodes have the memory asked for", func(t *testing.T) { nodesAreLimited(t, eng, program.at(t)) }},
 		{"pods talk across nodes", func(t *testing.T) { podsTalk(t, eng, program.at(t)) }},
+		{"images of registries", func(t *testing.T) { pullsFromRegistries(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
 		{"podman: workers 1 to 2 to 1 under load", func(t *testing.T) { scaleUnderLoad(t, program.at(t)) }},

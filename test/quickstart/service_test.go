@@ -83,7 +83,6 @@ func scaleUnderLoad(t *testing.T, program *capcon) {
 	})
 	program.mustRun("up", program.cluster, "--workers", "2")
 	nodesReady(t, cluster, 3)
-	loadWebtool(t, program)
 	program.mustRun("up", program.cluster, "--workers", "1")
 	nodesReady(t, cluster, 2)
 	load.stop()

@@ -79,7 +79,7 @@ func (s *session) registryUp(ctx context.Context, image, networkName string, por
 		b.finished(stepRegistry, "answers on "+registry.Host())
 		err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
 			b.finished("cluster "+cluster, "pulls from "+registry.Host())
-			return s.setRegistry(ctx, cluster, registry.Host(), registry.URL())
+			return s.setRegistry(ctx, cluster, inNodes(registry))
 		})
 	}
 	b.close()
@@ -141,8 +141,13 @@ func isOn(cluster *infrav1.ContainerCluster, registry localregistry.Registry) bo
 	return cmp.Or(cluster.Spec.Network.Name, network.DefaultName) == registry.Network
 }
 
-func (s *session) setRegistry(ctx context.Context, cluster, host, mirror string) error {
-	return s.persist(ctx, func() error { return management.SetRegistry(ctx, s.client, namespace, cluster, host, mirror) })
+// inNodes is how nodes pull from the local registry.
+func inNodes(registry localregistry.Registry) infrav1.Registry {
+	return infrav1.Registry{Host: registry.Host(), Mirrors: []infrav1.RegistryMirror{{URL: registry.URL()}}}
+}
+
+func (s *session) setRegistry(ctx context.Context, cluster string, registry infrav1.Registry) error {
+	return s.persist(ctx, func() error { return management.SetRegistry(ctx, s.client, namespace, cluster, registry) })
 }
 
 func (a *app) registryDownCommand() *cobra.Command {
@@ -164,7 +169,9 @@ func registryDown(ctx context.Context, s *session, _ []string) error {
 		s.say("There is no local registry.")
 		return nil
 	}
-	err = s.eachOnNetwork(ctx, registry, func(cluster string) error { return s.setRegistry(ctx, cluster, registry.Host(), "") })
+	err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
+		return s.setRegistry(ctx, cluster, infrav1.Registry{Host: registry.Host()})
+	})
 	if err != nil {
 		return err
 	}

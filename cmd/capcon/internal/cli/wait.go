@@ -24,6 +24,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
@@ -120,13 +122,12 @@ func (w *watch) useRegistry(ctx context.Context, infrastructure *infrav1.Contain
 	if w.registry == nil || infrastructure == nil || !isOn(infrastructure, *w.registry) {
 		return nil
 	}
-	host, mirror := w.registry.Host(), w.registry.URL()
-	if slices.ContainsFunc(infrastructure.Spec.Registries, func(r infrav1.Registry) bool {
-		return r.Host == host && len(r.Mirrors) == 1 && r.Mirrors[0].URL == mirror
-	}) {
+	wanted := inNodes(*w.registry)
+	isWanted := func(registry infrav1.Registry) bool { return equality.Semantic.DeepEqual(wanted, registry) }
+	if slices.ContainsFunc(infrastructure.Spec.Registries, isWanted) {
 		return nil
 	}
-	return management.SetRegistry(ctx, w.client, namespace, w.request.Name, host, mirror)
+	return management.SetRegistry(ctx, w.client, namespace, w.request.Name, wanted)
 }
 
 // remember whose the containers are, as soon as that is decided.

@@ -17,9 +17,6 @@ limitations under the License.
 package images
 
 import (
-	"archive/tar"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +31,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 

@@ -155,14 +155,14 @@ const startTimeout = 30 * time.Second
 func answers(ctx context.Context, registry Registry) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, startTimeout, true, func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(int(registry.HostPort))+"/v2/", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+strconv.Itoa(int(registry.HostPort))+"/v2/", http.NoBody)
 		if err != nil {
 			return false, err
 		}
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			last = err
-			return false, nil
+			return false, nil //nolint:nilerr // It is asked again.
 		}
 		last = fmt.Errorf("it answers with %s", response.Status)
 		return response.StatusCode == http.StatusOK, response.Body.Close()

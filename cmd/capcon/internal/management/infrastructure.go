@@ -42,17 +42,16 @@ func KeepImages(ctx context.Context, c client.Client, namespace, name string, re
 	})
 }
 
-// SetRegistry lets the nodes of a cluster pull the images of a registry from a mirror; an
-// empty mirror removes the registry. It changes nothing where that is so.
-func SetRegistry(ctx context.Context, c client.Client, namespace, name, host, mirror string) error {
+// SetRegistry configures a registry in the nodes of a cluster, or removes it where it has no
+// mirrors.
+func SetRegistry(ctx context.Context, c client.Client, namespace, name string, registry infrav1.Registry) error {
 	return changeInfrastructure(ctx, c, namespace, name, func(spec *infrav1.ContainerClusterSpec) {
-		wanted := infrav1.Registry{Host: host, Mirrors: []infrav1.RegistryMirror{{URL: mirror}}}
-		at := slices.IndexFunc(spec.Registries, func(r infrav1.Registry) bool { return r.Host == host })
+		at := slices.IndexFunc(spec.Registries, func(r infrav1.Registry) bool { return r.Host == registry.Host })
 		switch {
-		case at < 0 && mirror != "":
-			spec.Registries = append(spec.Registries, wanted)
-		case at >= 0 && mirror != "":
-			spec.Registries[at] = wanted
+		case at < 0 && len(registry.Mirrors) > 0:
+			spec.Registries = append(spec.Registries, registry)
+		case at >= 0 && len(registry.Mirrors) > 0:
+			spec.Registries[at] = registry
 		case at >= 0:
 			spec.Registries = slices.Delete(spec.Registries, at, at+1)
 		}
