@@ -246,6 +246,10 @@ type ContainerClusterStatus struct {
 	// +optional
 	Initialization Initialization `json:"initialization,omitempty,omitzero"`
 
+	// network is that of the cluster as the engine has it.
+	// +optional
+	Network NetworkStatus `json:"network,omitempty,omitzero"`
+
 	// failureDomains mirror those of the spec.
 	// +optional
 	// +listType=map
@@ -253,6 +257,30 @@ type ContainerClusterStatus struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	FailureDomains []clusterv1.FailureDomain `json:"failureDomains,omitempty"`
+}
+
+// NetworkStatus is the observed state of a network.
+// +kubebuilder:validation:MinProperties=1
+type NetworkStatus struct {
+	// subnets of the network in CIDR notation.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=43
+	Subnets []string `json:"subnets,omitempty"`
+
+	// reservedSubnets are the parts of the subnets from which no container gets an
+	// address. MetalLB, kube-vip and others can announce theirs. All clusters on the
+	// network share them.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=43
+	ReservedSubnets []string `json:"reservedSubnets,omitempty"`
 }
 
 // Initialization reports what was provisioned for the first time.

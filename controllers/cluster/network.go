@@ -55,8 +55,20 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 			return s.networkError(fmt.Errorf("attach container %q of this manager: %w", r.SelfContainer, err))
 		}
 	}
+	s.containerCluster.Status.Network = networkStatus(found)
 	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")
 	return nil
+}
+
+func networkStatus(found engine.Network) infrav1.NetworkStatus {
+	var status infrav1.NetworkStatus
+	for _, subnet := range found.Subnets {
+		status.Subnets = append(status.Subnets, subnet.Prefix.String())
+		if reserved := network.Reserved(subnet); reserved.IsValid() {
+			status.ReservedSubnets = append(status.ReservedSubnets, reserved.String())
+		}
+	}
+	return status
 }
 
 func (s *scope) networkError(err error) error {

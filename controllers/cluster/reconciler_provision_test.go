@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -147,6 +148,11 @@ func pinnedWhole(t *testing.T, w *world.World) {
 	}
 	if diff := gocmp.Diff(failureDomains(), object.Status.FailureDomains); diff != "" {
 		t.Errorf("failure domains (-want +got):\n%s", diff)
+	}
+	subnet := must.Get(w.Engine.InspectNetwork(t.Context(), network.DefaultName))(t).Subnets[0]
+	wantNetwork := infrav1.NetworkStatus{Subnets: []string{subnet.Prefix.String()}, ReservedSubnets: []string{network.Reserved(subnet).String()}}
+	if diff := gocmp.Diff(wantNetwork, object.Status.Network); diff != "" {
+		t.Errorf("network (-want +got):\n%s", diff)
 	}
 	if published := found.Ports[0].HostAddress; published != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("the API is published on %s", published)

@@ -48,6 +48,7 @@ func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
 			to.Spec.Registries = from.Spec.Registries
 			to.Spec.Images = from.Spec.Images
+			to.Status.Network = from.Status.Network
 		},
 	}
 }

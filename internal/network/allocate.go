@@ -53,7 +53,7 @@ func (e *ExhaustedError) Error() string {
 func (e *ExhaustedError) Is(target error) bool { return target == ErrExhausted }
 
 // Allocate returns the first static address of the subnet that is not taken:
-// outside the dynamic slice, neither the gateway nor, in IPv4, the network's
+// outside the dynamic and the reserved slice, neither the gateway nor, in IPv4, the network's
 // own or its broadcast address. Where the whole subnet is dynamic, as in a
 // network made by hand, it searches from the end: engines hand out dynamic
 // addresses from the beginning. None left: *ExhaustedError.
@@ -81,10 +81,11 @@ func allocate(subnet engine.Subnet, taken Holders, preferred uint32) (netip.Addr
 	} else if subnet.Dynamic.Contains(address) {
 		address = next(address)
 	}
+	kept := Reserved(subnet)
 	// One of so many is free, unless the subnet is exhausted.
 	var usable []netip.Addr
 	for ; address.IsValid() && subnet.Prefix.Contains(address) && len(usable) < spread+len(taken); address = next(address) {
-		if !reserved(subnet, address, last) {
+		if !isUnusable(subnet, address, last) && !kept.Contains(address) {
 			usable = append(usable, address)
 		}
 	}
@@ -111,8 +112,8 @@ func wholeIsDynamic(subnet engine.Subnet) bool {
 		subnet.Dynamic.Bits() <= subnet.Prefix.Bits() && subnet.Dynamic.Overlaps(subnet.Prefix)
 }
 
-// reserved reports whether no container can have the address.
-func reserved(subnet engine.Subnet, address, last netip.Addr) bool {
+// isUnusable reports whether no container can have the address.
+func isUnusable(subnet engine.Subnet, address, last netip.Addr) bool {
 	return address == gateway(subnet) || outermost(subnet.Prefix, address, last)
 }
 

@@ -125,7 +125,11 @@ func TestPlaceSpreads(t *testing.T) {
 	names := map[netip.Addr]string{}
 	for i := range 10 {
 		name := fmt.Sprintf("demo-worker-%d", i)
-		address := preferred(t, name)
+		eng := simulated.New(simulated.WithSubnets(netip.MustParsePrefix("10.7.0.0/16")))
+		eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
+		must.Get(network.Ensure(t.Context(), eng, network.Request{}))(t)
+		container := must.Get(network.Place(t.Context(), eng, placement(name)))(t)
+		address := network.Addresses(container, network.DefaultName)[0]
 		if other, found := names[address]; found {
 			t.Errorf("%s and %s prefer the same address %s", other, name, address)
 		}
