@@ -33,6 +33,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,7 +49,9 @@ import (
 // nodes pull from a private one once its certificate and credentials are right. No node is
 // recreated for it.
 func pullsFromRegistries(t *testing.T, eng engine.Engine, program *capcon) {
-	image := builtWebtool(t)
+	// Another image than the one that was loaded into the nodes: kubelet verifies an image that
+	// it has pulled once again for each other name.
+	image := must.Get(mutate.Config(builtWebtool(t), v1.Config{Entrypoint: []string{"/webtool"}, Labels: map[string]string{"from": "registry"}}))(t)
 	before := nodeContainers(t, eng, program.cluster)
 	port := strconv.Itoa(freePort(t))
 	program.mustRun("registry", "up", "--port", port)
