@@ -128,7 +128,10 @@ func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 func interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption interruption, before standing) {
 	t.Helper()
 	watch := watchStatus(t, eng, program)
+	cluster := program.connectCluster()
 	began := time.Now()
+	// Its load balancer is not there yet when the engine or the containers stop.
+	exposeServers(t, cluster, "late")
 	interruption.stop(t)
 	interruption.start(t)
 	t.Logf("interrupted for %.1fs", time.Since(began).Seconds())
@@ -138,6 +141,8 @@ func interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption in
 	workloadRuns(t, eng, program)
 	recordIsKept(t, program)
 	t.Logf("the workload answers %.1fs later", time.Since(back).Seconds())
+	serviceAnswers(t, cluster, "late")
+	deleteService(t, cluster, "late")
 	machinesReady(t, program)
 	statusIsGood(t, program)
 	watch.end()

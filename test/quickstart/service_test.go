@@ -87,9 +87,15 @@ func scaleUnderLoad(t *testing.T, program *capcon) {
 	nodesReady(t, cluster, 2)
 	load.stop()
 	t.Logf("the Service meanwhile: %s", load)
-	must.Succeed(t, cluster.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-	eventually(t, "the Service is gone", func(ctx context.Context) (string, error) {
-		_, err := cluster.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})
+	deleteService(t, cluster, "web")
+}
+
+// deleteService and what is published for it.
+func deleteService(t *testing.T, cluster kubernetes.Interface, name string) {
+	t.Helper()
+	must.Succeed(t, cluster.CoreV1().Services("default").Delete(t.Context(), name, metav1.DeleteOptions{}))
+	eventually(t, "Service "+name+" is gone", func(ctx context.Context) (string, error) {
+		_, err := cluster.CoreV1().Services("default").Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return "", nil
 		}

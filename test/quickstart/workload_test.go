@@ -83,13 +83,19 @@ func deployServers(t *testing.T, cluster kubernetes.Interface) {
 		},
 	}, metav1.CreateOptions{})
 	must.Succeed(t, err)
-	_, err = cluster.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: "servers"},
+	exposeServers(t, cluster, "servers")
+}
+
+// exposeServers by a Service of type LoadBalancer.
+func exposeServers(t *testing.T, cluster kubernetes.Interface, name string) {
+	t.Helper()
+	must.Get(cluster.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, Selector: labels, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
+			Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "servers"},
+			Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
 		},
-	}, metav1.CreateOptions{})
-	must.Succeed(t, err)
+	}, metav1.CreateOptions{}))(t)
 }
 
 // webPods waits until each node has a server and returns their addresses by
