@@ -32,6 +32,8 @@ main() {
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required images/cluster-api/go.mod sigs.k8s.io/cluster-api)"
   same "Kubernetes of nodes and its conformance tests" \
     "$(required images/kubernetes/go.mod k8s.io/kubernetes)" "$(required images/conformance/go.mod k8s.io/kubernetes)"
+  same "Kubernetes of nodes and of metrics-server, which share compiled packages" \
+    "$(required images/kubernetes/go.mod k8s.io/component-base)" "$(required images/metrics-server/go.mod k8s.io/component-base)"
   same "k8s.io/api and k8s.io/apimachinery" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/apimachinery)"
   same "k8s.io/api and k8s.io/client-go" \

@@ -17,7 +17,7 @@ limitations under the License.
 // Command builder makes the project's container images on this machine, from
 // Go modules and Debian packages, for places without an image registry.
 //
-//	go run . node haproxy plane registry
+//	go run . node haproxy plane registry metrics-server
 //
 // Every step is an artifact in a cache, found again by a hash over what goes
 // into it: a build with unchanged inputs only compares hashes. Each program is
@@ -141,5 +141,5 @@ func expand(arguments []string) ([]string, error) {
 
 // imageNames are the images that are built where none is asked for.
 func imageNames() []string {
-	return []string{"node", "haproxy", "plane", "registry"}
+	return []string{"node", "haproxy", "plane", "registry", metricsServer}
 }

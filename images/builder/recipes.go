@@ -94,7 +94,7 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	if err == nil && slices.Contains(names, managerName) {
 		images[managerName], err = b.managerImage(ctx)
 	}
-	return images, errors.Join(err, b.addConformance(images, c, static), b.addManagement(images, static))
+	return images, errors.Join(err, b.addConformance(images, c, static), b.addManagement(images, static), b.addMetricsServer(images, static))
 }
 
 // union is sorted, and has each package once.

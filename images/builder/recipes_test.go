@@ -19,6 +19,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,24 @@ func TestFlannelManifestNamesOurImage(t *testing.T) {
 	}
 	if want := "image: " + flannelReference(b) + "\n"; !strings.Contains(string(text), want) {
 		t.Errorf("templates/cni/flannel.yaml does not have %q", want)
+	}
+}
+
+func TestMetricsServerExampleNamesOurImage(t *testing.T) {
+	t.Parallel()
+	b := repository(t)
+	images, err := b.recipes(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(b.root, "examples", "metrics-server.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, image, _ := strings.Cut(string(text), " image: ")
+	image, _, _ = strings.Cut(image, "\n")
+	if !slices.Contains(images[metricsServer].values, image) {
+		t.Errorf("examples/metrics-server.yaml has the image %s, and what is built is %q", image, images[metricsServer].values)
 	}
 }
 

@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"path"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -137,4 +138,25 @@ func (b *builder) planeImage(ctx context.Context, c *components, static *artifac
 			Entrypoint: []string{"/usr/local/bin/capcon-plane"},
 		},
 	}.artifact(), nil
+}
+
+// metricsServer is a component, its image, and its program.
+const metricsServer = "metrics-server"
+
+// addMetricsServer adds the image of examples/metrics-server.yaml, under its public name.
+func (b *builder) addMetricsServer(images map[string]*artifact, static *artifact) error {
+	version, err := b.moduleVersion(metricsServer, "sigs.k8s.io/metrics-server")
+	if err != nil {
+		return err
+	}
+	source, err := program{
+		name: metricsServer, packages: []string{"."}, tags: kubernetesTags(),
+		ldflags: versionFlags("k8s.io/client-go/pkg/version", version),
+	}.artifact(b)
+	if err != nil {
+		return err
+	}
+	reference := path.Join("registry.k8s.io", metricsServer, metricsServer) + ":" + version
+	images[metricsServer] = rootImage(metricsServer, reference, static, source, "/"+metricsServer)
+	return nil
 }
