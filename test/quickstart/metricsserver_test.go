@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quickstart_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// metricsServerExample is docs/how-to/metrics-server.md's.
+const metricsServerExample = "../../examples/metrics-server.yaml"
+
+// installMetricsServer from the engine's image. It answers half a minute later: usage is
+// the difference of two measurements.
+func installMetricsServer(t *testing.T, eng engine.Engine, program *capcon) {
+	t.Helper()
+	manifest := string(must.Get(os.ReadFile(metricsServerExample))(t))
+	_, image, _ := strings.Cut(manifest, " image: ")
+	image, _, _ = strings.Cut(image, "\n")
+	program.mustRun("load", program.cluster, image)
+	must.Get(kubectl(t.Context(), eng, program, manifest, "apply", "--filename=-"))(t)
+}
+
+// topAnswers: "kubectl top" tells what all nodes and Pods use. Afterwards metrics-server
+// is removed: nodes that join later do not have its image.
+func topAnswers(t *testing.T, eng engine.Engine, program *capcon) {
+	eventually(t, "kubectl top nodes", func(ctx context.Context) (string, error) {
+		nodes, err := kubectl(ctx, eng, program, "", "top", "nodes", "--no-headers")
+		if err != nil {
+			return "", err
+		}
+		if want := len(nodeContainers(t, eng, program.cluster)); strings.Count(nodes, "\n") != want || strings.Contains(nodes, "<unknown>") {
+			return fmt.Sprintf("not all of %d nodes are measured:\n%s", want, nodes), nil
+		}
+		t.Log(nodes)
+		return "", nil
+	})
+	pods := must.Get(kubectl(t.Context(), eng, program, "", "top", "pods", "--all-namespaces"))(t)
+	for _, want := range []string{"kube-apiserver-", "kube-proxy-"} {
+		if !strings.Contains(pods, want) {
+			t.Errorf("kubectl top pods does not tell of %s*:\n%s", want, pods)
+		}
+	}
+	manifest := string(must.Get(os.ReadFile(metricsServerExample))(t))
+	must.Get(kubectl(t.Context(), eng, program, manifest, "delete", "--filename=-"))(t)
+}
+
+// kubectl of a control plane, with its administrator's kubeconfig.
+func kubectl(ctx context.Context, eng engine.Engine, program *capcon, stdin string, args ...string) (string, error) {
+	nodes, err := listNodeContainers(ctx, eng, program.cluster)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(nodes, func(c engine.Container) bool {
+		return c.Labels[identity.LabelRole] == string(identity.RoleControlPlane)
+	})
+	if i < 0 {
+		return "", fmt.Errorf("cluster %s has no control plane", program.cluster)
+	}
+	output, err := eng.Exec(ctx, nodes[i].Name, engine.Command{
+		Args: append([]string{"kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"}, args...), Stdin: strings.NewReader(stdin),
+	})
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, output.Stderr)
+	}
+	return string(output.Stdout), nil
+}
