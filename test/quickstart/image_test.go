@@ -36,7 +36,7 @@ import (
 )
 
 // webtoolImage is the one of examples/web.yaml: a stand-in for an application.
-const webtoolImage = "localhost/web:v1"
+const webtoolImage = "docker.io/library/web:v1"
 
 // webtoolArchive builds the workload's image as a docker-archive.
 func webtoolArchive(t *testing.T) []byte {

@@ -43,8 +43,8 @@ func installMetricsServer(t *testing.T, eng engine.Engine, program *capcon) {
 	must.Get(kubectl(t.Context(), eng, program, manifest, "apply", "--filename=-"))(t)
 }
 
-// topAnswers: "kubectl top" tells what all nodes and Pods use. Afterwards metrics-server
-// is removed: nodes that join later do not have its image.
+// topAnswers: "kubectl top" prints what all nodes and Pods use. Afterwards metrics-server
+// is removed.
 func topAnswers(t *testing.T, eng engine.Engine, program *capcon) {
 	eventually(t, "kubectl top nodes", func(ctx context.Context) (string, error) {
 		nodes, err := kubectl(ctx, eng, program, "", "top", "nodes", "--no-headers")
@@ -60,7 +60,7 @@ func topAnswers(t *testing.T, eng engine.Engine, program *capcon) {
 	pods := must.Get(kubectl(t.Context(), eng, program, "", "top", "pods", "--all-namespaces"))(t)
 	for _, want := range []string{"kube-apiserver-", "kube-proxy-"} {
 		if !strings.Contains(pods, want) {
-			t.Errorf("kubectl top pods does not tell of %s*:\n%s", want, pods)
+			t.Errorf("kubectl top pods does not print %s*:\n%s", want, pods)
 		}
 	}
 	manifest := string(must.Get(os.ReadFile(metricsServerExample))(t))

@@ -40,7 +40,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	switch {
-	case len(args) == 1 && args[0] == "serve":
+	case len(args) == 0, len(args) == 1 && args[0] == "serve":
 		return serve()
 	case len(args) == 1 && args[0] == "repeat":
 		_, err := io.Copy(os.Stdout, os.Stdin)
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("arguments %q are none of \"serve\", \"repeat\" and \"get URL...\"", args)
+	return fmt.Errorf("arguments %q are none of \"serve\", the default, \"repeat\" and \"get URL...\"", args)
 }
 
 func serve() error {
