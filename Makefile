@@ -142,7 +142,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-quickstart e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-quickstart
 e2e-quickstart: ## The quick start's test, with the steps that "make test" runs on the other engine
@@ -167,6 +167,10 @@ e2e-storage: ## Run Kubernetes' tests of storage drivers with the default Storag
 .PHONY: e2e-load-balancer
 e2e-load-balancer: ## Run Kubernetes' tests of Services of type LoadBalancer
 	@SUITE=load-balancer hack/e2e-conformance.sh
+
+.PHONY: e2e-tutorials
+e2e-tutorials: ## Run the commands of the tutorials
+	@hack/test-tutorials.sh
 
 .PHONY: e2e-target
 e2e-target: ## Provide images and components for another project's e2e suite, in _artifacts/e2e

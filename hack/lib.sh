@@ -81,17 +81,18 @@ source_files() {
 has_c_compiler() { command -v "$(go env CC)" >/dev/null; }
 
 # image_programs prints a directory with what an image of the engine has in
-# /usr/local/bin, copied out of it once for each image, by whoever comes first.
+# /usr/local/bin, or at another path, copied out of it once for each image, by whoever
+# comes first.
 image_programs() {
-  local image="$1" id directory scratch container
+  local image="$1" path="${2:-/usr/local/bin/.}" id directory scratch container
   id="$(engine image inspect --format '{{.Id}}' "${image}" 2>/dev/null)" ||
     die "The engine does not have ${image}." "Run: make images-load ENGINE=${ENGINE}"
-  directory="${cache}/programs/${id#sha256:}"
+  directory="${cache}/programs/${id#sha256:}${2:+-$(basename "$2")}"
   if [[ ! -d "${directory}" ]]; then
     mkdir -p "${cache}/programs"
     scratch="$(mktemp --directory "${directory}.XXXXXX")"
     container="$(engine create "${image}")"
-    engine cp "${container}:/usr/local/bin/." "${scratch}" >/dev/null
+    engine cp "${container}:${path}" "${scratch}" >/dev/null
     engine rm "${container}" >/dev/null
     mv --no-target-directory "${scratch}" "${directory}" 2>/dev/null || rm -rf "${scratch}"
   fi

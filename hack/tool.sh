@@ -30,6 +30,7 @@ declare -Ar packages=(
   [golangci-lint]="github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.9.0"
   [gotestsum]="gotest.tools/gotestsum@v1.13.0"
   [gremlins]="github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
+  [helm]="helm.sh/helm/v4/cmd/helm@v4.0.4"
   [kind]="sigs.k8s.io/kind@v0.33.0"
   [kustomize]="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1"
 )
