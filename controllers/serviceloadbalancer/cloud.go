@@ -17,6 +17,8 @@ limitations under the License.
 package serviceloadbalancer
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -62,11 +64,16 @@ func (cloud) HasClusterID() bool { return true }
 // controlPlaneRole is the label and the taint of kubeadm's control planes.
 const controlPlaneRole = "node-role.kubernetes.io/control-plane"
 
+// excludedNotReady is the value of the label that excludes Nodes which are not ready.
+const excludedNotReady = "not-ready"
+
 // trim returns an object as the informers store it: without what no load balancer needs.
 //
 // kubeadm excludes each control plane from load balancers. One that takes Pods is a backend
 // like any other node, as in a cluster without workers: without kubeadm's label, which has
-// no value.
+// no value. A Node whose kubelet reports that it is not ready is excluded: before its Pod
+// network is configured, kube-proxy answers health checks and sends connections to Pods of
+// other nodes to the engine's host, which routes them elsewhere.
 func trim(object any) (any, error) {
 	if accessor, ok := object.(metav1.Object); ok {
 		accessor.SetManagedFields(nil)
@@ -75,7 +82,13 @@ func trim(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
+	notReady := slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+		return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionFalse
+	})
 	node.Status = corev1.NodeStatus{Addresses: node.Status.Addresses}
+	if notReady {
+		metav1.SetMetaDataLabel(&node.ObjectMeta, corev1.LabelNodeExcludeBalancers, excludedNotReady)
+	}
 	_, isControlPlane := node.Labels[controlPlaneRole]
 	if value, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]; excluded && value == "" && isControlPlane && takesPods(node) {
 		delete(node.Labels, corev1.LabelNodeExcludeBalancers)

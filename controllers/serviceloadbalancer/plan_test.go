@@ -177,6 +177,7 @@ func TestTrim(t *testing.T) {
 	cases := map[string]struct {
 		labels   map[string]string
 		taints   []corev1.Taint
+		ready    corev1.ConditionStatus
 		excluded bool
 	}{
 		"control plane":          {labels: map[string]string{controlPlaneRole: "", label: ""}, taints: []corev1.Taint{taint}, excluded: true},
@@ -184,6 +185,12 @@ func TestTrim(t *testing.T) {
 		"it is being deleted":    {labels: map[string]string{controlPlaneRole: "", label: "deleting"}, excluded: true},
 		"worker":                 {labels: map[string]string{}},
 		"worker a user excludes": {labels: map[string]string{label: ""}, excluded: true},
+		"worker that is ready":   {ready: corev1.ConditionTrue},
+		"its kubelet is silent":  {ready: corev1.ConditionUnknown},
+		"no Pod network yet":     {ready: corev1.ConditionFalse, excluded: true},
+		"control plane that takes Pods, no Pod network yet": {
+			labels: map[string]string{controlPlaneRole: "", label: ""}, ready: corev1.ConditionFalse, excluded: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +198,10 @@ func TestTrim(t *testing.T) {
 			trimmed := must.Get(trim(&corev1.Node{
 				ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, ManagedFields: make([]metav1.ManagedFieldsEntry, 1)},
 				Spec:       corev1.NodeSpec{Taints: tc.taints},
-				Status:     corev1.NodeStatus{Images: make([]corev1.ContainerImage, 1), Addresses: make([]corev1.NodeAddress, 1)},
+				Status: corev1.NodeStatus{
+					Images: make([]corev1.ContainerImage, 1), Addresses: make([]corev1.NodeAddress, 1),
+					Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: tc.ready}},
+				},
 			}))(t)
 			node, ok := trimmed.(*corev1.Node)
 			if !ok {
