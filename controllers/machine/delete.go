@@ -43,13 +43,15 @@ const (
 	releaseInterval = time.Second
 )
 
-// reconcileDelete removes the container, and only then lets the object go.
+// reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return phase.Run(ctx, s,
 		r.observeOwnContainer,
 		r.waitForRelease,
 		r.removeEtcdMember,
 		r.removeContainer,
+		r.releaseLeases,
+		r.removeFinalizer,
 	)
 }
 
@@ -116,6 +118,10 @@ func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
 		}
 		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", name)
 	}
+	return nil
+}
+
+func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
 	controllerutil.RemoveFinalizer(s.containerMachine, infrav1.MachineFinalizer)
 	return nil
 }
