@@ -74,8 +74,9 @@ type ContainerWriter interface {
 	// it runs already. Absent: ErrNotFound. Static address (the gateway's
 	// included) or host port taken: a ConflictError of ResourceAddress or
 	// ResourceHostPort. Paused, or its network gone: ErrConflict. A program
-	// the image does not have: ErrInvalid. After an error the container is
-	// still there, not running, and can be started later.
+	// the image does not have, or a CDI device the engine does not know:
+	// ErrInvalid. After an error the container is still there, not running,
+	// and can be started later.
 	StartContainer(ctx context.Context, name string) error
 
 	// StopContainer sends the stop signal, waits up to the grace period and

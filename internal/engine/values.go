@@ -50,6 +50,9 @@ type Spec struct {
 	Ports []PortBinding
 	// Mounts beside the container's own file system.
 	Mounts []Mount
+	// CDIDevices are devices by their names in the Container Device Interface, such as
+	// "vendor.com/class=name", which specifications on the engine's host describe.
+	CDIDevices []string `json:",omitzero"`
 
 	// Security bounds what the container may do.
 	Security Security

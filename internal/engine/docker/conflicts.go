@@ -123,7 +123,7 @@ func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {
 	return slices.DeleteFunc(publishedPorts(raw.HostConfig.PortBindings), func(p engine.PortBinding) bool { return p.HostPort == 0 })
 }
 
-// saysPortTaken reads Docker's words, the one place where an error is judged
+// saysPortTaken reads Docker's words, where an error can only be judged
 // by its text. Docker answers 500 for every failure to publish a port, and a
 // process of the engine's host that listens cannot be seen through the API;
 // nor can it be probed from here, who may be in another network namespace or
@@ -135,4 +135,11 @@ func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {
 func saysPortTaken(cause error, port uint16) bool {
 	text := cause.Error()
 	return adapter.Says(text, "port is already allocated", "address already in use") && adapter.NamesPort(text, port)
+}
+
+// saysCDI reads Docker's words, as saysPortTaken does: it answers 500. A Docker that
+// has no CDI lacks the driver; one that has it does not know the device.
+func saysCDI(raw container.InspectResponse, cause error) bool {
+	return raw.HostConfig != nil && len(raw.HostConfig.DeviceRequests) > 0 &&
+		adapter.Says(cause.Error(), `device driver "`+cdiDriver+`"`, "CDI device")
 }

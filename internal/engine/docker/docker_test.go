@@ -108,6 +108,16 @@ func TestHostConfig(t *testing.T) {
 				},
 			},
 		},
+		"CDI devices": {
+			reason: "Docker has a driver for them",
+			spec:   engine.Spec{CDIDevices: []string{"vendor.com/class=name"}},
+			want: container.HostConfig{
+				RestartPolicy: container.RestartPolicy{Name: "no"},
+				Resources: container.Resources{
+					DeviceRequests: []container.DeviceRequest{{Driver: "cdi", DeviceIDs: []string{"vendor.com/class=name"}}},
+				},
+			},
+		},
 		"ports": {
 			reason: "what is not given is the engine's to choose",
 			spec: engine.Spec{Attachment: engine.Attachment{Network: "net"}, Ports: []engine.PortBinding{

@@ -124,6 +124,9 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 	if conflict := e.takenAddress(ctx, raw, cause); conflict != nil {
 		return fail(conflict)
 	}
+	if saysCDI(raw, cause) {
+		return fail(engine.WithKind(adapter.UnknownDevice(cause, "Docker 25 or newer with CDI enabled"), engine.ErrInvalid))
+	}
 	conflict, err := e.takenPort(ctx, raw, cause)
 	if err != nil {
 		return fail(errors.Join(typed(cause), err))

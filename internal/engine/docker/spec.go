@@ -82,9 +82,15 @@ func hostConfig(spec engine.Spec) *container.HostConfig {
 			Type: mount.Type(m.Type), Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly,
 		})
 	}
+	if len(spec.CDIDevices) > 0 {
+		config.DeviceRequests = []container.DeviceRequest{{Driver: cdiDriver, DeviceIDs: spec.CDIDevices}}
+	}
 	secure(config, spec.Security)
 	return config
 }
+
+// cdiDriver is Docker's name for the Container Device Interface, since 25.0.
+const cdiDriver = "cdi"
 
 // binding leaves an empty host address to Docker, which then listens on the
 // address its configuration says: all, unless an administrator restricted it.

@@ -64,6 +64,17 @@ func containerChecks() map[string]check {
 				c.wantNotCreated(t, spec, engine.ErrInvalid)
 			},
 		},
+		"device node": {
+			contract:  "a bind mount of a device is that device where the container is privileged",
+			processes: true,
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.Security.Privileged = true
+				spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: "/dev/null", Target: "/dev/nothing"}}
+				c.run(t, spec)
+				c.keepsNothing(t, spec.Name)
+			},
+		},
 		"impossible name": {
 			contract: "A value the engine refuses: ErrInvalid",
 			run: func(t *testing.T, c *fixture) {
@@ -146,6 +157,13 @@ func (c *fixture) wantNotCreated(t *testing.T, spec engine.Spec, kind error) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("after a create without success: %d containers, error %v, want none", len(left), err)
 	}
+}
+
+// keepsNothing wants /dev/nothing to be the host's /dev/null.
+func (c *fixture) keepsNothing(t *testing.T, container string) {
+	t.Helper()
+	c.tool(t, container, "write", "/dev/nothing", "x")
+	c.wantTool(t, "what was written to the device", container, "", "read", "/dev/nothing")
 }
 
 func foundByExactIDOnly(t *testing.T, c *fixture) {

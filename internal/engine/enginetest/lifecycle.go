@@ -97,6 +97,31 @@ func lifecycleChecks() map[string]check {
 				c.wantStatus(t, "stopped through the API", spec.Name, engine.StatusExited)
 			},
 		},
+		"CDI device": {
+			contract: "CDIDevices are devices by their names in the Container Device Interface",
+			run: func(t *testing.T, c *fixture) {
+				if c.CDIDevice == nil {
+					t.Skip("no CDI device can be described to the engine")
+				}
+				spec := c.spec("a")
+				spec.CDIDevices = []string{c.CDIDevice(t)}
+				c.run(t, spec)
+				if c.Processes {
+					c.keepsNothing(t, spec.Name)
+				}
+			},
+		},
+		"CDI device absent": {
+			contract: "a CDI device the engine does not know: the start says ErrInvalid, the container stays",
+			run: func(t *testing.T, c *fixture) {
+				spec := c.spec("a")
+				spec.CDIDevices = []string{"capcon.example/absent=device"}
+				c.create(t, spec)
+				err := c.StartContainer(t.Context(), spec.Name)
+				wantKind(t, "start", err, engine.ErrInvalid)
+				c.wantNotStarted(t, spec.Name)
+			},
+		},
 		"kept files": {
 			contract: "the container's own file system outlives a stop",
 			run: func(t *testing.T, c *fixture) {

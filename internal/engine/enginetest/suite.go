@@ -62,6 +62,9 @@ type Harness struct {
 	HostDirectory func(t *testing.T, file, content string) string
 	// MissingHostPath returns a path that the engine's host does not have.
 	MissingHostPath func(t *testing.T) string
+	// CDIDevice describes a CDI device to the engine, that is /dev/nothing in a
+	// container and keeps nothing, and returns its name; nil where that cannot be done.
+	CDIDevice func(t *testing.T) string
 	// VolumesOf names the volumes that a container has, anonymous included.
 	VolumesOf func(t *testing.T, container string) []string
 	// UnreachableImage names an image whose registry cannot be reached.

@@ -80,6 +80,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		OccupyPort:      enginetest.OccupyLocalPort,
 		HostDirectory:   enginetest.LocalDirectory,
 		MissingHostPath: enginetest.MissingLocalPath,
+		CDIDevice:       enginetest.LocalCDIDevice,
 		VolumesOf: func(t *testing.T, container string) []string {
 			t.Helper()
 			return raw.volumesOf(t, container)

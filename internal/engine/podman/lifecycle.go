@@ -108,6 +108,10 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 	if errors.Is(cause, engine.ErrInvalid) {
 		return fail(cause)
 	}
+	if adapter.Says(cause.Error(), "CDI device") {
+		// Podman answers 500, and the cause that it tells is this text.
+		return fail(engine.WithKind(adapter.UnknownDevice(cause, "Podman 4.1 or newer"), engine.ErrInvalid))
+	}
 	conflict, err := e.takenAddress(ctx, raw, cause)
 	if conflict == nil && err == nil {
 		conflict, err = e.takenPort(ctx, raw, cause)

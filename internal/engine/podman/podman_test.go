@@ -105,6 +105,11 @@ func TestContainerOf(t *testing.T) {
 				b.Volumes = []volumeMount{{Dest: "/var", Options: []string{"rw", "suid", "dev", "exec"}}}
 			}),
 		},
+		"CDI devices": {
+			reason: "Podman has them among the devices",
+			spec:   engine.Spec{CDIDevices: []string{"vendor.com/class=name"}},
+			want:   base(func(b *containerBody) { b.Devices = []deviceBody{{Path: "vendor.com/class=name"}} }),
+		},
 		"network": {
 			reason: "the static address is remembered, and ports that are not given are the engine's to choose",
 			spec: engine.Spec{

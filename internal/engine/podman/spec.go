@@ -61,6 +61,7 @@ type containerBody struct {
 	Ports    []portBody                `json:"portmappings,omitempty"`
 	Mounts   []mountBody               `json:"mounts,omitempty"`
 	Volumes  []volumeMount             `json:"volumes,omitempty"`
+	Devices  []deviceBody              `json:"devices,omitempty"`
 
 	Privileged      bool       `json:"privileged"`
 	CapAdd          []string   `json:"cap_add,omitempty"`
@@ -103,6 +104,11 @@ type volumeMount struct {
 	Name    string   `json:"Name"`
 	Dest    string   `json:"Dest"`
 	Options []string `json:"Options,omitempty"`
+}
+
+// deviceBody has a CDI device's name where others have a path.
+type deviceBody struct {
+	Path string `json:"path"`
 }
 
 type resourcesBody struct {
@@ -171,6 +177,9 @@ func containerOf(spec engine.Spec) (containerBody, error) {
 			mount.Source = "tmpfs"
 		}
 		body.Mounts = append(body.Mounts, mount)
+	}
+	for _, name := range spec.CDIDevices {
+		body.Devices = append(body.Devices, deviceBody{Path: name})
 	}
 	secure(&body, spec.Security)
 	bound(&body, spec.Resources)

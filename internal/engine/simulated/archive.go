@@ -155,6 +155,13 @@ func (e *Engine) WriteHostFile(hostPath, name string, content []byte) error {
 	return e.hostPaths[hostPath].putFile(name, content, e.now())
 }
 
+// AddCDIDevice makes the engine know a CDI device. It knows no other.
+func (e *Engine) AddCDIDevice(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cdiDevices[name] = true
+}
+
 // RemoveHostPath makes the host lack a path: containers that bind it are
 // refused. Every other path exists.
 func (e *Engine) RemoveHostPath(hostPath string) {

@@ -62,6 +62,10 @@ func TestConformance(t *testing.T) {
 			eng.RemoveHostPath("/missing")
 			return "/missing"
 		},
+		CDIDevice: func(*testing.T) string {
+			eng.AddCDIDevice("capcon.example/class=device")
+			return "capcon.example/class=device"
+		},
 		VolumesOf: func(_ *testing.T, container string) []string { return eng.VolumesOf(container) },
 		UnreachableImage: func(*testing.T) string {
 			eng.FailNext("PullImage", engine.ErrUnavailable)

@@ -202,6 +202,7 @@ func clone(spec engine.Spec) engine.Spec {
 	spec.Environment, spec.Labels = maps.Clone(spec.Environment), maps.Clone(spec.Labels)
 	spec.Attachment.Addresses = slices.Clone(spec.Attachment.Addresses)
 	spec.Ports, spec.Mounts = slices.Clone(spec.Ports), slices.Clone(spec.Mounts)
+	spec.CDIDevices = slices.Clone(spec.CDIDevices)
 	spec.Security.AddCapabilities = slices.Clone(spec.Security.AddCapabilities)
 	return spec
 }

@@ -47,6 +47,7 @@ type Engine struct {
 	// hostPaths holds what bind mounts show, by path of the host.
 	hostPaths    map[string]tree
 	missingPaths map[string]bool
+	cdiDevices   map[string]bool
 	// hostPorts are taken by processes of the host.
 	hostPorts   map[uint16]bool
 	nextPort    uint16
@@ -99,7 +100,7 @@ func New(options ...Option) *Engine {
 		networks:   map[string]*network{},
 		volumes:    map[string]*volume{},
 		registry:   map[string]*registryImage{},
-		hostPaths:  map[string]tree{}, missingPaths: map[string]bool{},
+		hostPaths:  map[string]tree{}, missingPaths: map[string]bool{}, cdiDevices: map[string]bool{},
 		hostPorts:   map[uint16]bool{},
 		nextPort:    firstDynamicPort,
 		subscribers: map[*subscriber]struct{}{},

@@ -85,6 +85,11 @@ func (e *Engine) start(c *container) error {
 }
 
 func (e *Engine) startable(c *container) error {
+	for _, name := range c.spec.CDIDevices {
+		if !e.cdiDevices[name] {
+			return invalid("CDI device %q is not known", name)
+		}
+	}
 	for name, at := range c.endpoints {
 		n, ok := e.networks[name]
 		if !ok {
