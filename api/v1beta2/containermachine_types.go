@@ -89,6 +89,31 @@ type ContainerMachineCommonSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	PortMappings []PortMapping `json:"portMappings,omitempty"`
 
+	// environment are variables of the machine's container. Its entrypoint and each command
+	// that is executed in it have them; its services have HTTP_PROXY, HTTPS_PROXY and
+	// NO_PROXY. Who may read this object or the container can read the values: they are no
+	// place for a secret.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	Environment []EnvironmentVariable `json:"environment,omitempty"`
+
+	// labels of the machine's container on the engine, beside those of the provider. Labels
+	// of the Machine and the Node are others.
+	// +optional
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=100
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// devices of the engine's host that the machine shall have.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	Devices []Device `json:"devices,omitempty"`
+
 	// bootstrapTimeout is how long a bootstrap may run before the condition
 	// BootstrapCompleted says that it takes too long; 10m by default.
 	// It does not stop anything: a MachineHealthCheck decides what follows. It
@@ -115,6 +140,10 @@ func (s *ContainerMachineCommonSpec) Immutable() *ContainerMachineCommonSpec {
 	for i := range immutable.PortMappings {
 		mapping := &immutable.PortMappings[i]
 		mapping.Address, mapping.Protocol = cmp.Or(mapping.Address, DefaultPortAddress), cmp.Or(mapping.Protocol, PortProtocolTCP)
+	}
+	for i := range immutable.Devices {
+		device := &immutable.Devices[i]
+		device.ContainerPath = cmp.Or(device.ContainerPath, device.Path)
 	}
 	return immutable
 }
@@ -158,6 +187,53 @@ type PortMapping struct {
 	// protocol is TCP by default.
 	// +optional
 	Protocol PortProtocol `json:"protocol,omitempty"`
+}
+
+// EnvironmentVariable is a variable of a container.
+type EnvironmentVariable struct {
+	// name of the variable.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^[A-Za-z_][A-Za-z0-9_]*$`
+	Name string `json:"name,omitempty"`
+
+	// value of the variable.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32768
+	Value string `json:"value,omitempty"`
+}
+
+// Device is a device of the engine's host, by its path or by its name. A machine has all
+// devices that the host has when its container starts, with all permissions. A path checks
+// that the device is there, and can give it another one in the machine; a name adds what
+// the vendor's specification describes.
+// +kubebuilder:validation:MinProperties=1
+type Device struct {
+	// path on the engine's host, of a device that exists or of a directory of devices, which
+	// then has those that are added later too.
+	// +optional
+	// +kubebuilder:validation:MinLength=6
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:Pattern=`^/dev/`
+	Path string `json:"path,omitempty"`
+
+	// containerPath is the path in the machine; that of the host by default.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=4096
+	// +kubebuilder:validation:Pattern=`^/`
+	ContainerPath string `json:"containerPath,omitempty"`
+
+	// name in the Container Device Interface (CDI), such as vendor.com/class=name. It is an
+	// alternative to path. A specification on the engine's host describes it. Docker needs
+	// version 25 or newer, with CDI enabled.
+	// +optional
+	// +kubebuilder:validation:MinLength=5
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[A-Za-z][A-Za-z0-9_.-]*/[A-Za-z][A-Za-z0-9_.-]*=[A-Za-z0-9][A-Za-z0-9_.:-]*$`
+	Name string `json:"name,omitempty"`
 }
 
 // MachineResources limit what a machine may use of the engine's host. The engine enforces

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strconv"
 	"time"
@@ -194,7 +195,9 @@ func (r *Reconciler) place(ctx context.Context, placement network.Placement) (en
 }
 
 func (s *scope) nodeMachine(image string) node.Machine {
-	labels := s.owner().ContainerLabels(s.role(), s.containerMachine.Name)
+	labels := map[string]string{}
+	maps.Copy(labels, s.containerMachine.Spec.Labels)
+	maps.Copy(labels, s.owner().ContainerLabels(s.role(), s.containerMachine.Name))
 	labels[identity.LabelAttempt] = strconv.Itoa(int(s.attempt()))
 	labels[identity.LabelFailureDomain] = s.failureDomain()
 	if s.config.ExternalCloudProvider() {
@@ -207,6 +210,9 @@ func (s *scope) nodeMachine(image string) node.Machine {
 		Labels:    labels,
 		Mounts:    s.mounts(),
 		Resources: s.resources(),
+
+		Environment: s.environment(),
+		CDIDevices:  s.cdiDevices(),
 	}
 }
 

@@ -269,6 +269,13 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/srv/none", requeueAfter: anyDelay},
 		},
+		"DeviceUnknown": {
+			reason: "The device that the engine does not know is named.",
+			args: args{options: []builders.Option{func(o *builders.Objects) {
+				o.ContainerMachine.Spec.Devices = []infrav1.Device{{Name: "vendor.com/class=none"}}
+			}}},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "vendor.com/class=none", requeueAfter: anyDelay},
+		},
 		"MoreMemoryThanTheHost": {
 			reason: "The Node would offer what the host does not have.",
 			args: args{options: []builders.Option{func(o *builders.Objects) {

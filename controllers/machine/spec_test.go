@@ -50,6 +50,11 @@ func TestSpecReachesContainer(t *testing.T) {
 		PortMappings: []infrav1.PortMapping{{
 			ContainerPort: 30080, HostPort: 8080, Address: "0.0.0.0", Protocol: infrav1.PortProtocolUDP,
 		}},
+		Environment: []infrav1.EnvironmentVariable{{Name: "KEY", Value: "value"}},
+		Labels:      map[string]string{"example.com/team": "a"},
+		Devices: []infrav1.Device{
+			{Path: "/dev/fuse", ContainerPath: "/dev/other"}, {Name: "vendor.com/class=name"},
+		},
 		BootstrapTimeout: &metav1.Duration{Duration: time.Hour},
 	}
 	whole := created(t, full)
@@ -60,6 +65,9 @@ func TestSpecReachesContainer(t *testing.T) {
 		},
 		"spec.portMappings[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
 			return reflect.ValueOf(&s.PortMappings[0]).Elem()
+		},
+		"spec.environment[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
+			return reflect.ValueOf(&s.Environment[0]).Elem()
 		},
 		"spec.extraMounts[0]": func(s *infrav1.ContainerMachineCommonSpec) reflect.Value {
 			return reflect.ValueOf(&s.ExtraMounts[0]).Elem()
@@ -91,6 +99,7 @@ func created(t *testing.T, spec infrav1.ContainerMachineCommonSpec) engine.Spec 
 	w := world.New(t, builders.New(func(o *builders.Objects) { o.ContainerMachine.Spec.ContainerMachineCommonSpec = spec }))
 	byDefault := must.Get(node.Image("v1.36.3"))(t)
 	w.Engine.AddImage(engine.Image{Tags: []string{byDefault}}, nil)
+	w.Engine.AddCDIDevice("vendor.com/class=name")
 	w.SettleMachine(builders.Machine)
 	container, _ := w.Engine.Spec(builders.Container(builders.Machine))
 	return container

@@ -107,4 +107,7 @@ func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate, 
 func restoreMachine(from infrav1.ContainerMachineCommonSpec, to *infrav1.ContainerMachineCommonSpec) {
 	to.Resources = from.Resources
 	to.PortMappings = from.PortMappings
+	to.Environment = from.Environment
+	to.Labels = from.Labels
+	to.Devices = from.Devices
 }

@@ -70,9 +70,15 @@ const (
 
 	// kind's labels, so that its tools (kind load, cloud-provider-kind) find
 	// our nodes.
-	labelKindCluster = "io.x-k8s.kind.cluster"
-	labelKindRole    = "io.x-k8s.kind.role"
+	kindPrefix       = "io.x-k8s.kind."
+	labelKindCluster = kindPrefix + "cluster"
+	labelKindRole    = kindPrefix + "role"
 )
+
+// IsReserved reports whether a label is this provider's or kind's to set.
+func IsReserved(label string) bool {
+	return strings.HasPrefix(label, prefix) || strings.HasPrefix(label, kindPrefix)
+}
 
 // Role is what a container is for.
 type Role string

@@ -36,6 +36,11 @@ type Machine struct {
 	Resources Resources
 	// Ports to publish, with their host ports.
 	Ports []engine.PortBinding
+	// Environment are the variables the user asked for.
+	Environment map[string]string
+	// CDIDevices are those the user asked for, by name. Other devices are Mounts: the
+	// options that engines have for devices do little in a privileged container.
+	CDIDevices []string
 }
 
 // Mount makes a path of the engine's host visible in the node.
@@ -54,6 +59,9 @@ func Spec(machine Machine, host Host) engine.Spec {
 		Labels:   machine.Labels,
 		Mounts:   mounts(machine, host),
 		Ports:    machine.Ports,
+
+		Environment: environment(machine.Environment),
+		CDIDevices:  machine.CDIDevices,
 		Security: engine.Security{
 			// A node mounts file systems, makes cgroups, network namespaces
 			// and devices for its own containers. All capabilities one by

@@ -56,9 +56,12 @@ func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 // validateCommonSpec checks what machines, templates and pools have in common.
 func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) field.ErrorList {
 	errs := validateImage(path.Child("image"), spec.Image)
-	errs = append(errs, validateMounts(path.Child("extraMounts"), spec.ExtraMounts)...)
+	errs = append(errs, validateMounts(path, spec)...)
 	errs = append(errs, validateResources(path.Child("resources"), spec.Resources)...)
 	errs = append(errs, validatePorts(path.Child("portMappings"), spec.PortMappings)...)
+	errs = append(errs, validateEnvironment(path.Child("environment"), spec.Environment)...)
+	errs = append(errs, validateLabels(path.Child("labels"), spec.Labels)...)
+	errs = append(errs, validateDevices(path.Child("devices"), spec.Devices)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("bootstrapTimeout"), timeout.Duration.String(),
 			"must be longer than nothing; leave it out, or give a duration such as 10m"))

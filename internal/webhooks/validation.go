@@ -31,13 +31,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
@@ -175,69 +173,6 @@ func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpoint
 		errs = append(errs, field.Invalid(ports, given.AdditionalPorts, remedy))
 	}
 	return errs
-}
-
-func validateMounts(path *field.Path, mounts []infrav1.Mount) field.ErrorList {
-	var errs field.ErrorList
-	for _, refused := range node.CheckMounts(nodeMounts(mounts), bootstrap.Paths()) {
-		side := "containerPath"
-		if refused.OfHost {
-			side = "hostPath"
-		}
-		errs = append(errs, field.Invalid(path.Index(refused.Index).Child(side), refused.Path, refused.Reason+"; "+refused.Remedy))
-	}
-	return errs
-}
-
-// validatePorts: whether a host port is free is the controller's to know.
-func validatePorts(path *field.Path, mappings []infrav1.PortMapping) field.ErrorList {
-	var errs field.ErrorList
-	type port struct {
-		number   int32
-		protocol infrav1.PortProtocol
-	}
-	used := map[port]bool{}
-	for i, mapping := range mappings {
-		if _, err := netip.ParseAddr(cmp.Or(mapping.Address, infrav1.DefaultPortAddress)); err != nil {
-			errs = append(errs, field.Invalid(path.Index(i).Child("address"), mapping.Address,
-				"is not an IP address of the engine's host; use 127.0.0.1, or 0.0.0.0 for all"))
-		}
-		if mapping.HostPort == 0 {
-			continue
-		}
-		one := port{mapping.HostPort, cmp.Or(mapping.Protocol, infrav1.PortProtocolTCP)}
-		if used[one] {
-			errs = append(errs, field.Invalid(path.Index(i).Child("hostPort"), mapping.HostPort, "is given twice; use another port"))
-		}
-		used[one] = true
-	}
-	return errs
-}
-
-// validateResources: what the host has is the controller's to know.
-func validateResources(path *field.Path, given infrav1.MachineResources) field.ErrorList {
-	limits, values := node.Resources{}, map[string]string{}
-	if given.CPU != nil {
-		limits.MilliCPU, values["cpu"] = max(given.CPU.MilliValue(), 1), given.CPU.String()
-	}
-	if given.Memory != nil {
-		limits.MemoryBytes, values["memory"] = max(given.Memory.Value(), 1), given.Memory.String()
-	}
-	var errs field.ErrorList
-	for _, refused := range node.CheckResources(limits, node.Host{}) {
-		errs = append(errs, field.Invalid(path.Child(refused.Field), values[refused.Field], refused.Reason+"; "+refused.Remedy))
-	}
-	return errs
-}
-
-func nodeMounts(mounts []infrav1.Mount) []node.Mount {
-	converted := make([]node.Mount, 0, len(mounts))
-	for _, mount := range mounts {
-		converted = append(converted, node.Mount{
-			HostPath: mount.HostPath, ContainerPath: mount.ContainerPath, ReadOnly: ptr.Deref(mount.ReadOnly, false),
-		})
-	}
-	return converted
 }
 
 // defaultNetwork: a cluster stays on the network it began on, whatever a later

@@ -52,6 +52,7 @@ func TestClusterClassPatches(t *testing.T) {
 		pool         = "ContainerMachinePoolTemplate container-worker"
 	)
 	mount := `[{"containerPath":"/a","hostPath":"/b","readOnly":false}]`
+	variables, devices := `[{"name":"A","value":"b"}]`, `[{"path":"/dev/fuse"},{"name":"vendor.com/class=name"}]`
 	cases := map[string]struct {
 		reason string
 		given  values
@@ -116,6 +117,18 @@ func TestClusterClassPatches(t *testing.T) {
 				first: {"portMappings": `[{"containerPort":30080}]`}, workers: {"portMappings": `[{"containerPort":30080}]`},
 				pool: {"template.spec.portMappings": `[{"containerPort":30080}]`},
 			},
+		},
+		"environment": {
+			"All nodes have it.", values{"environment": variables},
+			map[string]values{first: {"environment": variables}, workers: {"environment": variables}, pool: {"template.spec.environment": variables}},
+		},
+		"labels": {
+			"All containers of nodes have them.", values{"labels": `{"a":"b"}`},
+			map[string]values{first: {"labels": `{"a":"b"}`}, workers: {"labels": `{"a":"b"}`}, pool: {"template.spec.labels": `{"a":"b"}`}},
+		},
+		"devices": {
+			"All nodes have them.", values{"devices": devices},
+			map[string]values{first: {"devices": devices}, workers: {"devices": devices}, pool: {"template.spec.devices": devices}},
 		},
 		"pod security": {
 			"The API server reads it from a file.", values{"podSecurity": `{"enforce":"baseline","audit":"restricted","warn":"privileged"}`},
