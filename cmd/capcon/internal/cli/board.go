@@ -103,7 +103,7 @@ func (b *board) finished(name, detail string) {
 // cluster replaces everything behind the steps that come before the cluster's own by
 // the snapshot.
 func (b *board) cluster(snapshot management.Snapshot) {
-	fixed := []string{stepEngine, stepPlane, stepImages}
+	fixed := []string{stepEngine, stepPlane, stepImages, stepProxy}
 	b.change(func() {
 		b.steps = slices.DeleteFunc(b.steps, func(s progress.Step) bool { return !slices.Contains(fixed, s.Name) })
 		b.steps = append(b.steps, snapshotSteps(snapshot)...)

@@ -52,6 +52,10 @@ func (s *session) decidePresent(ctx context.Context, b *board, request input.Req
 	if err == nil && present.WithoutClass {
 		err = checkWithoutClass(present, values)
 	}
+	if err != nil {
+		return objects.Values{}, err
+	}
+	err = s.decideProxy(ctx, b, present, &values)
 	return values, err
 }
 

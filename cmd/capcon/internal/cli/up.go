@@ -41,6 +41,7 @@ const (
 	stepEngine = "engine"
 	stepPlane  = "management plane"
 	stepImages = "images"
+	stepProxy  = "proxy"
 )
 
 // defaultTimeout is generous for a cold laptop; a warm one needs a minute.

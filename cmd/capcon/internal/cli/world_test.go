@@ -69,6 +69,8 @@ type world struct {
 	clientError error
 	// connectError is what connecting answers; nil = the engine.
 	connectError error
+	// environment of the command, beside the state's directory.
+	environment map[string]string
 	// controllers act on each wait.
 	controllers func()
 
@@ -175,7 +177,10 @@ func (w *world) deps() Deps {
 		},
 		Client: func([]byte) (client.WithWatch, error) { return w.reader(), nil },
 		Getenv: func(key string) string {
-			return map[string]string{"XDG_STATE_HOME": w.state}[key]
+			if key == "XDG_STATE_HOME" {
+				return w.state
+			}
+			return w.environment[key]
 		},
 		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
 		Size:     func() (int, int) { return 0, 0 },

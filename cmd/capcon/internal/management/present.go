@@ -101,7 +101,7 @@ func (p *Present) readTopology(topology clusterv1.Topology) error {
 	var loadBalancer infrav1.LoadBalancerTemplate
 	into := map[string]any{
 		objects.NodeImagesVariable: &p.NodeImages, objects.NetworkVariable: &network, objects.LoadBalancerVariable: &loadBalancer,
-		objects.ResourcesVariable: &p.Resources,
+		objects.ResourcesVariable: &p.Resources, objects.EnvironmentVariable: &p.Environment,
 	}
 	for _, variable := range topology.Variables {
 		if known := into[variable.Name]; known != nil {

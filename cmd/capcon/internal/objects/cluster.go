@@ -36,6 +36,7 @@ const (
 	LoadBalancerVariable = "loadBalancer"
 	NetworkVariable      = "network"
 	ResourcesVariable    = "resources"
+	EnvironmentVariable  = "environment"
 )
 
 // workers is both the class of the worker machines and their name in the
@@ -91,6 +92,9 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 	}
 	if v.Resources != (infrav1.MachineResources{}) {
 		values = append(values, variable{ResourcesVariable, v.Resources})
+	}
+	if len(v.Environment) > 0 {
+		values = append(values, variable{EnvironmentVariable, v.Environment})
 	}
 	rendered := make([]clusterv1.ClusterVariable, 0, len(values))
 	for _, variable := range values {

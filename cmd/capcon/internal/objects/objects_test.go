@@ -59,6 +59,7 @@ func TestRenderGolden(t *testing.T) {
 	cases := map[string]func(*Values){
 		"one-and-one": func(v *Values) {
 			v.Resources = infrav1.MachineResources{Memory: ptr.To(resource.MustParse("4Gi"))}
+			v.Environment = []infrav1.EnvironmentVariable{{Name: "HTTPS_PROXY", Value: "http://proxy.example.com:3128"}}
 		},
 		"defaults-of-the-provider": func(v *Values) {
 			v.LoadBalancerImage, v.Network, v.CNIManifest = "", "", ""

@@ -54,6 +54,8 @@ type Values struct {
 	Network string
 	// Resources that each node is limited to; empty = none.
 	Resources infrav1.MachineResources
+	// Environment of each node; empty = none.
+	Environment []infrav1.EnvironmentVariable
 	// PodCIDR and ServiceCIDR are the address ranges within the cluster.
 	PodCIDR, ServiceCIDR string
 	// CNIManifest is applied to the cluster once its API server answers;
