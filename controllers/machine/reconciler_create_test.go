@@ -269,6 +269,16 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/srv/none", requeueAfter: anyDelay},
 		},
+		"DeviceMissing": {
+			reason: "The device that does not exist is named.",
+			args: args{
+				options: []builders.Option{func(o *builders.Objects) {
+					o.ContainerMachine.Spec.Devices = []infrav1.Device{{Path: "/dev/none"}}
+				}},
+				setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/dev/none") },
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/dev/none", requeueAfter: anyDelay},
+		},
 		"DeviceUnknown": {
 			reason: "The device that the engine does not know is named.",
 			args: args{options: []builders.Option{func(o *builders.Objects) {
