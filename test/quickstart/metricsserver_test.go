@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -73,17 +72,25 @@ func kubectl(ctx context.Context, eng engine.Engine, program *capcon, stdin stri
 	if err != nil {
 		return "", err
 	}
-	i := slices.IndexFunc(nodes, func(c engine.Container) bool {
-		return c.Labels[identity.LabelRole] == string(identity.RoleControlPlane)
-	})
-	if i < 0 {
+	controlPlane := controlPlaneOf(nodes)
+	if controlPlane == "" {
 		return "", fmt.Errorf("cluster %s has no control plane", program.cluster)
 	}
-	output, err := eng.Exec(ctx, nodes[i].Name, engine.Command{
+	output, err := eng.Exec(ctx, controlPlane, engine.Command{
 		Args: append([]string{"kubectl", "--kubeconfig=/etc/kubernetes/admin.conf"}, args...), Stdin: strings.NewReader(stdin),
 	})
 	if err != nil {
 		return "", fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, output.Stderr)
 	}
 	return string(output.Stdout), nil
+}
+
+// controlPlaneOf is the name of the first control plane among nodes; empty where there is none.
+func controlPlaneOf(nodes []engine.Container) string {
+	for _, node := range nodes {
+		if node.Labels[identity.LabelRole] == string(identity.RoleControlPlane) {
+			return node.Name
+		}
+	}
+	return ""
 }

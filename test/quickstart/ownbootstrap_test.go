@@ -22,11 +22,15 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
 	"math/big"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,9 +53,9 @@ import (
 
 const ownCluster = "own-bootstrap-test"
 
-// TestOwnBootstrap declares a cluster as docs/how-to/own-bootstrap.md does: a
-// control plane without kubeadm and without a control plane provider, whose
-// API server answers nobody it does not know.
+// TestOwnBootstrap declares a cluster as docs/how-to/own-bootstrap.md does: a control plane
+// without kubeadm and without a control plane provider, whose API server refuses anonymous
+// requests, and a worker that joins through an additional port of the load balancer.
 func TestOwnBootstrap(t *testing.T) {
 	eng := integration.Engine(t)
 	cluster := declare(t, eng, ownCluster)
@@ -68,14 +72,33 @@ func TestOwnBootstrap(t *testing.T) {
 	values["ENDPOINT"] = endpointOf(t, program)
 	values["CA_CERTIFICATE"] = base64.StdEncoding.EncodeToString(certificate)
 	values["CA_KEY"] = base64.StdEncoding.EncodeToString(key)
-	for _, object := range fillIn(t, "../../docs/how-to/own-bootstrap/control-plane.yaml", values) {
-		cluster.apply(t, object)
+	values["JOIN_TOKEN"] = rand.Text()
+	for _, file := range []string{"control-plane.yaml", "workers.yaml"} {
+		for _, object := range fillIn(t, "../../docs/how-to/own-bootstrap/"+file, values) {
+			cluster.apply(t, object)
+		}
 	}
 
-	cluster.comesUp(t, 1)
+	cluster.comesUp(t, 2)
 	refusesAnonymous(t, program)
-	backendUp(t, eng, nodeContainers(t, eng, ownCluster)[0].Name)
+	knowsToken(t, values["ENDPOINT"], values["JOIN_TOKEN"])
+	backendUp(t, eng, controlPlaneOf(nodeContainers(t, eng, ownCluster)))
 	machineReady(t, program)
+	loadWebtool(t, program)
+	runPod(t, program, webtoolImage)
+}
+
+// knowsToken: only who knows the token gets a kubeconfig.
+func knowsToken(t *testing.T, endpoint, token string) {
+	t.Helper()
+	//nolint:gosec // What it serves is verified by what it contains.
+	insecure := &http.Client{Timeout: patienceWithAnswer, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for path, want := range map[string]bool{token: true, "": false, strings.ToLower(token): false, "../../../etc/kubernetes/admin.conf": false} {
+		answer := must.Get(get(t.Context(), insecure, "https://"+net.JoinHostPort(endpoint, "9345")+"/"+path))(t)
+		if got := bytes.Contains(answer, []byte("kind: Config")); got != want {
+			t.Errorf("%q gets a kubeconfig: %t, want %t", path, got, want)
+		}
+	}
 }
 
 // authority makes what a user makes with openssl.
