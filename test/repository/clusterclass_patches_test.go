@@ -130,6 +130,13 @@ func TestClusterClassPatches(t *testing.T) {
 			"All nodes have them.", values{"devices": devices},
 			map[string]values{first: {"devices": devices}, workers: {"devices": devices}, pool: {"template.spec.devices": devices}},
 		},
+		"Pods on control planes": {
+			"kubeadm adds no taint.", values{"allowSchedulingOnControlPlanes": `true`},
+			map[string]values{controlPlane: {
+				"kubeadmConfigSpec.initConfiguration.nodeRegistration.taints": `[]`, "kubeadmConfigSpec.joinConfiguration.nodeRegistration.taints": `[]`,
+			}},
+		},
+		"no Pods on control planes": {"kubeadm adds its taint.", values{"allowSchedulingOnControlPlanes": `false`}, map[string]values{}},
 		"pod security": {
 			"The API server reads it from a file.", values{"podSecurity": `{"enforce":"baseline","audit":"restricted","warn":"privileged"}`},
 			map[string]values{controlPlane: {

@@ -244,6 +244,7 @@ func TestClusterClassVariables(t *testing.T) {
 		"devices":         {"A path or a name.", values{"devices": `[{"path":"/dev/fuse"},{"name":"a.b/c=d"}]`}, values{"devices": `[{"path":"/dev/fuse"},{"name":"a.b/c=d"}]`}},
 		"no device":       {"A host has its devices below /dev.", values{"devices": `[{"path":"/etc/passwd"}]`}, nil},
 		"pod security":    {"The rest is as it is in Kubernetes.", values{"podSecurity": `{"enforce":"baseline"}`}, values{"podSecurity": `{"enforce":"baseline","audit":"privileged","warn":"privileged"}`}},
+		"schedulable":     {"It is a boolean.", values{"allowSchedulingOnControlPlanes": `true`}, values{"allowSchedulingOnControlPlanes": `true`}},
 		"other standard":  {"There are three.", values{"podSecurity": `{"enforce":"strict"}`}, nil},
 		"image":           {"An image for a version.", values{"nodeImages": `{"v1.36.3":"node:1"}`}, values{"nodeImages": `{"v1.36.3":"node:1"}`}},
 		"empty image":     {"It is the provider's: flavours have one where none is asked for.", values{"nodeImages": `{"v1.36.3":""}`}, values{"nodeImages": `{"v1.36.3":""}`}},

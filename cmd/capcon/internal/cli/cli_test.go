@@ -104,6 +104,24 @@ func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
 	}
 }
 
+// Control planes take Pods where a new cluster has no workers, also once it has some: with a
+// taint, all of them would be replaced.
+func TestUpWithoutWorkers(t *testing.T) {
+	t.Parallel()
+	for workers, want := range map[string]bool{"0": true, "1": false} {
+		w := newWorld(t)
+		w.controllers = w.become
+		w.runUntilItWaits("up", "demo", "--workers", workers)
+		for _, later := range []string{"1", "0"} {
+			w.runUntilItWaits("up", "demo", "--workers", later)
+			present := must.Get(management.Read(t.Context(), w.client, "default", "demo"))(t)
+			if present.AllowSchedulingOnControlPlanes != want {
+				t.Errorf("created with %s workers, now %s: Pods on control planes: %t, want %t", workers, later, present.AllowSchedulingOnControlPlanes, want)
+			}
+		}
+	}
+}
+
 // A cluster of an earlier release has no ClusterClass. It is waited for, and
 // not changed: a topology would make its control plane anew.
 func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {

@@ -147,6 +147,11 @@ func merge(present management.Present, request input.Request) objects.Values {
 	if request.Workers != nil {
 		values.Workers = int32(*request.Workers) //nolint:gosec // validated to be small
 	}
+	// Pods have no other node. Workers that are added later do not change it: the control
+	// planes would be replaced.
+	if !present.Exists && values.Workers == 0 {
+		values.AllowSchedulingOnControlPlanes = true
+	}
 	if request.KubernetesVersion != "" && request.KubernetesVersion != values.KubernetesVersion {
 		values.KubernetesVersion = request.KubernetesVersion
 		values.NodeImage = "" // it was one of the other version

@@ -102,6 +102,7 @@ func (p *Present) readTopology(topology clusterv1.Topology) error {
 	into := map[string]any{
 		objects.NodeImagesVariable: &p.NodeImages, objects.NetworkVariable: &network, objects.LoadBalancerVariable: &loadBalancer,
 		objects.ResourcesVariable: &p.Resources, objects.EnvironmentVariable: &p.Environment,
+		objects.SchedulingVariable: &p.AllowSchedulingOnControlPlanes,
 	}
 	for _, variable := range topology.Variables {
 		if known := into[variable.Name]; known != nil {

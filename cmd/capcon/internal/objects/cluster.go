@@ -37,6 +37,7 @@ const (
 	NetworkVariable      = "network"
 	ResourcesVariable    = "resources"
 	EnvironmentVariable  = "environment"
+	SchedulingVariable   = "allowSchedulingOnControlPlanes"
 )
 
 // workers is both the class of the worker machines and their name in the
@@ -95,6 +96,9 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 	}
 	if len(v.Environment) > 0 {
 		values = append(values, variable{EnvironmentVariable, v.Environment})
+	}
+	if v.AllowSchedulingOnControlPlanes {
+		values = append(values, variable{SchedulingVariable, true})
 	}
 	rendered := make([]clusterv1.ClusterVariable, 0, len(values))
 	for _, variable := range values {

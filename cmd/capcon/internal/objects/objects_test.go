@@ -63,7 +63,7 @@ func TestRenderGolden(t *testing.T) {
 		},
 		"defaults-of-the-provider": func(v *Values) {
 			v.LoadBalancerImage, v.Network, v.CNIManifest = "", "", ""
-			v.ControlPlanes, v.Workers = 3, 0
+			v.ControlPlanes, v.Workers, v.AllowSchedulingOnControlPlanes = 3, 0, true
 		},
 	}
 	for name, change := range cases {

@@ -56,6 +56,8 @@ type Values struct {
 	Resources infrav1.MachineResources
 	// Environment of each node; empty = none.
 	Environment []infrav1.EnvironmentVariable
+	// AllowSchedulingOnControlPlanes leaves them without a taint.
+	AllowSchedulingOnControlPlanes bool
 	// PodCIDR and ServiceCIDR are the address ranges within the cluster.
 	PodCIDR, ServiceCIDR string
 	// CNIManifest is applied to the cluster once its API server answers;
