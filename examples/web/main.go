@@ -48,7 +48,9 @@ func main() {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			fmt.Fprintf(w, "%s%s\n", name, visits)
+			if _, err := fmt.Fprintf(w, "%s%s\n", name, visits); err != nil {
+				log.Print(err)
+			}
 		}),
 	}
 	log.Fatal(server.ListenAndServe())

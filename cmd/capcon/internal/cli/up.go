@@ -76,7 +76,7 @@ func (a *app) upCommand() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: 1, 3 or 5")
-	flags.IntVar(&workers, "workers", 1, "worker machines")
+	flags.IntVar(&workers, "workers", 1, "worker machines; with 0 in a new cluster, control planes take Pods")
 	flags.StringVar(&request.KubernetesVersion, "kubernetes-version", "", "Kubernetes version (default \""+input.DefaultKubernetes()+"\")")
 	flags.StringVar(&request.Image, "image", "", "node image (default: the one for the Kubernetes version)")
 	flags.StringVar(&request.LoadBalancerImage, "load-balancer-image", "", "haproxy image")
