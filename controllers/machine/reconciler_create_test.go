@@ -260,31 +260,31 @@ func invalidInput() map[string]reconcileTest {
 			want: want{containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "name an image in spec.image"},
 		},
 		"MountSourceMissing": {
-			reason: "The path that does not exist is named.",
+			reason: "The path that does not exist is named, with what to do.",
 			args: args{
 				options: []builders.Option{func(o *builders.Objects) {
 					o.ContainerMachine.Spec.ExtraMounts = []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv/none", ReadOnly: ptr.To(true)}}
 				}},
 				setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/srv/none") },
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/srv/none", requeueAfter: anyDelay},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"/srv/none" does not exist: invalid; create it on the engine's host`, requeueAfter: anyDelay},
 		},
 		"DeviceMissing": {
-			reason: "The device that does not exist is named.",
+			reason: "So is a device that does not exist.",
 			args: args{
 				options: []builders.Option{func(o *builders.Objects) {
 					o.ContainerMachine.Spec.Devices = []infrav1.Device{{Path: "/dev/none"}}
 				}},
 				setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveHostPath("/dev/none") },
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "/dev/none", requeueAfter: anyDelay},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"/dev/none" does not exist: invalid; create it on the engine's host`, requeueAfter: anyDelay},
 		},
 		"DeviceUnknown": {
-			reason: "The device that the engine does not know is named.",
+			reason: "The device that the engine does not know is named, with what it needs, and no container stays.",
 			args: args{options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.Spec.Devices = []infrav1.Device{{Name: "vendor.com/class=none"}}
 			}}},
-			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "vendor.com/class=none", requeueAfter: anyDelay},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"vendor.com/class=none" is not known: invalid; a CDI device needs`, requeueAfter: anyDelay},
 		},
 		"MoreMemoryThanTheHost": {
 			reason: "The Node would offer what the host does not have.",

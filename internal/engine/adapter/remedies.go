@@ -23,3 +23,9 @@ import "fmt"
 func UnknownDevice(cause error, engine string) error {
 	return fmt.Errorf("%w; a CDI device needs %s, and a specification in /etc/cdi or /var/run/cdi of the engine's host", cause, engine)
 }
+
+// AbsentSource says what to do about a bind mount that an engine refuses since its host does not
+// have the source.
+func AbsentSource(cause error) error {
+	return fmt.Errorf("%w; create it on the engine's host, or name a path that is there", cause)
+}

@@ -45,6 +45,9 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 	if errdefs.IsConflict(err) {
 		err = &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err}
 	}
+	if err != nil && adapter.Says(err.Error(), "bind source path does not exist") {
+		err = adapter.AbsentSource(err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("create container %q: %w", spec.Name, typed(err))
 	}

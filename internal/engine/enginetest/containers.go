@@ -17,6 +17,8 @@ limitations under the License.
 package enginetest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,11 +59,15 @@ func containerChecks() map[string]check {
 			},
 		},
 		"bind source absent": {
-			contract: "A value the engine refuses: ErrInvalid",
+			contract: "A value the engine refuses: ErrInvalid, whose text names it and the remedy",
 			run: func(t *testing.T, c *fixture) {
 				spec := c.spec("a")
 				spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: c.MissingHostPath(t), Target: "/mnt"}}
 				c.wantNotCreated(t, spec, engine.ErrInvalid)
+				_, err := c.CreateContainer(t.Context(), spec)
+				if text := fmt.Sprint(err); !strings.Contains(text, spec.Mounts[0].Source) || !strings.Contains(text, "create it on the engine's host") {
+					t.Errorf("create: error %q, want the source and what to do", text)
+				}
 			},
 		},
 		"device node": {

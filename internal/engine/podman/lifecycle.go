@@ -62,7 +62,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 		return fail(&engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err})
 	case isCause(err, syscall.ENOENT):
 		// The source of a bind mount.
-		return fail(engine.WithKind(err, engine.ErrInvalid))
+		return fail(engine.WithKind(adapter.AbsentSource(err), engine.ErrInvalid))
 	default:
 		return fail(err)
 	}

@@ -149,7 +149,7 @@ func (e *Engine) create(spec engine.Spec) (id string, err error) {
 	}
 	for _, mount := range spec.Mounts {
 		if mount.Type == engine.MountBind && e.missingPaths[mount.Source] {
-			return "", invalid("bind source %q does not exist", mount.Source)
+			return "", adapter.AbsentSource(invalid("bind source %q does not exist", mount.Source))
 		}
 	}
 	img, err := e.findImage(spec.Image)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // Exit codes as a shell counts them: 128 plus the signal.
@@ -87,7 +88,7 @@ func (e *Engine) start(c *container) error {
 func (e *Engine) startable(c *container) error {
 	for _, name := range c.spec.CDIDevices {
 		if !e.cdiDevices[name] {
-			return invalid("CDI device %q is not known", name)
+			return adapter.UnknownDevice(invalid("CDI device %q is not known", name), "an engine that has it")
 		}
 	}
 	for name, at := range c.endpoints {
