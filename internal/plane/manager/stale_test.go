@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -39,6 +40,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machinedeployment"
 	"sigs.k8s.io/cluster-api/core/reconcilers/machineset"
 	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/util/index"
@@ -49,12 +51,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// replicas of the MachineSet.
+// replicas of the MachineDeployment.
 const replicas = 3
 
 // longestDelay of an event in a stale cache. Each event of a Machine has it, and others
-// have less than half of it, so that the MachineSet is always reconciled before the cache
-// has the Machines that it created.
+// have less than half of it, so that a MachineSet is always reconciled before the cache has
+// the Machines that it created.
 const longestDelay = 2 * time.Second
 
 // TestIntegrationStaleCaches has caches that are stale by up to two seconds.
@@ -67,21 +69,22 @@ func TestIntegrationStaleCaches(t *testing.T) {
 	t.Run("Unprotected", func(t *testing.T) {
 		t.Parallel()
 		unprotected := start(t, config, "unprotected", func(*rest.Config, *readyourwrites.Informers) {})
-		if got := unprotected.scale(t, replicas); got.created <= replicas {
+		if got := unprotected.scale(t, replicas); got.created <= replicas && got.machineSets <= 1 {
 			t.Errorf("%+v; the caches were not stale, and the test proves nothing", got)
 		}
 	})
 	t.Run("Protected", func(t *testing.T) {
 		t.Parallel()
 		protected := start(t, config, "protected", func(config *rest.Config, informers *readyourwrites.Informers) { config.Wrap(informers.Wrap) })
-		if got := protected.scale(t, replicas, 1); got.created != replicas || got.deleted != replicas-1 {
-			t.Errorf("%+v, want %d and %d", got, replicas, replicas-1)
+		if got, want := protected.scale(t, replicas, 1), (counts{machineSets: 1, created: replicas, deleted: replicas - 1}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 		protected.readBack(t)
 	})
 }
 
-// stale is a manager with stale caches, and with the MachineSet controller in one namespace.
+// stale is a manager with stale caches, and with the controllers of MachineDeployments and
+// MachineSets in one namespace.
 type stale struct {
 	namespace string
 	manager   ctrl.Manager
@@ -105,11 +108,10 @@ func start(t *testing.T, config *rest.Config, namespace string, protect func(*re
 	must.Succeed(t, index.AddDefaultIndexes(ctx, mgr))
 	options := (&provider{opts: Options{Concurrency: 1}}).concurrently(quick)
 	options.SkipNameValidation = ptr.To(true)
-	if err := (&machineset.Reconciler{
+	must.Succeed(t, (&machinedeployment.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader()}).SetupWithManager(ctx, mgr, options))
+	must.Succeed(t, (&machineset.Reconciler{
 		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), ClusterCache: clustercache.NewFakeEmptyClusterCache(),
-	}).SetupWithManager(ctx, mgr, options); err != nil {
-		t.Fatal(err)
-	}
+	}).SetupWithManager(ctx, mgr, options))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	t.Cleanup(func() {
@@ -173,30 +175,31 @@ func delay(from watch.Interface, duration func() time.Duration) watch.Interface 
 	return to
 }
 
-// counts of Machines.
-type counts struct{ created, deleted int }
+// counts of MachineSets and Machines that were created, and of Machines that were deleted.
+type counts struct{ machineSets, created, deleted int }
 
-// scale a MachineSet to numbers of replicas in turn, and count the Machines on the way.
+// scale a MachineDeployment to numbers of replicas in turn, and count on the way.
 func (s stale) scale(t *testing.T, numbers ...int32) counts {
 	t.Helper()
 	machines := must.Get(s.live.Watch(t.Context(), &clusterv1.MachineList{}, client.InNamespace(s.namespace)))(t)
 	defer machines.Stop()
-	set := s.createMachineSet(t)
+	deployment := s.createDeployment(t)
 	var got counts
 	for _, number := range numbers {
-		patch := client.MergeFrom(set.DeepCopy())
-		set.Spec.Replicas = ptr.To(number)
-		must.Succeed(t, s.live.Patch(t.Context(), set, patch))
-		s.settle(t, set, machines, &got)
+		patch := client.MergeFrom(deployment.DeepCopy())
+		deployment.Spec.Replicas = ptr.To(number)
+		must.Succeed(t, s.live.Patch(t.Context(), deployment, patch))
+		s.settle(t, deployment, machines, &got)
 	}
 	return got
 }
 
 // settle counts until status says that the replicas are as wanted, and nothing has
 // happened for twice the longest delay.
-func (s stale) settle(t *testing.T, set *clusterv1.MachineSet, machines watch.Interface, got *counts) {
+func (s stale) settle(t *testing.T, deployment *clusterv1.MachineDeployment, machines watch.Interface, got *counts) {
 	t.Helper()
 	quiet, limit := time.NewTimer(2*longestDelay), time.After(2*time.Minute)
+	sets := &clusterv1.MachineSetList{}
 	for {
 		select {
 		case event := <-machines.ResultChan():
@@ -213,13 +216,15 @@ func (s stale) settle(t *testing.T, set *clusterv1.MachineSet, machines watch.In
 			}
 			quiet.Reset(2 * longestDelay)
 		case <-quiet.C:
-			must.Succeed(t, s.live.Get(t.Context(), client.ObjectKeyFromObject(set), set))
-			if ptr.Deref(set.Status.Replicas, 0) == *set.Spec.Replicas {
+			must.Succeed(t, s.live.List(t.Context(), sets, client.InNamespace(s.namespace)))
+			got.machineSets = len(sets.Items)
+			must.Succeed(t, s.live.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
+			if ptr.Deref(deployment.Status.Replicas, 0) == *deployment.Spec.Replicas {
 				return
 			}
 			quiet.Reset(2 * longestDelay)
 		case <-limit:
-			t.Fatalf("the MachineSet has not %d replicas: %+v", *set.Spec.Replicas, set.Status)
+			t.Fatalf("the MachineDeployment has not %d replicas: %+v", *deployment.Spec.Replicas, deployment.Status)
 		}
 	}
 }
@@ -237,26 +242,33 @@ func (s stale) finalize(t *testing.T, machine *clusterv1.Machine) {
 	}
 }
 
-// createMachineSet without replicas, and what it refers to.
-func (s stale) createMachineSet(t *testing.T) *clusterv1.MachineSet {
+// createDeployment without replicas, and what it refers to.
+func (s stale) createDeployment(t *testing.T) *clusterv1.MachineDeployment {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: s.namespace, Name: "demo"}
 	reference := func(kind string) clusterv1.ContractVersionedObjectReference {
 		return clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: kind, Name: meta.Name}
 	}
 	cluster := &clusterv1.Cluster{ObjectMeta: meta, Spec: clusterv1.ClusterSpec{InfrastructureRef: reference("ContainerCluster")}}
-	labels := map[string]string{clusterv1.ClusterNameLabel: meta.Name, "set": meta.Name}
-	set := &clusterv1.MachineSet{ObjectMeta: meta, Spec: clusterv1.MachineSetSpec{
+	labels := map[string]string{clusterv1.ClusterNameLabel: meta.Name, "deployment": meta.Name}
+	deployment := &clusterv1.MachineDeployment{ObjectMeta: meta, Spec: clusterv1.MachineDeploymentSpec{
 		ClusterName: meta.Name, Replicas: ptr.To[int32](0), Selector: metav1.LabelSelector{MatchLabels: labels},
+		// The webhook that sets it does not run here.
+		Rollout: clusterv1.MachineDeploymentRolloutSpec{Strategy: clusterv1.MachineDeploymentRolloutStrategy{
+			Type: clusterv1.RollingUpdateMachineDeploymentStrategyType,
+			RollingUpdate: clusterv1.MachineDeploymentRolloutStrategyRollingUpdate{
+				MaxSurge: ptr.To(intstr.FromInt32(1)), MaxUnavailable: ptr.To(intstr.FromInt32(0)),
+			},
+		}},
 		Template: clusterv1.MachineTemplateSpec{ObjectMeta: clusterv1.ObjectMeta{Labels: labels}, Spec: clusterv1.MachineSpec{
 			ClusterName: meta.Name, InfrastructureRef: reference("ContainerMachineTemplate"),
 			Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("data")},
 		}},
 	}}
-	for _, object := range []client.Object{cluster, &infrav1.ContainerMachineTemplate{ObjectMeta: meta}, set} {
+	for _, object := range []client.Object{cluster, &infrav1.ContainerMachineTemplate{ObjectMeta: meta}, deployment} {
 		must.Succeed(t, s.live.Create(t.Context(), object))
 	}
-	return set
+	return deployment
 }
 
 // readBack writes an object in all ways, and reads it in the three ways that a cache
