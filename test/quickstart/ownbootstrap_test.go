@@ -27,6 +27,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -43,6 +44,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -83,9 +85,12 @@ func TestOwnBootstrap(t *testing.T) {
 	refusesAnonymous(t, program)
 	knowsToken(t, values["ENDPOINT"], values["JOIN_TOKEN"])
 	backendUp(t, eng, controlPlaneOf(nodeContainers(t, eng, ownCluster)))
-	machineReady(t, program)
+	allReady(t, program)
 	loadWebtool(t, program)
-	runPod(t, program, webtoolImage)
+	// The control plane has a taint, so that it runs on the worker.
+	pod := startPod(t, program, webtoolImage)
+	must.Get(kubectl(t.Context(), eng, program, "", "exec", pod, "--", "/webtool", "get", "http://127.0.0.1:8080/"))(t)
+	must.Get(kubectl(t.Context(), eng, program, "", "logs", pod))(t)
 }
 
 // knowsToken: only who knows the token gets a kubeconfig.
@@ -161,23 +166,20 @@ func backendUp(t *testing.T, eng engine.Engine, backend string) {
 	})
 }
 
-// machineReady: no condition of the Machine waits for kubeadm or a control
-// plane provider.
-func machineReady(t *testing.T, program *capcon) {
+// allReady: no condition of a Machine waits for kubeadm or a control plane provider.
+func allReady(t *testing.T, program *capcon) {
 	t.Helper()
 	api := management(t, program)
-	eventually(t, "the Machine is Ready", func(ctx context.Context) (string, error) {
+	eventually(t, "all Machines are Ready", func(ctx context.Context) (string, error) {
 		found, err := listMachines(ctx, api, program.cluster)
 		if err != nil || len(found) == 0 {
 			return "there is none", err
 		}
-		var told bytes.Buffer
-		for _, condition := range found[0].Status.Conditions {
-			if condition.Type == clusterv1.ReadyCondition && condition.Status == metav1.ConditionTrue {
-				return "", nil
+		for i := range found {
+			if ready := conditions.Get(&found[i], clusterv1.ReadyCondition); ready == nil || ready.Status != metav1.ConditionTrue {
+				return fmt.Sprintf("%s: %s", found[i].Name, ready), nil
 			}
-			told.WriteString(condition.Type + "=" + string(condition.Status) + ": " + condition.Message + "; ")
 		}
-		return told.String(), nil
+		return "", nil
 	})
 }

@@ -89,11 +89,19 @@ func push(t *testing.T, image v1.Image, reference string, auth authn.Authenticat
 	must.Succeed(t, remote.Write(tag, image, options...))
 }
 
+// runPod until it runs.
 func runPod(t *testing.T, program *capcon, image string) {
+	t.Helper()
+	pod := startPod(t, program, image)
+	must.Succeed(t, program.connectCluster().CoreV1().Pods("default").Delete(t.Context(), pod, metav1.DeleteOptions{}))
+}
+
+// startPod waits until it runs and returns its name.
+func startPod(t *testing.T, program *capcon, image string) string {
 	t.Helper()
 	pods := program.connectCluster().CoreV1().Pods("default")
 	created := must.Get(pods.Create(t.Context(), &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "pushed-"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "web-"},
 		Spec: corev1.PodSpec{
 			TerminationGracePeriodSeconds: new(int64),
 			Containers:                    []corev1.Container{{Name: "web", Image: image, Args: []string{"serve"}}},
@@ -106,7 +114,7 @@ func runPod(t *testing.T, program *capcon, image string) {
 		}
 		return fmt.Sprintf("it is %s: %+v", pod.Status.Phase, pod.Status.ContainerStatuses), nil
 	})
-	must.Succeed(t, pods.Delete(t.Context(), created.Name, metav1.DeleteOptions{}))
+	return created.Name
 }
 
 // privateRegistry of this process, which has a certificate of its own authority and asks for

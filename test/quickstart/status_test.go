@@ -160,7 +160,8 @@ func next(ctx context.Context, tick <-chan time.Time) {
 	}
 }
 
-// stopped are the containers of the cluster that do not run.
+// stopped are the containers of the cluster that do not run. A Service's load balancer is
+// no part of it: the Service has an address later.
 func stopped(ctx context.Context, eng engine.Engine, cluster string) ([]string, error) {
 	containers, err := eng.ListContainers(ctx, map[string]string{identity.LabelCluster: cluster})
 	if err != nil {
@@ -168,7 +169,7 @@ func stopped(ctx context.Context, eng engine.Engine, cluster string) ([]string, 
 	}
 	var names []string
 	for _, container := range containers {
-		if container.Status != engine.StatusRunning {
+		if container.Status != engine.StatusRunning && container.Labels[identity.LabelService] == "" {
 			names = append(names, container.Name)
 		}
 	}
