@@ -64,14 +64,13 @@ func (p *provider) setupKubeadm(ctx context.Context) error {
 			}).SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
 		}},
 		{"KubeadmControlPlane", func() error {
+			options := p.concurrently(quick)
+			options.ReconciliationTimeout = controlPlaneTimeout
 			return (&kubeadmcontrolplane.Reconciler{
 				Client: c, APIReader: live, SecretCachingClient: p.secrets, ClusterCache: controlPlaneEvents{p.clusters},
 				EtcdDialTimeout: etcdDialTimeout, EtcdCallTimeout: etcd.DefaultCallTimeout, EtcdLogger: etcdLog,
 				RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
-			}).SetupWithManager(ctx, p.mgr, controller.Options{
-				MaxConcurrentReconciles: p.opts.Concurrency,
-				ReconciliationTimeout:   controlPlaneTimeout,
-			})
+			}).SetupWithManager(ctx, p.mgr, options)
 		}},
 	})
 }

@@ -19,6 +19,7 @@ package manager
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	featuretesting "k8s.io/component-base/featuregate/testing"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"sigs.k8s.io/cluster-api/feature"
 )
@@ -135,5 +137,28 @@ func TestRestConfig(t *testing.T) {
 	}
 	if given.ContentType != "" {
 		t.Error("the given configuration is changed")
+	}
+}
+
+// TestRetries: a reconcile that keeps failing does not flood the API server, and a later
+// success is not waited for.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	limiter := (&provider{opts: Options{Concurrency: 1}}).concurrently(quick).RateLimiter
+	request, attempts, elapsed := reconcile.Request{}, 0, time.Duration(0)
+	for elapsed < time.Minute {
+		delay := limiter.When(request)
+		if attempts++; delay > lastRetry {
+			t.Errorf("attempt %d waits %s, want at most %s", attempts, delay, lastRetry)
+		}
+		elapsed += delay
+	}
+	// 100 ms doubles seven times, to 12.7 s in all; the rest is one each 10 s.
+	if want := 12; attempts != want {
+		t.Errorf("%d attempts in a minute, want %d", attempts, want)
+	}
+	limiter.Forget(request)
+	if delay := limiter.When(request); delay != firstRetry {
+		t.Errorf("after a success, the next retry waits %s, want %s", delay, firstRetry)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,11 +39,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/pkg/etcd"
+	"sigs.k8s.io/cluster-api/controlplane/kubeadm/reconcilers/kubeadmcontrolplane"
 	"sigs.k8s.io/cluster-api/core/reconcilers/machinedeployment"
 	"sigs.k8s.io/cluster-api/core/reconcilers/machineset"
 	"sigs.k8s.io/cluster-api/feature"
+	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/index"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -69,14 +74,14 @@ func TestIntegrationStaleCaches(t *testing.T) {
 	t.Run("Unprotected", func(t *testing.T) {
 		t.Parallel()
 		unprotected := start(t, config, "unprotected", func(*rest.Config, *readyourwrites.Informers) {})
-		if got := unprotected.scale(t, replicas); got.created <= replicas && got.machineSets <= 1 {
+		if got := unprotected.scale(t, replicas); got.created <= replicas || got.controlPlanes <= 1 {
 			t.Errorf("%+v; the caches were not stale, and the test proves nothing", got)
 		}
 	})
 	t.Run("Protected", func(t *testing.T) {
 		t.Parallel()
 		protected := start(t, config, "protected", func(config *rest.Config, informers *readyourwrites.Informers) { config.Wrap(informers.Wrap) })
-		if got, want := protected.scale(t, replicas, 1), (counts{machineSets: 1, created: replicas, deleted: replicas - 1}); got != want {
+		if got, want := protected.scale(t, replicas, 1), (counts{controlPlanes: 1, machineSets: 1, created: replicas, deleted: replicas - 1}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		protected.readBack(t)
@@ -108,9 +113,15 @@ func start(t *testing.T, config *rest.Config, namespace string, protect func(*re
 	must.Succeed(t, index.AddDefaultIndexes(ctx, mgr))
 	options := (&provider{opts: Options{Concurrency: 1}}).concurrently(quick)
 	options.SkipNameValidation = ptr.To(true)
+	clusters := clustercache.NewFakeEmptyClusterCache()
+	must.Succeed(t, (&kubeadmcontrolplane.Reconciler{
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), SecretCachingClient: mgr.GetClient(), ClusterCache: clusters,
+		EtcdDialTimeout: etcdDialTimeout, EtcdCallTimeout: etcd.DefaultCallTimeout, EtcdLogger: zap.NewNop(),
+		RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
+	}).SetupWithManager(ctx, mgr, options))
 	must.Succeed(t, (&machinedeployment.Reconciler{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader()}).SetupWithManager(ctx, mgr, options))
 	must.Succeed(t, (&machineset.Reconciler{
-		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), ClusterCache: clustercache.NewFakeEmptyClusterCache(),
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), ClusterCache: clusters,
 	}).SetupWithManager(ctx, mgr, options))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -175,14 +186,16 @@ func delay(from watch.Interface, duration func() time.Duration) watch.Interface 
 	return to
 }
 
-// counts of MachineSets and Machines that were created, and of Machines that were deleted.
-type counts struct{ machineSets, created, deleted int }
+// counts of control planes, MachineSets and Machines of these that were created, and of Machines
+// that were deleted.
+type counts struct{ controlPlanes, machineSets, created, deleted int }
 
 // scale a MachineDeployment to numbers of replicas in turn, and count on the way.
 func (s stale) scale(t *testing.T, numbers ...int32) counts {
 	t.Helper()
 	machines := must.Get(s.live.Watch(t.Context(), &clusterv1.MachineList{}, client.InNamespace(s.namespace)))(t)
 	defer machines.Stop()
+	s.createControlPlane(t)
 	deployment := s.createDeployment(t)
 	var got counts
 	for _, number := range numbers {
@@ -205,8 +218,9 @@ func (s stale) settle(t *testing.T, deployment *clusterv1.MachineDeployment, mac
 		case event := <-machines.ResultChan():
 			switch event.Type {
 			case watch.Added:
-				if got.created++; got.created > replicas {
-					return // one too many, which is all there is to know
+				got.add(event.Object.(*clusterv1.Machine)) //nolint:forcetypeassert // It watches Machines.
+				if got.created > replicas && got.controlPlanes > 1 {
+					return // one too many of each, which is all there is to know
 				}
 			case watch.Modified:
 				s.finalize(t, event.Object.(*clusterv1.Machine)) //nolint:forcetypeassert // It watches Machines.
@@ -229,6 +243,14 @@ func (s stale) settle(t *testing.T, deployment *clusterv1.MachineDeployment, mac
 	}
 }
 
+func (c *counts) add(machine *clusterv1.Machine) {
+	if util.IsControlPlaneMachine(machine) {
+		c.controlPlanes++
+	} else {
+		c.created++
+	}
+}
+
 // finalize a Machine as its controller does, which does not run here.
 func (s stale) finalize(t *testing.T, machine *clusterv1.Machine) {
 	t.Helper()
@@ -240,6 +262,30 @@ func (s stale) finalize(t *testing.T, machine *clusterv1.Machine) {
 	if err := s.live.Patch(t.Context(), machine, patch); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
 	}
+}
+
+// createControlPlane of one replica, in a Cluster of its own whose infrastructure is provisioned.
+func (s stale) createControlPlane(t *testing.T) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: s.namespace, Name: "planes"}
+	cluster := &clusterv1.Cluster{ObjectMeta: meta, Spec: clusterv1.ClusterSpec{
+		ControlPlaneEndpoint: clusterv1.APIEndpoint{Host: "192.0.2.1", Port: 6443},
+		ControlPlaneRef:      clusterv1.ContractVersionedObjectReference{APIGroup: controlplanev1.GroupVersion.Group, Kind: "KubeadmControlPlane", Name: meta.Name},
+		InfrastructureRef:    clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: meta.Name},
+	}}
+	must.Succeed(t, s.live.Create(t.Context(), cluster))
+	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	must.Succeed(t, s.live.Status().Update(t.Context(), cluster))
+	must.Succeed(t, s.live.Create(t.Context(), &infrav1.ContainerMachineTemplate{ObjectMeta: meta}))
+	owned := meta
+	owned.Labels = map[string]string{clusterv1.ClusterNameLabel: meta.Name}
+	owned.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(cluster, clusterv1.GroupVersion.WithKind("Cluster"))}
+	controlPlane := &controlplanev1.KubeadmControlPlane{ObjectMeta: owned}
+	controlPlane.Spec.Replicas, controlPlane.Spec.Version = ptr.To[int32](1), "v1.36.3"
+	controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+		APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerMachineTemplate", Name: meta.Name,
+	}
+	must.Succeed(t, s.live.Create(t.Context(), controlPlane))
 }
 
 // createDeployment without replicas, and what it refers to.
