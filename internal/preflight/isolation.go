@@ -60,13 +60,13 @@ func checkCgroups(facts Facts) []Item {
 		return []Item{{
 			Name: "CgroupVersion", Severity: SeverityError,
 			Message: "a rootless engine needs cgroup v2 with delegation of the controllers cpu, memory and pids; " +
-				"this host has cgroup v1, where nobody but root may limit resources",
+				"this host has cgroup v1, where only root may limit resources",
 			Remedy: moveToV2 + " and " + delegate + "; or use an engine that runs as root",
 		}}
 	case info.CgroupVersion == "1" && (facts.KubernetesMinor == 0 || facts.KubernetesMinor >= firstWithoutCgroupV1):
 		return []Item{{
 			Name: "CgroupVersion", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the host uses cgroup v1, which kubelets from v1.%d on refuse by default; nodes are told to accept it", firstWithoutCgroupV1),
+			Message: fmt.Sprintf("the host uses cgroup v1, which kubelets from v1.%d on refuse by default; the nodes' kubelets are configured to accept it", firstWithoutCgroupV1),
 			Remedy:  moveToV2 + " before a later Kubernetes drops it",
 		}}
 	}

@@ -84,7 +84,7 @@ func TestList(t *testing.T) {
 		t.Fatalf("list ended with %d: %s", code, errs)
 	}
 	mustContain(t, squeeze(out), "management plane capcon-plane: answers", "default/demo  management plane capcon-plane  demo-id  1, 1 running  capcon  1 of nodes",
-		"default/lost  nobody that answers  lost-id", "default/strange  nobody that answers", "capcon gc")
+		"default/lost  none that answers  lost-id", "default/strange  none that answers", "capcon gc")
 
 	code, out, _ = w.run("list", "demo", "-o", "json")
 	var told listing

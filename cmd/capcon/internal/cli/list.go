@@ -183,7 +183,7 @@ func (a *app) printListing(told listing) error {
 	for _, cluster := range told.Clusters {
 		manager := cluster.Manager
 		if manager == "" {
-			manager = "nobody that answers"
+			manager = "none that answers"
 			orphans++
 		}
 		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
@@ -194,7 +194,7 @@ func (a *app) printListing(told listing) error {
 		return err
 	}
 	if orphans > 0 {
-		a.say("\n\"%s gc\" says what can go of what nobody manages.", a.Program)
+		a.say("\n\"%s gc\" lists the orphaned resources, and deletes them with --yes.", a.Program)
 	}
 	return nil
 }

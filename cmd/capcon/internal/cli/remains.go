@@ -52,7 +52,7 @@ func (r remains) brief() string {
 	case len(r.objects) > 0:
 		return plural(len(r.objects), "object") + " to go, such as " + r.objects[0]
 	}
-	return "waiting for Cluster API to let go of it"
+	return "waiting for the Cluster's finalizer"
 }
 
 func (r remains) none() bool {
@@ -137,6 +137,6 @@ func (s *session) notGone(ctx context.Context, name string, last remains) error 
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
-	return fmt.Errorf("cluster %q is not gone yet; the same command goes on waiting. Still there:\n  %s",
+	return fmt.Errorf("cluster %q is not deleted yet; the same command continues to wait. Left:\n  %s",
 		name, strings.Join(last.list(), "\n  "))
 }

@@ -160,7 +160,7 @@ func (w *watch) settleTroubles(ctx context.Context) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return fmt.Errorf("waiting will not make cluster %q ready:\n  %s\n\"%s up %s\" goes on afterwards",
+	return fmt.Errorf("cluster %q does not become ready:\n  %s\nThen run \"%s up %s\" again",
 		w.request.Name, strings.Join(found, "\n  "), w.Program, w.request.Name)
 }
 
@@ -194,6 +194,6 @@ func (w *watch) notReady(ctx context.Context) error {
 		missing = []string{"the management plane did not answer"}
 	}
 	name := w.request.Name
-	return fmt.Errorf("cluster %q is not ready after %s. Still missing:\n  %s\n\"%s up %s\" goes on waiting, \"%s status %s\" has the details",
+	return fmt.Errorf("cluster %q is not ready after %s. Still missing:\n  %s\n\"%s up %s\" continues to wait, \"%s status %s\" has the details",
 		name, w.request.Timeout, strings.Join(missing, "\n  "), w.Program, name, w.Program, name)
 }

@@ -86,9 +86,9 @@ func machineReady(machine *clusterv1.Machine) bool {
 		conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition)
 }
 
-// fatal are the conditions that waiting does not heal, and what does.
+// fatal are the conditions that do not become true without a user, and the remedy.
 var fatal = []struct{ condition, reason, remedy string }{
-	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "mend what the message names on the engine's host"},
+	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "correct what the message names on the engine's host"},
 	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove that network or choose another with --network"},
 	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOwnedReason, "remove what the message names, or choose another name"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerImagePullFailedReason, imageRemedy + " --load-balancer-image"},
@@ -99,16 +99,16 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerPausedReason, "unpause the container of the load balancer"},
 	{infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, imageRemedy + " --image"},
 	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "name a node image of that version with --image"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "the message has the engine's own words; mend what they name"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "correct what the engine's message names"},
 	{infrav1.ContainerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container that the message names"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, "delete the Machine, and another takes its place"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, "mend what the message names, then delete the Machine to try again"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, "correct what the message names, then delete the Machine; its controller creates another one"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "look into the node: capcon status, then the log of cluster-api-bootstrap.service"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, "delete the Machine, and another takes its place"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "correct the kubeadm configuration"},
-	{infrav1.BootstrapCompletedCondition, infrav1.ProviderIDMismatchReason, "take --provider-id out of the kubelet's arguments"},
+	{infrav1.BootstrapCompletedCondition, infrav1.ProviderIDMismatchReason, "remove --provider-id from the kubelet's arguments"},
 }
 
 const (
