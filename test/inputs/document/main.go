@@ -34,7 +34,7 @@ const introduction = `# Input that is refused
 Each of these objects is refused when it is written, with the field, the value and what
 to do; several errors are told at once. This page is made from the tables that the
 tests of the webhooks read, ` + "`test/inputs/bad.go`" + `, by ` + "`make generate`" + `. What may
-change later: [Know what can be changed, and what is refused](../how-to/change.md).
+change later: [Mutable and immutable fields, and validation](../how-to/change.md).
 `
 
 func main() {
