@@ -72,6 +72,10 @@ func (id *identity) etcdProcess() supervise.Process {
 			// A member alone has nobody to hear from and elects itself as soon
 			// as it may.
 			"heartbeat-interval", "50", "election-timeout", "250",
+			// The log of writes is kept in memory for members that are behind, of which
+			// there are none. By default these are 10000 writes and then 5000, of some
+			// kilobytes each.
+			"snapshot-count", "1000", "snapshot-catchup-entries", "100",
 			"log-level", "warn",
 		),
 		Environment: []string{smallHeap},
