@@ -59,11 +59,11 @@ verify-generated:
 	@hack/verify-generated.sh
 
 .PHONY: verify-platforms
-verify-platforms: # the systems people run capcon on, beside this one
+verify-platforms: # the systems users run capcon on, beside this one
 	@go run ./hack/platforms windows/amd64 darwin/arm64
 
 .PHONY: lint
-lint: ## Check style and architecture with golangci-lint
+lint: ## Check the words of all texts, style and architecture
 	@hack/lint.sh
 
 .PHONY: lint-fix
@@ -83,6 +83,16 @@ build-capcon:
 build-manager:
 	@go build -ldflags="-s -w" -o bin/manager .
 
+##@ Documentation
+
+.PHONY: docs
+docs: ## Build the documentation as a site in _artifacts/docs, and check its links (DOCS_URL=https://...)
+	@hack/docs.sh
+
+.PHONY: docs-serve
+docs-serve: ## Serve the documentation on this machine, and print its URL
+	@hack/docs.sh serve
+
 ##@ Images
 
 -include images/images.mk
@@ -92,6 +102,10 @@ build-manager:
 .PHONY: release-manifests
 release-manifests: ## Write what clusterctl takes from a release to _artifacts/release (RELEASE_VERSION=v0.1.0 RELEASE_IMAGE=...)
 	@hack/release-manifests.sh
+
+.PHONY: release
+release: ## Make all files of a release in _artifacts/release, and publish nothing (VERSION=v0.1.0 RELEASE_IMAGE=...)
+	@VERSION="$(VERSION)" hack/release.sh
 
 ##@ Engine
 
@@ -142,7 +156,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-quickstart
 e2e-quickstart: ## The quick start's test, with the steps that "make test" runs on the other engine
@@ -252,6 +266,10 @@ e2e-orphans: ## Two management planes with a cluster of one name: lose one of th
 e2e-topology: images-load-previous ## Change a cluster by its topology: metadata, variables, another Kubernetes
 	@hack/test-quickstart.sh Topology
 
+.PHONY: e2e-topology-next
+e2e-topology-next: images-load-next ## The same, upgraded to the newest Kubernetes
+	@NEXT=yes hack/test-quickstart.sh Topology
+
 .PHONY: e2e-cluster-class
 e2e-cluster-class: ## A cluster from the ClusterClass alone, its Pod network too
 	@hack/test-quickstart.sh ClusterClass
@@ -259,6 +277,10 @@ e2e-cluster-class: ## A cluster from the ClusterClass alone, its Pod network too
 .PHONY: e2e-upgrade
 e2e-upgrade: ## Upgrade capcon and its management plane from an earlier commit, with a live cluster (FROM=commit)
 	@hack/e2e-upgrade.sh
+
+.PHONY: e2e-release
+e2e-release: ## Make a release, and install it from its files with capcon and with clusterctl (VERSION=v0.1.0)
+	@VERSION="$(VERSION)" hack/e2e-release.sh
 
 .PHONY: e2e-stable
 e2e-stable: ## Take finalizers and owners away, and see that nothing is written while nothing happens (QUIET=5m)
@@ -275,7 +297,12 @@ e2e-full-disk: ## An engine whose disk is full, in a root file system of its own
 
 .PHONY: e2e-newest
 e2e-newest: images ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (as root; DOCKERD=built: a newer dockerd)
-	@SCOPE=engine RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
+	@SCOPE=none RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
+
+.PHONY: e2e-host
+e2e-host: images ## capcon on an emulated machine of Debian 13 with systemd and cgroup v2 (ENGINE=podman MODE=rootless TIER=2; as root; hours)
+	@$(IMAGE_BUILDER) busybox
+	@ENGINE="$(subst auto,docker,$(ENGINE))" hack/host/e2e.sh
 
 .PHONY: e2e-interrupt
 e2e-interrupt: ## Stop the engine, on Podman the host, for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")

@@ -95,7 +95,7 @@ func run(ctx context.Context, opts *options) error {
 
 	eng, err := connect.Lazy(opts.engine)
 	if err != nil {
-		return fmt.Errorf("find the container engine: %w", err)
+		return fmt.Errorf("create container engine client: %w", err)
 	}
 	opts.metered.Logger = ctrl.Log
 	metrics, err := metered.New(eng, metrics.Registry, opts.metered)
@@ -116,7 +116,7 @@ func run(ctx context.Context, opts *options) error {
 func newManager(opts *options) (ctrl.Manager, error) {
 	config, err := ctrl.GetConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the management cluster; give --kubeconfig or run in one: %w", err)
+		return nil, fmt.Errorf("get kubeconfig of the management cluster (use --kubeconfig, or run in a Pod): %w", err)
 	}
 	config.QPS, config.Burst = opts.kubeAPIQPS, opts.kubeAPIBurst
 	config.UserAgent = remote.DefaultClusterAPIUserAgent(controllerName)
@@ -190,7 +190,7 @@ func cacheOptions(opts *options) cache.Options {
 // controllers, unless the installed definitions would lose what these write.
 func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *options) error {
 	if err := definitions.Check(ctx, mgr.GetAPIReader()); err != nil {
-		return fmt.Errorf("check the installed definitions: %w", err)
+		return fmt.Errorf("check installed CRDs: %w", err)
 	}
 	if err := setupProbes(mgr); err != nil {
 		return err

@@ -35,7 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// The manager serves webhooks unless it is told not to. Where it does not, it
+// The manager serves webhooks unless they are disabled. Then it
 // never asks for the server, which would wait for a certificate.
 func TestWebhookPort(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,7 @@ func (o *options) addScopeFlags(set *pflag.FlagSet) {
 }
 
 func (o *options) addServingFlags(set *pflag.FlagSet) {
-	set.IntVar(&o.webhookPort, "webhook-port", 9443, "Port of the webhook server; 0 serves no webhooks and needs no certificate, for an API server that was told of none.")
+	set.IntVar(&o.webhookPort, "webhook-port", 9443, "Port of the webhook server; 0 serves no webhooks and needs no certificate, for an API server without webhook configurations.")
 	set.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs/", "Directory of the webhook server's certificate.")
 	set.StringVar(&o.webhookCertName, "webhook-cert-name", "tls.crt", "File of the certificate in that directory.")
 	set.StringVar(&o.webhookKeyName, "webhook-key-name", "tls.key", "File of the key in that directory.")

@@ -168,8 +168,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDeletedHalfWay deletes a cluster that was begun and not ended, at each
-// point: whatever the manager had done before it was killed, nothing is left.
+// TestDeletedHalfWay deletes a partly created cluster at each point: whatever
+// the manager had done before it was killed, nothing is left.
 func TestDeletedHalfWay(t *testing.T) {
 	t.Parallel()
 	s := scenario{options: []builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
@@ -269,7 +269,7 @@ func (s scenario) drive(t *testing.T, a *armed) (calls int) {
 			return calls
 		}
 	}
-	t.Fatalf("the work does not end; the last deeds: %v", w.Deeds())
+	t.Fatalf("the work does not end; the last mutations: %v", w.Mutations())
 	return 0
 }
 
@@ -277,7 +277,7 @@ func (s scenario) drive(t *testing.T, a *armed) (calls int) {
 func look(a *armed) {
 	w := a.world
 	a.guarded(func() {
-		// Errors are what a fault is for: the work goes on with the next look.
+		// Faults cause errors: the next reconcile continues.
 		_, _ = w.ReconcileCluster()
 		for _, name := range []string{builders.Machine, secondMachine} {
 			if _, there := world.Get(w, name, &infrav1.ContainerMachine{}); there {

@@ -131,7 +131,7 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 			Reconciler: reconcile.Func(func(ctx context.Context, request reconcile.Request) (ctrl.Result, error) {
 				looks.Add(1)
 				result, err := reconciler(ctx, request)
-				// As Cluster API's controllers do between two looks at one
+				// As Cluster API's controllers do between two reconciles of one
 				// object.
 				time.Sleep(time.Second)
 				return result, err
@@ -173,7 +173,7 @@ func TestRefusedIsTriedAgainAtLeisure(t *testing.T) {
 		refuse  func(w *world.World)
 	}{
 		"HostPortInUse": {
-			reason: "Somebody has the load balancer's port.",
+			reason: "Another process has the load balancer's port.",
 			options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerCluster.Spec.LoadBalancer.HostPort = 8001
 			}},
@@ -205,7 +205,7 @@ func TestRefusedIsTriedAgainAtLeisure(t *testing.T) {
 				before := looks.Load()
 				time.Sleep(2 * time.Minute)
 				// Each of the two objects every fifteen seconds, and each attempt
-				// wakes both, by what it makes and by what it removes: two looks
+				// wakes both, by what it creates and by what it removes: two reconciles
 				// or four, as these come together or a second apart. Woken each
 				// second they would be two hundred and forty.
 				if more := looks.Load() - before; more > 16*(1+4) {

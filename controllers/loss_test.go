@@ -34,7 +34,7 @@ import (
 )
 
 // losses are what objects may lose while no manager runs: status by a move or a
-// restore, labels and annotations by whoever applies their own manifest.
+// restore, labels and annotations by users who apply their own manifest.
 func losses() map[string]func(*world.World) {
 	status := func(w *world.World) {
 		world.EditStatus(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {

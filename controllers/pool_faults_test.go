@@ -108,7 +108,7 @@ func (p poolWork) run(t *testing.T, f *fault) outcome {
 	quiet := 0
 	for looks := 0; quiet < 3; looks++ {
 		if looks == 80 {
-			t.Fatalf("the work does not end; the last deeds: %v", w.Deeds())
+			t.Fatalf("the work does not end; the last mutations: %v", w.Mutations())
 		}
 		versions := w.Versions()
 		a.guarded(func() { w.LookAtPool() })
@@ -173,6 +173,6 @@ func (p poolWork) checkEnd(t *testing.T, w *world.World) {
 		t.Errorf("that the pool is there is %t", there)
 	}
 	if there && (len(pool.Spec.ProviderIDList) != p.wanted || !ptr.Deref(pool.Status.Ready, false)) {
-		t.Errorf("the pool tells of %v, ready %v", pool.Spec.ProviderIDList, pool.Status.Ready)
+		t.Errorf("the pool reports %v, ready %v", pool.Spec.ProviderIDList, pool.Status.Ready)
 	}
 }

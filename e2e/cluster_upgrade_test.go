@@ -40,14 +40,14 @@ var _ = ginkgo.Describe("Scale-in upgrade", func() {
 	})
 })
 
-func clusterUpgrade(flavour string, controlPlanes, workers int64) upstream.ClusterUpgradeConformanceSpecInput {
+func clusterUpgrade(flavor string, controlPlanes, workers int64) upstream.ClusterUpgradeConformanceSpecInput {
 	return upstream.ClusterUpgradeConformanceSpecInput{
 		E2EConfig:                e2eConfig,
 		ClusterctlConfigPath:     clusterctlConfigPath,
 		BootstrapClusterProxy:    bootstrapClusterProxy,
 		ArtifactFolder:           *artifactFolder,
 		SkipCleanup:              *skipCleanup,
-		Flavor:                   ptr.To(flavour),
+		Flavor:                   ptr.To(flavor),
 		ControlPlaneMachineCount: ptr.To(controlPlanes),
 		WorkerMachineCount:       ptr.To(workers),
 		SkipConformanceTests:     true,

@@ -29,7 +29,7 @@ import (
 
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
-	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavours"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavors"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -49,7 +49,7 @@ func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 // Every template that is built is in the repository that clusterctl gets.
 func TestConfigHasAllTemplates(t *testing.T) {
 	t.Parallel()
-	built, err := flavours.Build("..")
+	built, err := flavors.Build("..")
 	must.Succeed(t, err)
 	const directory = "../../_artifacts/e2e/run/templates/"
 	var listed []string

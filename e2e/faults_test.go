@@ -85,7 +85,7 @@ var _ = ginkgo.Describe("Faults socket denied", func() {
 			// As config/default has it.
 			pod.SecurityContext.RunAsNonRoot = ptr.To(true)
 			pod.SecurityContext.RunAsUser, pod.SecurityContext.RunAsGroup = ptr.To[int64](65532), ptr.To[int64](65532)
-		}, "EnginePermission (error)", "permission denied", "a Pod: runAsUser 0")
+		}, "EnginePermission (error)", "permission denied", "Pod: runAsUser 0")
 	})
 })
 
@@ -102,7 +102,7 @@ var _ = ginkgo.Describe("Faults namespace deleted", func() {
 })
 
 // reportsEngine runs the manager with a change that keeps the engine from it. A cluster
-// says so in one condition, becomes ready once that is undone, and leaves nothing behind.
+// says so in one condition, becomes ready once that is reverted, and leaves nothing behind.
 func reportsEngine(change func(*corev1.PodSpec), wants ...string) {
 	namespace := faultNamespace()
 	restore := changeManager(change)

@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavours"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavors"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/target"
 )
 
@@ -56,8 +56,8 @@ var (
 // loadConfig builds the templates, which the configuration names, and adds what
 // only this run knows.
 func loadConfig() *clusterctl.E2EConfig {
-	ginkgo.By("Building the templates of all flavours")
-	gomega.Expect(flavours.Write("..", filepath.Join(*artifactFolder, "templates"))).To(gomega.Succeed())
+	ginkgo.By("Building the templates of all flavors")
+	gomega.Expect(flavors.Write("..", filepath.Join(*artifactFolder, "templates"))).To(gomega.Succeed())
 	config := clusterctl.LoadE2EConfig(ctx, clusterctl.LoadE2EConfigInput{ConfigPath: *configPath})
 	socket, err := target.EngineSocket(ctx, *engine)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
@@ -116,7 +116,7 @@ func setUpKind(config *clusterctl.E2EConfig) {
 	cluster, err := target.NewKindCluster(target.KindOptions{
 		Name: config.ManagementClusterName, Engine: *engine,
 		KubernetesVersion: config.MustGetVariable("KUBERNETES_VERSION_MANAGEMENT"),
-		Archives:          images, LogFolder: filepath.Join(*artifactFolder, "kind"),
+		Archives:          images, LogFolder: filepath.Join(*artifactFolder, "kind"), Replace: true,
 	})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	kindCluster = cluster

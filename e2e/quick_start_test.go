@@ -53,14 +53,14 @@ var _ = ginkgo.Describe("QuickStart ignition", func() {
 // validation of the objects of a cluster that is provisioned.
 type validation func(proxy framework.ClusterProxy, namespace, clusterName string)
 
-func quickStart(flavour *string, validate validation) upstream.QuickStartSpecInput {
+func quickStart(flavor *string, validate validation) upstream.QuickStartSpecInput {
 	return upstream.QuickStartSpecInput{
 		E2EConfig:               e2eConfig,
 		ClusterctlConfigPath:    clusterctlConfigPath,
 		BootstrapClusterProxy:   bootstrapClusterProxy,
 		ArtifactFolder:          *artifactFolder,
 		SkipCleanup:             *skipCleanup,
-		Flavor:                  flavour,
+		Flavor:                  flavor,
 		PostMachinesProvisioned: validate,
 	}
 }

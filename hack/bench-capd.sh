@@ -71,7 +71,7 @@ managers() {
     compile "${directory}.new/control-plane" "${capi}/controlplane/kubeadm"
     compile "${directory}.new/capd" "${capi}/test/infrastructure/docker"
     mv "${directory}.new" "${directory}"
-    # Older versions are quickly made again from Go's own cache.
+    # Older versions are quickly rebuilt from Go's own cache.
     find "${cache}/bench-managers" -mindepth 1 -maxdepth 1 ! -name "${key}" -exec rm -rf {} +
   fi
   echo "${directory}"

@@ -77,8 +77,8 @@ create() {
 
 start() { engine start "$1"; }
 
-# booted waits until systemd has started the container runtime.
-booted() { until engine exec "$1" test -S /run/containerd/containerd.sock; do sleep 0.05; done; }
+# booted waits until the container runtime answers, which is later than its socket exists.
+booted() { until engine exec "$1" crictl --timeout 1s version; do sleep 0.05; done; }
 
 in_node() { engine exec "$@"; }
 
@@ -90,7 +90,7 @@ ready() { kubectl wait --for=condition=Ready node "$@" --timeout=120s; }
 registered() { until kubectl get node "$1"; do sleep 0.1; done; }
 
 # Writes what all nodes are given: the adaptation to this host. A runtime that
-# may not lower oom_score_adj and a kubelet on cgroup v1 must be told so.
+# may not lower oom_score_adj and a kubelet on cgroup v1 must be configured for it.
 write_files() {
   local bounding
   mkdir -p "${work}/files/etc/containerd/conf.d" "${work}/files/etc/capcon-floor"
@@ -157,7 +157,7 @@ discovery:
 EOF
 }
 
-# joinable waits until the controllers have signed what a joining node is told:
+# joinable waits until the controllers have signed what a joining node reads:
 # kubeadm itself looks only every five seconds.
 joinable() { until kubectl --namespace kube-public get configmap cluster-info --output yaml | grep --quiet jws-kubeconfig-; do sleep 0.1; done; }
 

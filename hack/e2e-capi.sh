@@ -121,7 +121,7 @@ check() {
   ((${#selected[@]} > 0)) || die "No spec matches FOCUS=${FOCUS}." "hack/e2eresults/specs.yaml has them."
 }
 
-# prepare what a suite of another project needs for the flavours of a release.
+# prepare what a suite of another project needs for the flavors of a release.
 prepare() {
   use_engine
   mkdir -p "${artifacts}"

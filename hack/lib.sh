@@ -81,8 +81,8 @@ source_files() {
 has_c_compiler() { command -v "$(go env CC)" >/dev/null; }
 
 # image_programs prints a directory with what an image of the engine has in
-# /usr/local/bin, or at another path, copied out of it once for each image, by whoever
-# comes first.
+# /usr/local/bin, or at another path, copied out of it once for each image, by the
+# first caller.
 image_programs() {
   local image="$1" path="${2:-/usr/local/bin/.}" id directory scratch container
   id="$(engine image inspect --format '{{.Id}}' "${image}" 2>/dev/null)" ||

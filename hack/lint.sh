@@ -13,7 +13,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Checks style and architecture of all modules with golangci-lint, in a copy of the
+# Checks the words of all texts (test/repository/language_test.go), and style and
+# architecture of all modules with golangci-lint, in a copy of the
 # sources whose path is the same for all clones: its cache knows a file by its path, so
 # that in the directory of each new clone it would check everything once more.
 #
@@ -25,6 +26,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
   local lint copy="${cache}/lint"
+  go test -vet=off -count=1 -run '^TestTextsAvoidWords$' ./test/repository
   lint="$(tool golangci-lint)"
   # Where there is no flock, as on macOS, here.
   if [[ "${1:-}" != --fix ]] && command -v flock >/dev/null; then

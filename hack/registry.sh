@@ -58,7 +58,7 @@ start() {
     digest="$(push "${address}/${public[${image}]}")"
     [[ "${digest}" == sha256:* ]] || die "${ENGINE} printed no digest for ${image}." "Try again: hack/registry.sh start"
     [[ "${image}" != localhost/capcon/plane:* ]] || plane="${address}/capcon/plane@${digest}"
-    # The tag alone: whoever pulls must not find it there already.
+    # The tag alone: a pull must not find it there already.
     engine rmi "${address}/${public[${image}]}" >/dev/null
   done
   say "The registry ${address} has the images:"

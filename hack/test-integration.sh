@@ -21,8 +21,8 @@
 # Environment:
 #   ENGINE  docker, podman or auto (default)
 #   TIMEOUT of a package's tests; default 20m
-#   SCOPE   engine leaves out the packages whose tests ask no engine, which need not
-#           run again with a second one
+#   SCOPE   which of the packages whose tests use no engine: all (default), none, or I/N,
+#           the Ith share of N engines
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -44,9 +44,9 @@ main() {
   RACE=yes hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" -p=3 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
 }
 
-# packages_with_tests are all but those of the other engines.
+# packages_with_tests are all but those of the other engines, and those of SCOPE.
 packages_with_tests() {
-  local package
+  local package position=0
   grep --recursive --files-with-matches --include='*_test.go' --exclude-dir=images '^func TestIntegration' . |
     xargs --no-run-if-empty --max-args=1 dirname | sort --unique |
     while IFS= read -r package; do
@@ -54,7 +54,7 @@ packages_with_tests() {
       ./internal/engine/"${ENGINE}" | ./internal/engine/simulated) echo "${package}" ;;
       ./internal/engine/*) ;;
       *)
-        if [[ "${SCOPE:-}" != engine ]] || asks_engine "${package}"; then
+        if uses_engine "${package}" || in_scope "$((position++))"; then
           echo "${package}"
         fi
         ;;
@@ -62,6 +62,14 @@ packages_with_tests() {
     done
 }
 
-asks_engine() { grep --quiet --fixed-strings 'integration.Engine(' "$1"/*_test.go; }
+uses_engine() { grep --quiet --fixed-strings 'integration.Engine(' "$1"/*_test.go; }
+
+in_scope() {
+  case "${SCOPE:-all}" in
+  all) ;;
+  none) return 1 ;;
+  *) (($1 % ${SCOPE#*/} == ${SCOPE%/*} - 1)) ;;
+  esac
+}
 
 main "$@"

@@ -15,8 +15,8 @@
 
 # Runs everything that proves the project, cheap parts first, and ends with the
 # time of each part and one closing line. The first part that does not pass is the
-# last that begins. Quick starts and e2e specs, which wait more than they compute, run on all
-# engines at the same time; each line begins with the name of its engine.
+# last that begins. Tests on engines, which wait more than they compute, run on all engines
+# at the same time; each line begins with the name of its engine.
 #
 #   hack/test.sh
 #
@@ -37,8 +37,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Targets of the Makefile, in order, and those of them that run on each engine.
 readonly parts=(verify lint test-unit test-images)
-readonly engine_parts=(engine images-load test-integration)
-readonly parts_together=(test-quickstart test-e2e)
+readonly engine_parts=(engine images-load)
+readonly parts_together=(test-integration test-quickstart test-e2e)
 case "${ENGINE:-auto}" in
 auto) default_engines="docker podman" ;;
 *) default_engines="${ENGINE}" ;;
@@ -61,8 +61,6 @@ main() {
     for part in "${engine_parts[@]}"; do
       run "${part}" "${engine}"
     done
-    # Of the following ones, only what asks an engine.
-    export SCOPE=engine
   done
   for part in "${parts_together[@]}"; do
     run_together "${part}"
@@ -114,8 +112,18 @@ end_groups() {
 
 announce() { printf '\n=== make %s\n' "$1${2:+ ENGINE=$2}"; }
 
-# A tool that asks would wait for ever where nobody answers.
-make_part() { make "$1" ${2:+ENGINE="$2"} </dev/null; }
+# A tool that asks for input would wait forever.
+make_part() { make "$1" ${2:+ENGINE="$2" SCOPE="$(scope "$2")"} </dev/null; }
+
+# scope is the share of an engine in the tests that use none.
+scope() {
+  local position
+  for position in "${!engines[@]}"; do
+    if [[ "${engines[position]}" == "$1" ]]; then
+      echo "$((position + 1))/${#engines[@]}"
+    fi
+  done
+}
 
 # note keeps the line of the closing report, and what did not pass.
 note() {

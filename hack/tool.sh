@@ -31,6 +31,7 @@ declare -Ar packages=(
   [gotestsum]="gotest.tools/gotestsum@v1.13.0"
   [gremlins]="github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0"
   [helm]="helm.sh/helm/v4/cmd/helm@v4.0.4"
+  [hugo]="github.com/gohugoio/hugo@v0.165.0"
   [kind]="sigs.k8s.io/kind@v0.33.0"
   [kustomize]="sigs.k8s.io/kustomize/kustomize/v5@v5.8.1"
 )

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Proves that all Go, shell and make files start with the licence header.
+# Proves that all Go, shell and make files start with the license header.
 #
 #   hack/verify-headers.sh
 
@@ -31,9 +31,9 @@ main() {
     fi
   done < <(source_files '*.go' '*.sh' '*.mk' Makefile .ci/run ':!:**/testdata/**')
   if ((${#without[@]} > 0)); then
-    die "These files do not start with the licence header of hack/boilerplate.go.txt:" "${without[@]}"
+    die "These files do not start with the license header of hack/boilerplate.go.txt:" "${without[@]}"
   fi
-  say "All source files have the licence header."
+  say "All source files have the license header."
 }
 
 main "$@"

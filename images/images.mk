@@ -31,6 +31,10 @@ image-node: ## Build the image of the clusters' nodes
 image-node-previous: ## Build the node image of the Kubernetes that upgrades begin with
 	@$(IMAGE_BUILDER) node-previous
 
+.PHONY: image-node-next
+image-node-next: ## Build the node image of the Kubernetes that upgrades end with
+	@$(IMAGE_BUILDER) node-next
+
 .PHONY: image-kube-proxy-previous
 image-kube-proxy-previous: ## Build kube-proxy of the Kubernetes that upgrades begin with
 	@$(IMAGE_BUILDER) kube-proxy-previous
@@ -54,6 +58,10 @@ images-load: ## Build all images and load those the engine does not have
 .PHONY: images-load-previous
 images-load-previous: ## Build the node image that upgrades begin with, and load it
 	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" node-previous
+
+.PHONY: images-load-next
+images-load-next: ## Build the node image that upgrades end with, and load it
+	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" node-next
 
 .PHONY: image-manager
 image-manager: ## Build the image of the manager for a management cluster, and load it

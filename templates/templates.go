@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package templates holds the manifests that are shipped as files: the
-// clusterctl flavours, the ClusterClass and the Pod network. It imports nothing but embed, so
+// clusterctl flavors, the ClusterClass and the Pod network. It imports nothing but embed, so
 // that image builds can use it too.
 package templates
 

@@ -41,8 +41,8 @@ type ContainerMachineTemplateResource struct {
 	Spec ContainerMachineCommonSpec `json:"spec,omitempty,omitzero"`
 }
 
-// ContainerMachineTemplateStatus tells an autoscaler what the nodes of a group
-// that has none would have.
+// ContainerMachineTemplateStatus is what an autoscaler reads to scale a group
+// from zero: the capacity and properties its nodes would have.
 // +kubebuilder:validation:MinProperties=1
 type ContainerMachineTemplateStatus struct {
 	// capacity of a node: cpu and memory, those of the engine's host.

@@ -25,21 +25,21 @@ const (
 	// turns False when they stop working and while the cluster is deleted.
 	ClusterReadyCondition = clusterv1.ReadyCondition
 
-	// PreflightPassedCondition tells whether engine and host have what nodes
+	// PreflightPassedCondition reports whether engine and host have what nodes
 	// need. Its message names each item that is missing and the remedy.
 	// Warnings do not make it False.
 	PreflightPassedCondition = "PreflightPassed"
 	// PreflightPassedReason: nothing is missing; warnings may be in the
 	// message.
 	PreflightPassedReason = "PreflightPassed"
-	// PreflightFailedReason: something is missing that nodes cannot do
-	// without. The user of the host mends it.
+	// PreflightFailedReason: nodes need something that is missing. The
+	// administrator of the host has to provide it.
 	PreflightFailedReason = "PreflightFailed"
 	// EngineUnavailableReason: the container engine does not answer. It is
 	// asked again; who runs the engine starts it. On other conditions too.
 	EngineUnavailableReason = "EngineUnavailable"
 
-	// NetworkReadyCondition tells whether the cluster's network exists and
+	// NetworkReadyCondition reports whether the cluster's network exists and
 	// can give static addresses.
 	NetworkReadyCondition = "NetworkReady"
 	// NetworkReadyReason: it does.
@@ -51,7 +51,7 @@ const (
 	// holds; it is tried again.
 	NetworkNotReadyReason = "NotReady"
 
-	// LoadBalancerReadyCondition tells whether the load balancer runs and
+	// LoadBalancerReadyCondition reports whether the load balancer runs and
 	// serves the configuration that fits the control-plane machines.
 	LoadBalancerReadyCondition = "LoadBalancerReady"
 	// LoadBalancerReadyReason: it does.
@@ -107,7 +107,7 @@ const (
 	// is on its network with its address, and its bootstrap is done.
 	MachineReadyCondition = clusterv1.ReadyCondition
 
-	// ContainerReadyCondition tells whether the container exists and runs.
+	// ContainerReadyCondition reports whether the container exists and runs.
 	ContainerReadyCondition = "ContainerReady"
 	// ContainerRunningReason: it runs on its network with its address.
 	ContainerRunningReason = "ContainerRunning"
@@ -152,8 +152,8 @@ const (
 	// control plane replaces the Machine.
 	ContainerNotFoundReason = "ContainerNotFound"
 
-	// BootstrapCompletedCondition tells how far the bootstrap inside the
-	// node has come, as the node itself recorded it.
+	// BootstrapCompletedCondition reports the progress of the bootstrap inside
+	// the node, as the node itself recorded it.
 	BootstrapCompletedCondition = "BootstrapCompleted"
 	// BootstrapCompletedReason: every command exited with 0.
 	BootstrapCompletedReason = "BootstrapCompleted"
@@ -180,7 +180,7 @@ const (
 	// ID than the machine's, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"
 
-	// RegistriesConfiguredCondition tells whether the node pulls images as
+	// RegistriesConfiguredCondition reports whether the node pulls images as
 	// spec.registries of the ContainerCluster says. It is there only where
 	// that has registries, and it is not part of Ready.
 	RegistriesConfiguredCondition = "RegistriesConfigured"
@@ -199,7 +199,7 @@ const (
 	// than are wanted.
 	MachinePoolReadyCondition = clusterv1.ReadyCondition
 
-	// ReplicasReadyCondition tells whether at least as many instances are
+	// ReplicasReadyCondition reports whether at least as many instances are
 	// ready as the MachinePool wants: their containers run, their bootstraps
 	// are done, and Cluster API finds their Nodes ready.
 	// WaitingForClusterInfrastructure, WaitingForBootstrapData and Deleting
@@ -211,8 +211,8 @@ const (
 	// are not ready, and why.
 	ReplicasNotReadyReason = "NotReady"
 
-	// ReplicasUpToDateCondition tells whether all instances are made as the
-	// MachinePool wants them now.
+	// ReplicasUpToDateCondition reports whether all instances match the current
+	// spec of the MachinePool.
 	ReplicasUpToDateCondition = "ReplicasUpToDate"
 	// ReplicasUpToDateReason: they are.
 	ReplicasUpToDateReason = "UpToDate"

@@ -107,7 +107,7 @@ type ContainerMachineCommonSpec struct {
 	// +kubebuilder:validation:MaxProperties=100
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// devices of the engine's host that the machine shall have.
+	// devices of the engine's host to make available in the machine.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -95,14 +95,14 @@ type ContainerMachinePoolStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas"`
 
-	// infrastructureMachineKind tells Cluster API to make a Machine for each
+	// infrastructureMachineKind makes Cluster API create a Machine for each
 	// ContainerMachine of the pool.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	InfrastructureMachineKind string `json:"infrastructureMachineKind,omitempty"`
 
-	// instances of the pool, for people to read.
+	// instances of the pool, for users to read.
 	// +optional
 	// +listType=map
 	// +listMapKey=instanceName

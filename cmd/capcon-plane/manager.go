@@ -18,7 +18,6 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +30,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
 // defaultFeatures of Cluster API in the plane: ClusterClass, which capcon makes
@@ -40,7 +40,7 @@ import (
 const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,KubeadmBootstrapFormatIgnition=true," +
 	"ReconcilerRateLimiting=false"
 
-// runManager runs the controllers until the process is told to stop.
+// runManager runs the controllers until the process is terminated.
 func runManager(args []string) error {
 	opts := manager.Options{
 		Schemes:    []func(*runtime.Scheme) error{infrav1.AddToScheme, infrav1alpha1.AddToScheme},
@@ -69,20 +69,6 @@ func runManager(args []string) error {
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
-	opts.Config, opts.Version = config, version()
+	opts.Config, opts.Version = config, release.Program()
 	return manager.Run(ctrl.SetupSignalHandler(), opts)
-}
-
-// version of this program: the commit it was built from, or its module's.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
-		}
-	}
-	return info.Main.Version
 }

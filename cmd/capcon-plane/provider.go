@@ -60,7 +60,7 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 	}
 	eng, err := connect.Lazy(p.engine)
 	if err != nil {
-		return fmt.Errorf("find the container engine: %w", err)
+		return fmt.Errorf("create container engine client: %w", err)
 	}
 	p.metered.Logger = ctrl.Log
 	counted, err := metered.New(eng, metrics.Registry, p.metered)

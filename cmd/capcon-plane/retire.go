@@ -41,7 +41,7 @@ func retire(args []string) error {
 		return err
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(retirement.Answer{Clusters: clusters}); err != nil {
-		return fmt.Errorf("print the answer: %w", err)
+		return fmt.Errorf("print response: %w", err)
 	}
 	return nil
 }

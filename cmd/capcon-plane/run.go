@@ -29,12 +29,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 )
 
-// runDaemon runs the plane until the process is told to stop. Arguments after
+// runDaemon runs the plane until the process is terminated. Arguments after
 // "--" go to the manager.
 func runDaemon(args []string) error {
 	program, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find own program: %w", err)
+		return fmt.Errorf("find executable: %w", err)
 	}
 	args, managerArgs := cut(args)
 	opts := daemon.Options{

@@ -82,10 +82,10 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 		// words that the error has to have beside the socket.
 		words []string
 	}{
-		"Never": {"It is not even known what it is.", nil, []string{"no answer within", "see that it runs"}},
+		"Never": {"It is not even known what it is.", nil, []string{"no response within", "check that it is running"}},
 		"NoMore": {"It hangs on a container, or on its store.", map[string]string{
 			"/_ping": "OK", "/version": `{"Version":"28.5.2","ApiVersion":"1.47"}`, "/info": `{"ID":"hung","Name":"host"}`,
-		}, []string{"did not answer", limit.String(), "Restart it", "docker 28.5.2 at"}},
+		}, []string{"did not respond", limit.String(), "Restart it", "docker 28.5.2 at"}},
 	}
 	commands := [][]string{
 		{"doctor"}, {"list"}, {"list", "demo"}, {"logs", "demo"}, {"gc"}, {"gc", "--yes"}, {"status"}, {"status", "demo"},
@@ -99,7 +99,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 				socket, home := mute(t, tc.answers), t.TempDir()
 				environment := map[string]string{"DOCKER_HOST": "unix://" + socket, "XDG_STATE_HOME": home}
 				getenv := func(key string) string { return environment[key] }
-				err := state.For(filepath.Join(home, "capcon"), "docker", "hung").Remember("demo", state.Cluster{OwnerID: "x"})
+				err := state.For(filepath.Join(home, "capcon"), "docker", "hung").Save("demo", state.Cluster{OwnerID: "x"})
 				must.Succeed(t, err)
 				var out, errs strings.Builder
 				ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -17,10 +17,10 @@ limitations under the License.
 // Package backoff keeps what an engine has just refused, so that events do not cause
 // the same request at once.
 //
-// A container that does not start makes events: its network was joined and
-// left, or it was removed again. These wake the controller that tried, which
-// would try again at once and for ever, faster than any back-off of its own.
-// What is remembered is lost with the manager, whose next one tries once more.
+// A container that does not start causes events: it joined its network and
+// left it, or it was removed. These wake the controller that tried, which
+// would retry immediately and indefinitely, faster than any back-off of its own.
+// The record is in memory: after a restart the manager tries once more.
 package backoff
 
 import (
@@ -72,7 +72,7 @@ func Repeats(err error) bool {
 	}
 }
 
-// Keep remembers an error about the object for some time, if it Repeats.
+// Keep records an error about the object for some time, if it Repeats.
 func (m *Memory) Keep(object client.Object, err error, duration time.Duration) {
 	if !Repeats(err) {
 		return

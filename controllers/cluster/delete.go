@@ -40,7 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// deleteInterval is how soon to look again at machines that are still there.
+// deleteInterval is how often to check for machines that still exist.
 const deleteInterval = 2 * time.Second
 
 // reconcileLeaving is for the time in which the Cluster is deleted and its

@@ -185,14 +185,14 @@ func TestDeletions(t *testing.T) {
 }
 
 // While a Cluster is deleted and its machines go, its API servers stay
-// reachable, and the engine is asked for nothing else.
+// reachable, and the engine gets no other calls.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason  string
 		options []builders.Option
 		change  func(w *world.World)
-		// calls are all that one look makes of the engine; nil = not counted.
+		// calls are all engine calls of one reconcile; nil = not counted.
 		calls []string
 		// containers are there afterwards, running.
 		containers []string
@@ -209,7 +209,7 @@ func TestLeaving(t *testing.T) {
 			change: func(w *world.World) { _ = w.Engine.RemoveContainer(w.TB.Context(), balancer()) }, containers: []string{balancer()},
 		},
 		"External": {
-			reason: "Somebody else's is none of our business.", calls: []string{},
+			reason: "A load balancer that is managed externally is left alone.", calls: []string{},
 			options: spec(func(s *infrav1.ContainerClusterSpec) {
 				s.LoadBalancer.Type = infrav1.LoadBalancerNone
 				s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "192.0.2.1", Port: 6443}

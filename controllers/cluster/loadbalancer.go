@@ -109,7 +109,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// recordLoadBalancer tells what was done to the world.
+// recordLoadBalancer emits Events for the changes of the load balancer.
 func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	switch after := s.loadBalancer; {
 	case !before.Exists && after.Exists:
@@ -170,7 +170,7 @@ func (s *scope) refuseIPv6() error {
 	return nil
 }
 
-// waitForGivenEndpoint is for clusters whose endpoint somebody else serves.
+// waitForGivenEndpoint is for clusters whose control plane endpoint is external.
 func (s *scope) waitForGivenEndpoint() error {
 	if s.containerCluster.Spec.ControlPlaneEndpoint.Host == "" && s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointMissingReason,
@@ -181,7 +181,7 @@ func (s *scope) waitForGivenEndpoint() error {
 	return nil
 }
 
-// publish tells Cluster API where the API servers are reached, and pins what
+// publish reports the endpoint of the API servers to Cluster API, and pins what
 // was chosen. Endpoint and port are what was observed of the running
 // container, so that a crash before they are written loses nothing.
 func (r *Reconciler) publish(_ context.Context, s *scope) error {
@@ -228,7 +228,7 @@ func (s *scope) loadBalancerError(err error) error {
 	return result
 }
 
-// loadBalancerConfig is what the load balancer shall do now.
+// loadBalancerConfig is the desired configuration of the load balancer.
 func (s *scope) loadBalancerConfig() haproxy.Config {
 	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
 	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
@@ -271,9 +271,9 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// reportLoadBalancer says of a load balancer that is right now whether it was
-// so when this reconcile began. What had ended is reported once, though it is
-// mended: the next look, which its start causes, finds it ready.
+// reportLoadBalancer reports whether a load balancer that is healthy now was
+// healthy when this reconcile began. An exit is reported once, even though it
+// is repaired: the next reconcile, which its start causes, finds it ready.
 func (r *Reconciler) reportLoadBalancer(s *scope) {
 	found, name := s.loadBalancerFound, s.loadBalancer.Name
 	exit, remaining := r.Deaths.Recent(s.loadBalancer.ID)
@@ -283,13 +283,13 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 	}
 	switch {
 	case s.wasProvisioned && !found.Exists:
-		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s was gone; it was created again", name), time.Second)
+		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s was not found and has been recreated", name), time.Second)
 	case s.wasProvisioned && !found.Running:
-		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s %s; it was started again", name, found.Exit), time.Second)
+		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s %s and has been started again", name, found.Exit), time.Second)
 	case remaining > 0:
-		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was started again", name, exit), remaining)
+		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was restarted", name, exit), remaining)
 	case found.Running && found.ID != s.loadBalancer.ID:
-		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s had lost its network or address; it was created again", name), time.Second)
+		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s lost its network or address and has been recreated", name), time.Second)
 	default:
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerReadyReason, "")
 	}
@@ -297,7 +297,7 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 
 // draining reports whether a machine that is going away still gets
 // connections, because no other is known to be up. haproxy sends no event
-// when one becomes so: the caller has to look again.
+// when one becomes so: the caller has to requeue.
 func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
 	deleting := sets.New[string]()
 	for _, machine := range machines {

@@ -35,16 +35,16 @@ func TestEndIsReported(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(t *testing.T, w *world.World)
-		// reported by the first look, with the text in its message.
+		// reported by the first reconcile, with the text in its message.
 		reported, message string
 	}{
 		"Killed": {
-			reason: "One that stays down is started by the look that reports it.",
+			reason: "One that stays down is started by the reconcile that reports it.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must.Succeed(t, w.Engine.KillContainer(balancer(), 137, true))
 			},
-			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled); it was started again",
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled) and has been started again",
 		},
 		"Removed": {
 			reason: "One that is not found is recreated.",
@@ -52,7 +52,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), balancer()))
 			},
-			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "was gone; it was created again",
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "was not found and has been recreated",
 		},
 		"Disconnected": {
 			reason: "One that lost its network is recreated.",
@@ -60,7 +60,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must.Succeed(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
 			},
-			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "had lost its network or address; it was created again",
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "lost its network or address and has been recreated",
 		},
 		"RestartedByTheEngine": {
 			reason: "The engine's restart policy is quicker than a reconcile; its event reports the exit.",
@@ -69,7 +69,7 @@ func TestEndIsReported(t *testing.T) {
 				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
 			},
-			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was started again",
+			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was restarted",
 		},
 	}
 	for name, c := range cases {

@@ -45,7 +45,7 @@ func TestIdentityComesFirst(t *testing.T) {
 	}))
 	for range 6 {
 		if _, err := w.ReconcileCluster(); err != nil {
-			t.Errorf("a look at a new cluster: %v", err)
+			t.Errorf("reconcile of a new cluster: %v", err)
 		}
 	}
 	object := get(w)
@@ -57,9 +57,9 @@ func TestIdentityComesFirst(t *testing.T) {
 	if err != nil || len(containers) != 1 || len(id) < 10 {
 		t.Errorf("containers of owner %q: %v, %v", id, containers, err)
 	}
-	deeds := strings.Join(w.Deeds(), "\n")
-	if creates := strings.Count(deeds, "CreateContainer"); creates != 1 {
-		t.Errorf("%d containers were created:\n%s", creates, deeds)
+	mutations := strings.Join(w.Mutations(), "\n")
+	if creates := strings.Count(mutations, "CreateContainer"); creates != 1 {
+		t.Errorf("%d containers were created:\n%s", creates, mutations)
 	}
 	w.CheckCluster(world.ByNewManager)
 	if again := get(w).Spec.OwnerID; again != id {
@@ -77,9 +77,9 @@ func TestNoSecretIsWritten(t *testing.T) {
 	kubeconfig.Name = builders.Cluster + "-kubeconfig"
 	must.Succeed(t, w.Client.Create(t.Context(), kubeconfig))
 	w.SettleCluster()
-	for _, deed := range w.Deeds() {
-		if strings.Contains(deed, "Secret") {
-			t.Errorf("the controller did: %s", deed)
+	for _, mutation := range w.Mutations() {
+		if strings.Contains(mutation, "Secret") {
+			t.Errorf("the controller did: %s", mutation)
 		}
 	}
 }
@@ -116,11 +116,11 @@ func TestHandsOff(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(tc.options...))
 			outcome := w.SettleCluster()
-			if diff := gocmp.Diff(tc.writes, w.Deeds()); diff != "" {
+			if diff := gocmp.Diff(tc.writes, w.Mutations()); diff != "" {
 				t.Errorf("%s\ndeeds (-want +got):\n%s", tc.reason, diff)
 			}
 			if outcome.Err != nil || outcome.Result.RequeueAfter != 0 || len(w.Calls.Made()) > 0 {
-				t.Errorf("%s\nit goes on: %v, %v, %v", tc.reason, outcome.Result, outcome.Err, w.Calls.Made())
+				t.Errorf("%s\nit continues: %v, %v, %v", tc.reason, outcome.Result, outcome.Err, w.Calls.Made())
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestBackends(t *testing.T) {
 		reason string
 		change func(t *testing.T, w *world.World)
 		want   map[string]int
-		// requeue says that the controller has to look again by itself.
+		// requeue says that the controller has to requeue the cluster.
 		requeue bool
 	}{
 		"Both": {reason: "All that run share the connections.", want: both(haproxy.FullWeight, haproxy.FullWeight)},
@@ -151,7 +151,7 @@ func TestBackends(t *testing.T) {
 			want:   both(haproxy.FullWeight, 0),
 		},
 		"LastUsable": {
-			reason: "The last usable one goes on, whatever is to become of it.",
+			reason: "The last usable one keeps its weight, even if it is being deleted.",
 			change: func(_ *testing.T, w *world.World) {
 				w.LoadBalancers.SetHealth(second, haproxy.StatusDown)
 				deleteMachine(w, builders.Machine)
@@ -159,7 +159,7 @@ func TestBackends(t *testing.T) {
 			want: both(haproxy.FullWeight, haproxy.FullWeight), requeue: true,
 		},
 		"AllDeleted": {
-			reason: "One of those that are deleted goes on to the end.",
+			reason: "One of the deleted machines serves until it is removed.",
 			change: func(_ *testing.T, w *world.World) { deleteMachine(w, builders.Machine); deleteMachine(w, "m2") },
 			want:   both(haproxy.FullWeight, 0), requeue: true,
 		},
@@ -210,7 +210,7 @@ func TestBackends(t *testing.T) {
 			reloads := w.LoadBalancers.Reloads()
 			w.CheckCluster(world.ByNewManager)
 			if more := w.LoadBalancers.Reloads() - reloads; more > 0 {
-				t.Errorf("%s\nit was reloaded %d times more for nothing", tc.reason, more)
+				t.Errorf("%s\nit was reloaded %d more times without a change", tc.reason, more)
 			}
 		})
 	}
@@ -232,8 +232,8 @@ func twoControlPlanes(t *testing.T) *world.World {
 	return w
 }
 
-// Cluster API looks for the endpoint when it is told of the infrastructure: an
-// endpoint that was refused is tried again first.
+// Cluster API reads the endpoint when the infrastructure is reported as provisioned:
+// an endpoint that was refused is tried again first.
 func TestProvisionedComesLast(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New())

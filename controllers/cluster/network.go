@@ -78,7 +78,7 @@ func (s *scope) networkError(err error) error {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrUnusable), errors.Is(err, engine.ErrConflict), errors.Is(err, engine.ErrInvalid):
-		// Only a person can mend it; looking again at times is enough.
+		// Only the user can fix it; a retry at a long interval is enough.
 		reason, result = infrav1.NetworkUnusableReason, phase.RequeueAfter(phase.UserInterval)
 	}
 	s.setCondition(infrav1.NetworkReadyCondition, status, reason, err.Error())

@@ -29,8 +29,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
-// checkPreflight judges what is known of engine and host. What only a probe
-// can tell is judged once a machine had its image probed.
+// checkPreflight evaluates what is known of engine and host. What needs a probe
+// is evaluated after the image of a machine was probed.
 func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	facts, err := r.preflightFacts(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	}
 	items := preflight.Check(facts)
 	if facts.Host != nil && preflight.Failed(items) {
-		// What a person has mended shows only to a new probe.
+		// What the user has fixed meanwhile shows only to a new probe.
 		renewed, err := r.Host.Renew(ctx)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	switch {
 	case errors.Is(facts.EngineError, engine.ErrUnavailable):
 		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionUnknown, infrav1.EngineUnavailableReason, summary)
-		return fmt.Errorf("ask the engine about itself: %w", facts.EngineError)
+		return fmt.Errorf("get engine info: %w", facts.EngineError)
 	case preflight.Failed(items):
 		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionFalse, infrav1.PreflightFailedReason, summary)
 		return phase.RequeueAfter(phase.UserInterval)

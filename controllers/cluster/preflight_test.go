@@ -32,8 +32,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// Limits are judged for all machines there are, of any cluster, and a host
-// that was mended is seen without a restart of the manager.
+// Limits are evaluated for all machines of all clusters, and a change of the
+// host is found without a restart of the manager.
 func TestPreflightOfAllMachines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Refusals of load balancers that the engine would not start.
 	Refusals *backoff.Memory
-	// Deaths of containers, as the engine's events told them.
+	// Deaths of containers, as reported by the engine's events.
 	Deaths *engineevents.Deaths
 
 	// LoadBalancerImage is used where a ContainerCluster names none.

@@ -243,13 +243,13 @@ func endpoints() map[string]reconcileTest {
 			assert: noLoadBalancer,
 		},
 		"IPv6OfClusterWithoutLoadBalancer": {
-			reason: "Whoever serves it, API servers and nodes have IPv4 addresses.",
+			reason: "Whatever serves it, API servers and nodes have IPv4 addresses.",
 			args: args{
 				options: append(without(func(*infrav1.ContainerClusterSpec) {}), func(o *builders.Objects) {
 					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
 				}),
 			},
-			want: want{loadBalancerReady: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady", message: "give an IPv4 address"},
+			want: want{loadBalancerReady: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady", message: "use an IPv4 address"},
 		},
 		"NameGiven": {
 			reason: "A name is kept, wherever it leads.",
@@ -289,7 +289,7 @@ func invalidInput() map[string]reconcileTest {
 				options: named("mine", "10.77.0.0/24"),
 				setup:   network(engine.NetworkSpec{Name: "mine"}),
 			},
-			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "ask for the subnet it has", requeueAfter: phase.UserInterval},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "use its subnet", requeueAfter: phase.UserInterval},
 		},
 		"SubnetTooSmall": {
 			reason: "An exhausted subnet is reported.",

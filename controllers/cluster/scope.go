@@ -49,8 +49,8 @@ type scope struct {
 	controlPlanes []loadbalancer.Machine
 	// loadBalancer as observed by this reconcile.
 	loadBalancer loadbalancer.State
-	// loadBalancerFound is what it was when this reconcile began, and
-	// wasProvisioned whether Cluster API had been told of it by then.
+	// loadBalancerFound is its state when this reconcile began, and
+	// wasProvisioned whether Cluster API already had the infrastructure as provisioned.
 	loadBalancerFound loadbalancer.State
 	wasProvisioned    bool
 	// reported are errors that did not stop this reconcile.
@@ -149,8 +149,8 @@ func ownConditions() []string {
 	}
 }
 
-// patch writes what the reconcile found, with Ready as its summary, and tells
-// Cluster API of the infrastructure last.
+// patch writes what the reconcile found, with Ready as its summary, and reports
+// the infrastructure as provisioned to Cluster API last.
 func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper) error {
 	// A failed preflight keeps new nodes from starting; it does not make a
 	// network and a load balancer that work unready.
@@ -171,22 +171,22 @@ func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper
 	phase.SettleConditions(s.containerCluster, s.conditions)
 	owned := append(ownConditions(), infrav1.ClusterReadyCondition, clusterv1.PausedCondition)
 	initialization := &s.containerCluster.Status.Initialization
-	told := initialization.Provisioned
+	provisioned := initialization.Provisioned
 	if !s.wasProvisioned {
 		initialization.Provisioned = nil
 	}
 	if err := helper.Patch(ctx, s.containerCluster, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerCluster: %w", err)
 	}
-	if s.wasProvisioned || told == nil {
+	if s.wasProvisioned || provisioned == nil {
 		return nil
 	}
 	// The helper writes the status of an object whose spec was refused too, and
 	// without its endpoint no cluster is provisioned.
 	before := s.containerCluster.DeepCopy()
-	initialization.Provisioned = told
+	initialization.Provisioned = provisioned
 	if err := c.Status().Patch(ctx, s.containerCluster, client.MergeFrom(before)); err != nil {
-		return fmt.Errorf("report ContainerCluster as provisioned: %w", err)
+		return fmt.Errorf("mark ContainerCluster as provisioned: %w", err)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (r *Reconciler) controlPlaneToCluster(ctx context.Context, object client.Ob
 	return r.named(ctx, machine.Namespace, machine.Spec.ClusterName)
 }
 
-// containerMachineToCluster: the load balancer lets go of one that is deleted
+// containerMachineToCluster: the load balancer drains a machine that is deleted
 // without its Machine, and a cluster that is deleted waits for all of them.
 func (r *Reconciler) containerMachineToCluster(ctx context.Context, object client.Object) []reconcile.Request {
 	if object.GetDeletionTimestamp().IsZero() {
@@ -99,7 +99,7 @@ func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request { retu
 func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	clusters := &infrav1.ContainerClusterList{}
 	if err := r.Client.List(ctx, clusters, options...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerClusters for an event")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerClusters for event")
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(clusters.Items))

@@ -49,7 +49,7 @@ type Deaths struct {
 // death is an exit, and when it was heard of.
 type death struct {
 	engine.Exit
-	// exited tells it from a container of which one process was killed.
+	// exited distinguishes it from a container of which one process was killed.
 	exited bool
 	// at is when the engine reported it; reported, when it was first asked for.
 	at, reported time.Time
@@ -72,7 +72,7 @@ func (d *Deaths) Observe(event engine.Event) {
 	}
 	switch event.Kind {
 	case engine.EventOOM:
-		// Several watchers tell the same: a death that is known stays so.
+		// Several watchers report the same: a death that is known stays so.
 		known := d.recent[event.ContainerID]
 		known.OOMKilled, known.at = true, now
 		d.recent[event.ContainerID] = known

@@ -55,7 +55,7 @@ func TestDeaths(t *testing.T) {
 			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137)},
 			want:   "exited with code 137 (OOMKilled)",
 		},
-		"ToldTwice": {
+		"ReportedTwice": {
 			reason: "Each controller watches, and one may be behind.",
 			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137), event(engine.EventOOM, 0)},
 			want:   "exited with code 137 (OOMKilled)",
@@ -70,7 +70,7 @@ func TestDeaths(t *testing.T) {
 			want: "exited with code 137",
 		},
 		"LongAgo": {
-			reason: "What has run for a while is well again.",
+			reason: "What has run for a while is healthy again.",
 			events: []engine.Event{event(engine.EventDie, 137)}, later: 30 * time.Second,
 		},
 	}

@@ -54,8 +54,8 @@ type Mapping struct {
 	// All lists every object, for when events may have been missed or the
 	// engine cannot be reached, which the objects then say.
 	All func(ctx context.Context) []reconcile.Request
-	// Deaths takes note of each event before the objects are looked at; nil
-	// = nobody asks for them.
+	// Deaths records each event before the objects are reconciled; nil = the
+	// exits of containers are not recorded.
 	Deaths *Deaths
 }
 
@@ -76,7 +76,7 @@ func Source(eng Engine, mapping Mapping) source.Source {
 					queue.Add(request)
 				}
 			}
-			if isUnlabelled(event) {
+			if isUnlabeled(event) {
 				// The engine is asked, which must not keep other events waiting.
 				go enqueue()
 				return
@@ -92,16 +92,16 @@ func isAboutAll(event engine.Event) bool {
 	return event.Kind == engine.EventRelist || event.Kind == engine.EventLost
 }
 
-// isUnlabelled reports whether an event names its container by the ID alone, as
+// isUnlabeled reports whether an event names its container by the ID alone, as
 // Docker's of a network do.
-func isUnlabelled(event engine.Event) bool { return event.Labels == nil && !isAboutAll(event) }
+func isUnlabeled(event engine.Event) bool { return event.Labels == nil && !isAboutAll(event) }
 
 func requests(ctx context.Context, eng engine.ContainerReader, mapping Mapping, event engine.Event) []reconcile.Request {
 	if isAboutAll(event) {
 		return mapping.All(ctx)
 	}
 	labels := event.Labels
-	if isUnlabelled(event) {
+	if isUnlabeled(event) {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 		container, err := eng.InspectContainer(asking, event.ContainerID)
@@ -110,7 +110,7 @@ func requests(ctx context.Context, eng engine.ContainerReader, mapping Mapping, 
 			// It has, or will have, an event of its own.
 			return nil
 		case err != nil:
-			ctrl.LoggerFrom(ctx).Error(err, "Inspecting the container of an event", "containerID", event.ContainerID)
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to inspect container of engine event", "containerID", event.ContainerID)
 			return mapping.All(ctx)
 		}
 		labels = container.Labels

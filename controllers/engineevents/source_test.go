@@ -59,7 +59,7 @@ func TestSource(t *testing.T) {
 			},
 			want: []string{"m1"},
 		},
-		"Signalled": {
+		"Signaled": {
 			reason: "A signal alone says nothing: what it led to has an event of its own.",
 			change: func(t *testing.T, eng *simulated.Engine) { t.Helper(); must.Succeed(t, eng.Signal(ours)) },
 		},
@@ -94,7 +94,7 @@ func TestSource(t *testing.T) {
 			want: []string{"m1"},
 		},
 		"Foreign": {
-			reason: "Other people's containers are none of ours.",
+			reason: "Other users' containers are none of ours.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
 				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "n1", foreign))
@@ -139,7 +139,7 @@ func TestSource(t *testing.T) {
 			},
 			want: []string{"all"},
 		},
-		"NotTold": {
+		"NotInspected": {
 			reason: "A container that cannot be inspected may belong to any object.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
@@ -148,7 +148,7 @@ func TestSource(t *testing.T) {
 			},
 			want: []string{"all"},
 		},
-		"NotToldForeign": {
+		"NotInspectedForeign": {
 			reason: "Nor is it known not to be ours.",
 			change: func(t *testing.T, eng *simulated.Engine) {
 				t.Helper()
@@ -204,7 +204,7 @@ func watch(t *testing.T, eng engineevents.Engine) workqueue.TypedRateLimitingInt
 }
 
 // An inspect that hangs keeps no other event waiting, and ends.
-func TestSourceGoesOnWhileAnInspectHangs(t *testing.T) {
+func TestSourceContinuesWhileAnInspectHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng := newEngine(t)

@@ -233,7 +233,7 @@ func (o *Observer) look(ctx context.Context, container preflight.ProbeContainer)
 func (o *Observer) find(ctx context.Context, container preflight.ProbeContainer) (Facts, error) {
 	info, err := o.engine.Info(ctx)
 	if err != nil {
-		return Facts{}, fmt.Errorf("ask the engine about itself: %w", err)
+		return Facts{}, fmt.Errorf("get engine info: %w", err)
 	}
 	if err := RemoveLeftovers(ctx, o.engine, o.name); err != nil {
 		return Facts{}, err
@@ -244,7 +244,7 @@ func (o *Observer) find(ctx context.Context, container preflight.ProbeContainer)
 	}
 	modules, err := o.hasKernelModules(ctx, container)
 	if err != nil {
-		return Facts{}, fmt.Errorf("look for kernel modules: %w", err)
+		return Facts{}, fmt.Errorf("check kernel modules: %w", err)
 	}
 	return Facts{Probed: probed, Node: nodeHost(info, probed, modules)}, nil
 }
@@ -304,7 +304,7 @@ func (o *Observer) Start(ctx context.Context) error {
 		case <-timer.C:
 		}
 		if err := RemoveLeftovers(ctx, o.engine, ""); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Removing probe containers that were left behind")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to remove orphaned probe containers")
 		}
 		timer.Reset(probeLifetime + time.Second)
 	}

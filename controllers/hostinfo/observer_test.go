@@ -115,8 +115,8 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// A privileged container that is refused is told, and tried again: a person
-// may have mended it.
+// An engine that refuses a privileged container is reported, and probed again:
+// the user may have changed its configuration.
 func TestObserveRefused(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
@@ -127,7 +127,7 @@ func TestObserveRefused(t *testing.T) {
 		t.Errorf("facts are %+v, %v", facts, err)
 	}
 	if facts, err = observer.Observe(t.Context(), image, network); err != nil || facts.Probed.PrivilegedError != nil {
-		t.Errorf("after it was mended facts are %+v, %v", facts, err)
+		t.Errorf("after the engine allows it, facts are %+v, %v", facts, err)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// A host that was mended is seen by a new probe, one at a time.
+// A host that was changed is seen by a new probe, one at a time.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -101,12 +101,12 @@ func (r *Reconciler) readRecord(ctx context.Context, s *scope) (bootstrap.Result
 	return result, nil
 }
 
-// reportProgress names the minute the bootstrap is in, not the second: a
-// condition that changes with every look would be a write with every look.
+// reportProgress reports the minute the bootstrap is in, not the second: a
+// condition that changes at every reconcile would be a write at every reconcile.
 func (s *scope) reportProgress(running time.Duration) {
 	if timeout := s.bootstrapTimeout(); running > timeout {
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapTimeoutReason, fmt.Sprintf(
-			"bootstrap has run for longer than %s; look at /var/lib/cluster-api-bootstrap/log in container %s", timeout, s.container.Name))
+			"bootstrap did not complete within %s; see /var/lib/cluster-api-bootstrap/log in container %s", timeout, s.container.Name))
 		return
 	}
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrappingReason, "bootstrap is running in container "+s.container.Name)

@@ -49,7 +49,7 @@ const (
 func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if id := s.containerMachine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
-			s.wait(infrav1.ContainerFailedReason, "spec.providerID is not one of this provider: "+err.Error())
+			s.wait(infrav1.ContainerFailedReason, "spec.providerID is not a provider ID of this provider: "+err.Error())
 			return phase.RequeueAfter(0)
 		}
 	}
@@ -138,7 +138,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		return s.engineError(err)
 	}
 	if refused := facts.Probed.PrivilegedError; refused != nil {
-		return s.engineError(fmt.Errorf("run a privileged container: %w", refused))
+		return s.engineError(fmt.Errorf("run a privileged container of image %q: %w", image, refused))
 	}
 	if refused := node.CheckResources(s.resources(), facts.Node); len(refused) > 0 {
 		s.wait(infrav1.ContainerFailedReason, "spec.resources."+refused[0].Error())

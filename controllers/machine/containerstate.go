@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,11 +80,11 @@ func stateOf(container engine.Container, c circumstances) containerState {
 		})
 		switch {
 		case c.reported > 0:
-			return notReady(nextWait, c.reported, infrav1.ContainerRestartedReason, "%s and was started again", c.exit)
+			return notReady(nextWait, c.reported, infrav1.ContainerRestartedReason, "%s and was restarted", c.exit)
 		case !attached || len(endpoint.Addresses) == 0:
-			return notReady(nextBootstrap, 0, infrav1.ContainerDisconnectedReason, "is not on network %s; connect it with its address", c.network)
+			return notReady(nextBootstrap, 0, infrav1.ContainerDisconnectedReason, "is not connected to network %s; connect it with its address %s", c.network, joined(lost))
 		case len(lost) > 0:
-			return notReady(nextBootstrap, 0, infrav1.ContainerDisconnectedReason, "has lost its address %s on network %s", lost[0], c.network)
+			return notReady(nextBootstrap, 0, infrav1.ContainerDisconnectedReason, "is connected to network %s without its address %s; connect it with this address", c.network, joined(lost))
 		}
 		return containerState{status: metav1.ConditionTrue, reason: infrav1.ContainerRunningReason}
 	case engine.StatusPaused:
@@ -94,12 +95,20 @@ func stateOf(container engine.Container, c circumstances) containerState {
 			return notReady(nextWait, 0, infrav1.ClusterStoppedReason, "%s; the cluster is stopped", container.Exit())
 		}
 		if c.maintenance {
-			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s; it stays stopped while annotated for maintenance", container.Exit())
+			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s and is not restarted because of its maintenance annotation", container.Exit())
 		}
 		return notReady(nextStart, 0, infrav1.ContainerExitedReason, "%s", container.Exit())
 	default:
 		return notReady(nextWait, time.Second, infrav1.ContainerExitedReason, "is %s", container.Status)
 	}
+}
+
+func joined(addresses []netip.Addr) string {
+	texts := make([]string, 0, len(addresses))
+	for _, address := range addresses {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, " and ")
 }
 
 // setContainerState reports the state.

@@ -35,16 +35,16 @@ func TestEndIsReported(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		change func(t *testing.T, w *world.World)
-		// reported by the first look, with the text in its message.
+		// reported by the first reconcile, with the text in its message.
 		reported, message string
 	}{
 		"Killed": {
-			reason: "One that stays down is started by the look that reports it.",
+			reason: "One that stays down is started by the reconcile that reports it.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				must.Succeed(t, w.Engine.KillContainer(container(), 137, false))
 			},
-			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137; it was started again",
+			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137 and has been started again",
 		},
 		"OutOfMemory": {
 			reason: "A kill by the OOM killer is reported.",
@@ -61,7 +61,7 @@ func TestEndIsReported(t *testing.T) {
 				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
 				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
 			},
-			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
+			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was restarted",
 		},
 		"RestartedLater": {
 			reason: "The time for which an exit is reported begins when the container runs again, not at a reconcile before.",
@@ -76,7 +76,7 @@ func TestEndIsReported(t *testing.T) {
 				w.Clock.SetTime(w.Clock.Now().Add(5 * time.Second))
 				must.Succeed(t, w.Engine.Unpause(container()))
 			},
-			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was started again",
+			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was restarted",
 		},
 	}
 	for name, c := range cases {

@@ -38,8 +38,8 @@ const (
 	dataSecretFormat = "format"
 )
 
-// waitForCluster keeps a container from being created before there is a
-// network to put it on. One that exists goes on whatever the cluster does.
+// waitForCluster delays the creation of a container until its network
+// exists. One that exists continues whatever the cluster does.
 func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	if s.hasStarted() {
 		return nil
@@ -51,7 +51,7 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	case s.containerCluster == nil:
 		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
 	case s.owner().ID == "":
-		// Its controller sets it, or whoever manages the object externally.
+		// Its controller sets it, or the controller that manages the object externally.
 		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
 	case s.dataSecretName() == "":
 		s.wait(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")

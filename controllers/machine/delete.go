@@ -81,7 +81,7 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 	}
 	serving, err := loadbalancer.Serving(ctx, r.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
 	if err != nil {
-		return s.engineError(fmt.Errorf("ask the load balancer: %w", err))
+		return s.engineError(fmt.Errorf("get status of load balancer: %w", err))
 	}
 	if serving {
 		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for the load balancer to drain")

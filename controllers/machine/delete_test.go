@@ -62,7 +62,7 @@ func TestDeletions(t *testing.T) {
 				d.change(t, w)
 			}
 			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
-			before := len(w.Deeds())
+			before := len(w.Mutations())
 			w.SettleMachine(builders.Machine)
 
 			object, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
@@ -78,8 +78,8 @@ func TestDeletions(t *testing.T) {
 			if d.containerRemoved && len(w.Engine.VolumesOf(container())) > 0 {
 				t.Errorf("%s\nvolumes are left: %v", d.reason, w.Engine.VolumeNames())
 			}
-			if deeds := w.Deeds()[before:]; d.untouched && len(deeds) > 0 {
-				t.Errorf("%s\nsomething was done: %v", d.reason, deeds)
+			if mutations := w.Mutations()[before:]; d.untouched && len(mutations) > 0 {
+				t.Errorf("%s\nsomething was done: %v", d.reason, mutations)
 			}
 			if d.assert != nil {
 				d.assert(t, w)
@@ -204,7 +204,7 @@ func TestForeignContainerIsNeverRemoved(t *testing.T) {
 	}
 }
 
-// A control plane is removed when the load balancer lets go of it, or after
+// A control plane is removed when the load balancer has drained it, or after
 // ten seconds.
 func TestControlPlaneWaitsForLoadBalancer(t *testing.T) {
 	t.Parallel()
@@ -216,8 +216,8 @@ func TestControlPlaneWaitsForLoadBalancer(t *testing.T) {
 		// waits is for how many seconds the container stays.
 		waits int
 	}{
-		"LetsGo":       {reason: "Weight 0 is enough.", follows: true, waits: 1},
-		"NeverLetsGo":  {reason: "The wait has a limit.", waits: 11},
+		"Drained":      {reason: "Weight 0 is enough.", follows: true, waits: 1},
+		"NeverDrained": {reason: "The wait has a limit.", waits: 11},
 		"LastStanding": {reason: "The last usable one is never drained.", follows: true, change: othersDown, waits: 11},
 		"ClusterGoes":  {reason: "The control plane of a deleted cluster is not drained.", change: clusterGoes, waits: 0},
 		"LoadBalancerStopped": {reason: "A load balancer that does not run sends nothing.", change: func(w *world.World) {

@@ -58,12 +58,12 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 		if err == nil {
 			return nil
 		}
-		errs = append(errs, fmt.Errorf("ask container %q: %w", other.Name, err))
+		errs = append(errs, fmt.Errorf("remove etcd member through container %q: %w", other.Name, err))
 	}
 	if len(errs) == 0 {
 		return nil
 	}
 	s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason,
-		fmt.Sprintf("waiting up to %s for etcd to remove the member of this machine: %s", etcdTimeout, errors.Join(errs...)))
+		fmt.Sprintf("waiting up to %s for the removal of this machine's etcd member: %s", etcdTimeout, errors.Join(errs...)))
 	return phase.RequeueAfter(releaseInterval)
 }

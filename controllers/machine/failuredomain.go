@@ -61,11 +61,11 @@ func (r *Reconciler) checkFailureDomain(_ context.Context, s *scope) error {
 	switch {
 	case len(declared) > 0 && !slices.ContainsFunc(declared, func(d clusterv1.FailureDomain) bool { return d.Name == domain }):
 		s.wait(infrav1.ContainerFailedReason, fmt.Sprintf(
-			"spec.failureDomain of the Machine is %q, and the Cluster has %s; name one of these, or declare it in spec.failureDomains of the ContainerCluster",
+			"failure domain %q of the Machine is not a failure domain of the Cluster (%s); use one of these, or add it to spec.failureDomains of the ContainerCluster",
 			domain, failureDomainNames(declared)))
 	case len(validation.IsValidLabelValue(domain)) > 0:
 		s.wait(infrav1.ContainerFailedReason, fmt.Sprintf(
-			"spec.failureDomain of the Machine is %q, which cannot become a label of its Node; use at most 63 letters, digits, dashes, "+
+			"failure domain %q of the Machine is not a valid label value; use at most 63 letters, digits, dashes, "+
 				"underscores and dots, beginning and ending with a letter or digit", domain))
 	default:
 		return nil

@@ -48,7 +48,7 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	}
 	image, err := s.image()
 	if err != nil {
-		s.wait(infrav1.VersionUnsupportedReason, err.Error()+"; name an image in spec.image, or choose a known version")
+		s.wait(infrav1.VersionUnsupportedReason, err.Error()+"; set spec.image, or use a known version")
 		return phase.RequeueAfter(0)
 	}
 	status, err := r.Images.Ensure(ctx, image)

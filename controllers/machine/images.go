@@ -46,7 +46,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	}
 	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
 	if err != nil {
-		return fmt.Errorf("look for images in the node: %w", err)
+		return fmt.Errorf("find missing images of the node: %w", err)
 	}
 	if len(missing) == 0 {
 		r.images.Store(key, state)
@@ -62,7 +62,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 		err := r.copyImage(ctx, s, reference)
 		switch {
 		case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrInvalid):
-			r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Image %s of the ContainerCluster: %s", reference, err)
+			r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Cannot copy image %s of the ContainerCluster into the node: %s", reference, err)
 			outcome = phase.RequeueAfter(phase.UserInterval)
 		case err != nil:
 			return err

@@ -58,7 +58,7 @@ func (r *Reconciler) releaseLeases(ctx context.Context, s *scope) error {
 		err = errors.Join(releaseLease(ctx, workload, "kube-controller-manager", host), releaseLease(ctx, workload, "kube-scheduler", host))
 	}
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Info("Leases of the removed control plane expire by themselves", "reason", err.Error())
+		ctrl.LoggerFrom(ctx).Info("Failed to release Leases of the removed control plane; waiting for their expiry", "reason", err.Error())
 	}
 	return nil
 }

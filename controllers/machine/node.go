@@ -36,8 +36,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// uninitializedTaint is on a Node whose kubelet was told that a cloud
-// controller would complete it; TaintExternalCloudProvider of Kubernetes'
+// uninitializedTaint is on a Node whose kubelet was configured for a cloud
+// controller that completes it; TaintExternalCloudProvider of Kubernetes'
 // cloud-provider API.
 const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 

@@ -31,8 +31,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
-// ports that the machine shall publish; those without a host port get a free one. Webhooks
-// refuse an address that is none.
+// ports that the machine publishes; those without a host port get a free one. Webhooks
+// refuse an address that is not valid.
 func (s *scope) ports() []engine.PortBinding {
 	var ports []engine.PortBinding
 	for _, mapping := range s.containerMachine.Spec.PortMappings {
@@ -93,7 +93,7 @@ func (r *Reconciler) checkPorts(ctx context.Context, s *scope) error {
 			for i, port := range wanted {
 				if collides(port, text) {
 					s.wait(infrav1.HostPortInUseReason, fmt.Sprintf(
-						"spec.portMappings: host port %s is published by container %s of Machine %s; use another host port, or leave it out in templates of several machines",
+						"spec.portMappings: host port %s is published by container %s of Machine %s; use another host port, or omit hostPort if the template has several replicas",
 						hostPortText(wanted[i]), container.Name, container.Labels[identity.LabelMachine]))
 					return phase.RequeueAfter(phase.UserInterval)
 				}

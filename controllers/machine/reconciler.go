@@ -17,7 +17,7 @@ limitations under the License.
 // Package machine reconciles ContainerMachines: each is one container that
 // bootstraps itself into a Kubernetes node.
 //
-// Every reconcile begins by observing the container. Conditions tell people
+// Every reconcile begins by observing the container. Conditions report to users
 // and Cluster API what was observed; nothing here reads them back.
 package machine
 
@@ -61,11 +61,11 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Refusals of nodes that the engine would not start.
 	Refusals *backoff.Memory
-	// Deaths of containers, as the engine's events told them.
+	// Deaths of containers, as reported by the engine's events.
 	Deaths *engineevents.Deaths
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
-	// Clock tells how long a bootstrap takes.
+	// Clock measures how long a bootstrap takes.
 	Clock clock.PassiveClock
 
 	// WatchFilterValue restricts what is reconciled; see the flag.
@@ -155,8 +155,8 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 }
 
 // newScope gathers the objects around a ContainerMachine. It returns nil
-// where Cluster API has not taken the object over yet, or somebody else
-// manages it: both are nothing to act on.
+// where Cluster API has not adopted the object yet, or the object is managed
+// externally: in both cases there is nothing to do.
 func (r *Reconciler) newScope(ctx context.Context, containerMachine *infrav1.ContainerMachine) (*scope, error) {
 	machine, err := util.GetOwnerMachine(ctx, r.Client, containerMachine.ObjectMeta)
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +63,7 @@ func waiting() map[string]reconcileTest {
 			want:   want{containerReady: "False/" + infrav1.WaitingForInfrastructureReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "ContainerCluster"},
 		},
 		"NoOwnerID": {
-			reason: "Nothing is created that could not be recognised again, as with an externally managed ContainerCluster.",
+			reason: "Nothing is created that could not be recognized again, as with an externally managed ContainerCluster.",
 			args: args{
 				options: []builders.Option{func(o *builders.Objects) {
 					o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "another-controller"}
@@ -202,7 +201,7 @@ func invalidInput() map[string]reconcileTest {
 		"DataOfUnknownFormat": {
 			reason: "Formats that are read are named.",
 			args:   args{options: data(func(all map[string][]byte) { all["format"] = []byte("talos") })},
-			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "supported are cloud-config and ignition", requeueAfter: phase.UserInterval},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "use cloud-config or ignition", requeueAfter: phase.UserInterval},
 		},
 		"IgnitionOfAnotherVersion": {
 			reason: "Of Ignition the version is read that the kubeadm bootstrap provider writes.",
@@ -223,11 +222,11 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{
 				containerReady: invalid, bootstrapCompleted: invalid,
-				message: "storage.files[0].contents.source https: (nothing is fetched; put the content in as a data: URL)", requeueAfter: phase.UserInterval,
+				message: "storage.files[0].contents.source https: (remote files are not supported; use a data: URL)", requeueAfter: phase.UserInterval,
 			},
 		},
 		"DataOfBrokenYAML": {
-			reason: "Broken data is refused, and not repeated where people read it.",
+			reason: "Broken data is refused, and not repeated where users read it.",
 			args:   args{options: value("#cloud-config\nwrite_files: [ " + builders.SecretWord + "\n  }")},
 			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "line", requeueAfter: phase.UserInterval},
 		},
@@ -246,7 +245,7 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{
 				containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: `Kubernetes version "v1.28.0" is older than v1.34, the oldest that is supported; known versions: v1.36.4, v1.36.3, `,
+				message: `Kubernetes version "v1.28.0" is older than v1.34, the oldest supported version; known versions: v1.37.2, v1.36.4, v1.36.3, `,
 			},
 		},
 		"VersionWithoutImage": {
@@ -257,7 +256,7 @@ func invalidInput() map[string]reconcileTest {
 					o.ContainerMachine.Spec.Image = ""
 				}},
 			},
-			want: want{containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "name an image in spec.image"},
+			want: want{containerReady: "False/" + infrav1.VersionUnsupportedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "set spec.image"},
 		},
 		"MountSourceMissing": {
 			reason: "The path that does not exist is named, with what to do.",
@@ -284,7 +283,7 @@ func invalidInput() map[string]reconcileTest {
 			args: args{options: []builders.Option{func(o *builders.Objects) {
 				o.ContainerMachine.Spec.Devices = []infrav1.Device{{Name: "vendor.com/class=none"}}
 			}}},
-			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"vendor.com/class=none" is not known: invalid; a CDI device needs`, requeueAfter: anyDelay},
+			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"vendor.com/class=none" is not known: invalid; CDI devices require`, requeueAfter: anyDelay},
 		},
 		"MoreMemoryThanTheHost": {
 			reason: "The Node would offer what the host does not have.",
@@ -293,7 +292,7 @@ func invalidInput() map[string]reconcileTest {
 			}}},
 			want: want{
 				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: "spec.resources.memory is 65536Mi, and the engine's host has 32768Mi; ask for less, or leave it out", requeueAfter: phase.UserInterval,
+				message: "spec.resources.memory is 65536Mi, but the engine's host has only 32768Mi; use less, or omit it", requeueAfter: phase.UserInterval,
 			},
 		},
 		"MountHidesBootstrap": {
@@ -305,7 +304,7 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{
 				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: "/opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; mount it at a path of its own, such as /mnt/data; " +
+				message: "/opt/cluster-api-bootstrap, which the node uses: bootstrap files are there; use another path, such as /mnt/data; " +
 					`and mount 1: path "/var"`,
 			},
 		},
@@ -318,7 +317,7 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{
 				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: phase.UserInterval,
-				message: `spec.failureDomain of the Machine is "zone-a", and the Cluster has zone-b, zone-c; name one of these`,
+				message: `failure domain "zone-a" of the Machine is not a failure domain of the Cluster (zone-b, zone-c); use one of these`,
 			},
 		},
 		"FailureDomainNoLabel": {
@@ -326,7 +325,7 @@ func invalidInput() map[string]reconcileTest {
 			args:   args{options: []builders.Option{func(o *builders.Objects) { o.Machine.Spec.FailureDomain = "rack 1" }}},
 			want: want{
 				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: phase.UserInterval,
-				message: `is "rack 1", which cannot become a label`,
+				message: `"rack 1" of the Machine is not a valid label value`,
 			},
 		},
 		"SubnetExhausted": {
@@ -388,21 +387,5 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "kind://docker/c1/m1"},
 		},
-	}
-}
-
-// fullNetwork makes the network "small", whose static addresses are taken.
-func fullNetwork(t *testing.T, w *world.World) {
-	t.Helper()
-	must.Get(w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "small", Subnets: prefixes("10.9.0.0/29")}))(t)
-	for i := range 8 {
-		name := fmt.Sprintf("filler-%d", i)
-		spec := engine.Spec{
-			Name: name, Image: builders.NodeImage, Attachment: engine.Attachment{Network: "small", Addresses: addresses(fmt.Sprintf("10.9.0.%d", i))},
-			Labels: map[string]string{labelNetwork: "small", labelAddress: fmt.Sprintf("10.9.0.%d", i)},
-		}
-		if _, err := w.Engine.CreateContainer(t.Context(), spec); err != nil && !strings.Contains(err.Error(), "in use") {
-			t.Fatal(err)
-		}
 	}
 }

@@ -119,7 +119,7 @@ func interrupted() map[string]reconcileTest {
 		"InterruptedThreeTimes": {
 			reason: "Three times is enough.",
 			args:   args{change: all(restart, restart, restart)},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, message: "stopped while it bootstrapped", containers: 1, provisioned: true, attempt: "3"},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, message: "Bootstrap was interrupted", containers: 1, provisioned: true, attempt: "3"},
 		},
 		"ControlPlaneJoinInterrupted": {
 			reason: "Its etcd member may exist already: only KCP can replace it.",
@@ -352,7 +352,7 @@ func named() map[string]reconcileTest {
 			assert: initialized,
 		},
 		"NodeForACloudController": {
-			reason: "Cluster API finds a Node by its provider ID before anybody has taken its taint away.",
+			reason: "Cluster API finds a Node by its provider ID before its taint is removed.",
 			args: args{
 				options: []builders.Option{func(o *builders.Objects) {
 					o.Secret = builders.DataSecret(builders.Machine, builders.JoinCloudWorkerData)

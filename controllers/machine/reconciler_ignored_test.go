@@ -63,11 +63,11 @@ func TestHandsOff(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(tc.options...))
 			outcome := w.SettleMachine(builders.Machine)
-			if diff := diff(tc.writes, w.Deeds()); diff != "" {
+			if diff := diff(tc.writes, w.Mutations()); diff != "" {
 				t.Errorf("%s\ndeeds (-want +got):\n%s", tc.reason, diff)
 			}
 			if outcome.Err != nil || outcome.Result.RequeueAfter != 0 {
-				t.Errorf("%s\nit looks again: %v, %v", tc.reason, outcome.Result, outcome.Err)
+				t.Errorf("%s\nit requeues: %v, %v", tc.reason, outcome.Result, outcome.Err)
 			}
 			if calls := w.Calls.Made(); len(calls) > 0 {
 				t.Errorf("%s\nthe engine was asked: %v", tc.reason, calls)

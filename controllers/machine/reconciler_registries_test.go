@@ -153,7 +153,7 @@ func registries() map[string]reconcileTest {
 			args:   args{options: []builders.Option{withRegistries(private)}},
 			want: want{
 				containerReady: "False/" + infrav1.RegistryCredentialsInvalidReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: `Secret "pull" does not exist; create it with "kubectl create secret docker-registry"`, requeueAfter: phase.UserInterval,
+				message: `Secret "pull" not found; create it with "kubectl create secret docker-registry"`, requeueAfter: phase.UserInterval,
 			},
 		},
 		"BadCredentials": {
@@ -161,7 +161,7 @@ func registries() map[string]reconcileTest {
 			args:   args{options: []builders.Option{withRegistries(private)}, setup: pullSecret(`{"auths":{"r.example":{"auth":"c2VjcmV0"}}}`)},
 			want: want{
 				containerReady: "False/" + infrav1.RegistryCredentialsInvalidReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: `Secret "pull" has no credentials under the key ".dockerconfigjson"; create`, requeueAfter: phase.UserInterval,
+				message: `Secret "pull" has no credentials in key ".dockerconfigjson"; create`, requeueAfter: phase.UserInterval,
 			},
 		},
 		"CredentialsGone": {
@@ -214,7 +214,7 @@ func copied() map[string]reconcileTest {
 				t.Helper()
 				for _, wanted := range []string{
 					"Normal ImageCopied Copied image app:dev into the node",
-					`Warning ImageNotCopied Image typo:dev of the ContainerCluster: image "typo:dev" not found in the engine; build or pull it first: not found`,
+					`Warning ImageNotCopied Cannot copy image typo:dev of the ContainerCluster into the node: image "typo:dev" not found on the engine; build or pull it first: not found`,
 				} {
 					if !slices.Contains(w.Events.Sent(), wanted) {
 						t.Errorf("no Event %q: %q", wanted, w.Events.Sent())

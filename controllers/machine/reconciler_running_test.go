@@ -66,7 +66,7 @@ func running() map[string]reconcileTest {
 				}},
 				change: func(_ *testing.T, w *world.World) { w.Clock.SetTime(w.Clock.Now().Add(2 * time.Minute)) },
 			},
-			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapTimeoutReason, message: "longer than 1m0s", requeueAfter: atARecord, containers: 1, provisioned: true},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapTimeoutReason, message: "did not complete within 1m0s", requeueAfter: atARecord, containers: 1, provisioned: true},
 		},
 		"FailureDomainSaidLater": {
 			reason: "A container stays where it was put, and so does the label of its Node.",
@@ -84,7 +84,7 @@ func running() map[string]reconcileTest {
 		"RecordIsNotOne": {
 			reason: "What root in the node wrote over the record is not believed, and not repeated.",
 			args:   args{change: record(builders.SecretWord)},
-			want:   want{containerReady: runs, bootstrapCompleted: "Unknown/" + infrav1.BootstrapStatusUnknownReason, message: "malformed", err: true, containers: 1, provisioned: true},
+			want:   want{containerReady: runs, bootstrapCompleted: "Unknown/" + infrav1.BootstrapStatusUnknownReason, message: "invalid bootstrap record", err: true, containers: 1, provisioned: true},
 		},
 	}
 }
@@ -194,10 +194,10 @@ func disrupted() map[string]reconcileTest {
 			reason: "A node that was stopped is started again.",
 			args:   args{change: asNode(stop)},
 			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
-			assert: event("ContainerStarted Started again: container " + container() + " exited with code 137"),
+			assert: event("ContainerStarted Restarted after exit: container " + container() + " exited with code 137"),
 		},
 		"StoppedWithItsLoadBalancer": {
-			reason: "What a node asks is there before the node, whoever looks first.",
+			reason: "The API server's endpoint is there before the node, whichever controller comes first.",
 			args: args{
 				setup: func(_ *testing.T, w *world.World) { w.SettleCluster() },
 				change: asNode(func(t *testing.T, w *world.World) {
@@ -253,7 +253,7 @@ func disrupted() map[string]reconcileTest {
 					}, nil)
 				}),
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerExitedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "does not start", requeueAfter: anyDelay, containers: 1, provisioned: true},
+			want: want{containerReady: "False/" + infrav1.ContainerExitedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "failed to start", requeueAfter: anyDelay, containers: 1, provisioned: true},
 		},
 		"StoppedForMaintenance": {
 			reason: "Who annotates for maintenance may stop a node.",
@@ -297,7 +297,7 @@ func disrupted() map[string]reconcileTest {
 				options: []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
 				change:  gone,
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "cannot be repeated", provisioned: true},
+			want: want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "is not repeatable", provisioned: true},
 		},
 		"Missing": {
 			reason: "A node's state is gone with its container; only its owner can replace it.",
@@ -339,7 +339,7 @@ func disrupted() map[string]reconcileTest {
 					must.Succeed(t, w.Engine.ConnectNetwork(t.Context(), "capcon", container(), engine.Attachment{Network: "capcon"}))
 				}),
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerDisconnectedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "has lost its address", containers: 1, provisioned: true},
+			want: want{containerReady: "False/" + infrav1.ContainerDisconnectedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "without its address", containers: 1, provisioned: true},
 		},
 		"EngineRestarted": {
 			reason: "The engine starts a node again by itself.",

@@ -85,7 +85,7 @@ func (s *scope) reportMissing(lost string) error {
 		return nil
 	}
 	s.wait(infrav1.ContainerNotFoundReason, fmt.Sprintf(
-		"container %s not found; it is not recreated because %s; delete the Machine, or let a MachineHealthCheck replace it",
+		"container %s not found and not recreated, because %s; delete the Machine, or let a MachineHealthCheck remediate it",
 		s.containerName(), lost))
 	s.publishStatus()
 	return phase.RequeueAfter(0)
@@ -112,7 +112,7 @@ func (s *scope) unrepeatable() string {
 	case operation == bootstrap.KubeadmInit && ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false):
 		return "the control plane of the Cluster is initialized, and kubeadm init would create an empty one"
 	case s.containerMachine.Spec.Bootstrap.Attempt > 0 && !s.repeatable():
-		return "its bootstrap has begun and cannot be repeated"
+		return "its bootstrap has started and is not repeatable"
 	}
 	return ""
 }

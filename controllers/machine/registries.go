@@ -83,14 +83,14 @@ func (r *Reconciler) uploadRegistries(ctx context.Context, container string, fil
 		return err
 	}
 	if err := r.Engine.Upload(ctx, container, archive); err != nil {
-		return fmt.Errorf("upload the configuration of registries: %w", err)
+		return fmt.Errorf("upload registry configuration: %w", err)
 	}
 	return nil
 }
 
-// ensureRegistries updates the configuration of registries in a node that runs. A
-// condition is no record of what the node has: it says only that it is worth a look where
-// the spec names no registry any more.
+// ensureRegistries updates the configuration of registries in a running node. A
+// condition does not record what the node has: it only says that the node has to be
+// checked although the spec names no registry any more.
 func (r *Reconciler) ensureRegistries(ctx context.Context, s *scope) error {
 	reported := meta.FindStatusCondition(s.containerMachine.Status.Conditions, infrav1.RegistriesConfiguredCondition)
 	if s.containerCluster == nil || len(s.containerCluster.Spec.Registries) == 0 && reported == nil {
@@ -152,7 +152,7 @@ func (r *Reconciler) updateRegistries(ctx context.Context, s *scope, wanted map[
 	}
 	if stale := node.StaleRegistryFiles(present, wanted); len(stale) > 0 {
 		if _, err := r.Engine.Exec(ctx, container, engine.Command{Args: append([]string{"rm", "-r", "--"}, stale...)}); err != nil {
-			return fmt.Errorf("remove the configuration of registries: %w", err)
+			return fmt.Errorf("remove registry configuration: %w", err)
 		}
 	}
 	r.registries.Store(key, foundRegistries{s.container.ID, wanted})
@@ -167,7 +167,7 @@ func (r *Reconciler) presentRegistries(ctx context.Context, container string) (_
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("download the configuration of registries: %w", err)
+		return nil, fmt.Errorf("download registry configuration: %w", err)
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	present := map[string]string{}
@@ -177,7 +177,7 @@ func (r *Reconciler) presentRegistries(ctx context.Context, container string) (_
 			return present, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the configuration of registries: %w", err)
+			return nil, fmt.Errorf("read registry configuration: %w", err)
 		}
 		if header.Typeflag != tar.TypeReg {
 			continue
@@ -223,19 +223,19 @@ func (r *Reconciler) credentials(ctx context.Context, namespace, name string) (m
 	secret := &corev1.Secret{}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
 	if apierrors.IsNotFound(err) {
-		return nil, &credentialsError{name, "does not exist"}
+		return nil, &credentialsError{name, "not found"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get Secret %q: %w", name, err)
 	}
 	content := secret.Data[corev1.DockerConfigJsonKey]
 	if !json.Valid(content) {
-		return nil, &credentialsError{name, fmt.Sprintf("has no JSON under the key %q", corev1.DockerConfigJsonKey)}
+		return nil, &credentialsError{name, fmt.Sprintf("has invalid JSON in key %q", corev1.DockerConfigJsonKey)}
 	}
 	// Errors of the package quote what they could not decode.
 	file, err := config.LoadFromReader(bytes.NewReader(content))
 	if err != nil || len(file.AuthConfigs) == 0 {
-		return nil, &credentialsError{name, fmt.Sprintf("has no credentials under the key %q", corev1.DockerConfigJsonKey)}
+		return nil, &credentialsError{name, fmt.Sprintf("has no credentials in key %q", corev1.DockerConfigJsonKey)}
 	}
 	found := make(map[string]node.Credentials, len(file.AuthConfigs))
 	for registry, auth := range file.AuthConfigs {

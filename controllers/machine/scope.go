@@ -111,7 +111,7 @@ func (s *scope) isStopped() bool {
 
 func (s *scope) isNode() bool { return s.machine.Status.NodeRef.IsDefined() }
 
-// version of Kubernetes the node is made for, "" where nobody said. What a
+// version of Kubernetes the node is made for, "" where it is not set. What a
 // Machine of a pool lacks of what its container is made with, the
 // ContainerMachine has as annotations.
 func (s *scope) version() string {
@@ -149,8 +149,8 @@ func ownConditions() []string {
 }
 
 // patch writes what the reconcile found. Ready takes status, reason and
-// message of the first condition that is not True, so that a glance at it
-// tells what is wrong.
+// message of the first condition that is not True, so that Ready alone
+// says what is wrong.
 func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	ready := metav1.Condition{Type: infrav1.MachineReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
 	for _, conditionType := range ownConditions() {

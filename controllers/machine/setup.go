@@ -86,7 +86,7 @@ func (r *Reconciler) allMachines(ctx context.Context) []reconcile.Request { retu
 func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	machines := &infrav1.ContainerMachineList{}
 	if err := r.Client.List(ctx, machines, options...); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerMachines for an event")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerMachines for event")
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(machines.Items))

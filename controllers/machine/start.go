@@ -33,7 +33,7 @@ import (
 func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited containerState) error {
 	report := func(what string) { s.setContainerReady(exited.status, exited.reason, exited.message+what) }
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-		report(" and does not start: " + refused.Error())
+		report(" and failed to start: " + refused.Error())
 		return phase.RequeueAfter(remaining)
 	}
 	if err := r.startLoadBalancer(ctx, s); err != nil {
@@ -43,11 +43,11 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 		if errors.Is(err, engine.ErrUnavailable) {
 			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
 		}
-		report(" and does not start: " + err.Error())
+		report(" and failed to start: " + err.Error())
 		r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		return fmt.Errorf("start container %q: %w", s.container.Name, err)
 	}
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Started again: %s", exited.message)
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Restarted after exit: %s", exited.message)
 	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
 	if err != nil {
 		return s.engineError(fmt.Errorf("inspect container %q: %w", s.container.Name, err))
@@ -56,15 +56,15 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	// An exit is reported once, although the container runs again: its start causes
 	// the next reconcile, which finds it ready.
 	if container.Status == engine.StatusRunning {
-		report("; it was started again")
+		report(" and has been started again")
 	} else {
-		report(", and again after it was started")
+		report(" and exited again after it was restarted")
 	}
 	return phase.RequeueAfter(time.Second)
 }
 
 // startLoadBalancer starts the cluster's load balancer before a node where both
-// ended, so that the node finds the API server at its first try. It goes on
+// exited, so that the node finds the API server at its first try. It continues
 // where that does not start: its own controller says why, and tries again.
 func (r *Reconciler) startLoadBalancer(ctx context.Context, s *scope) error {
 	if s.containerCluster == nil || s.containerCluster.Spec.LoadBalancer.Type == infrav1.LoadBalancerNone {

@@ -65,7 +65,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 		for _, i := range s.instances {
 			names = append(names, i.containerMachine.Name)
 		}
-		s.setReplicasReady(metav1.ConditionFalse, infrav1.DeletingReason, "still there: "+enumerate(names))
+		s.setReplicasReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for ContainerMachines to be deleted: "+enumerate(names))
 		return phase.RequeueAfter(0)
 	}
 	controllerutil.RemoveFinalizer(s.pool, infrav1.MachinePoolFinalizer)

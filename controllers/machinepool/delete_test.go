@@ -39,16 +39,16 @@ func TestDelete(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		setup  func(w *world.World)
-		// machines and instances are how many there are after the first look
-		// that are not being deleted.
+		// machines and instances are how many of them are not being deleted after
+		// the first reconcile.
 		machines, instances int
 		message             string
-		// goes on after the first look.
+		// goes is what happens after the first reconcile.
 		goes func(w *world.World)
 	}{
 		"MachinesFirst": {
 			reason: "Nodes are drained: the Machines take the instances with them.",
-			setup:  filled, instances: 2, message: "still there: ",
+			setup:  filled, instances: 2, message: "waiting for ContainerMachines to be deleted: ",
 		},
 		"Unclaimed": {
 			reason: "Instances that have no Machine get none any more.",
@@ -95,7 +95,7 @@ func TestDelete(t *testing.T) {
 				filled(w)
 				world.Purge(w, builders.Pool, &clusterv1.MachinePool{})
 			},
-			instances: 2, message: "still there: ",
+			instances: 2, message: "waiting for ContainerMachines to be deleted: ",
 		},
 	}
 	for name, c := range cases {

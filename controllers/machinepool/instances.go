@@ -77,7 +77,7 @@ func (s *scope) observe(ctx context.Context, reader client.Reader) error {
 		}
 	}
 	for _, machine := range unclaimed {
-		if s.labelled(machine) && machine.DeletionTimestamp.IsZero() {
+		if s.labeled(machine) && machine.DeletionTimestamp.IsZero() {
 			s.dangling = append(s.dangling, machine.Name)
 		}
 	}
@@ -95,10 +95,10 @@ func (s *scope) labels() map[string]string {
 	}
 }
 
-// labelled says whether an object has the labels of the pool's instances. No
+// labeled says whether an object has the labels of the pool's instances. No
 // object has those of a pool that has lost the reference to its MachinePool:
 // by an absent name, every other Machine of the Cluster would be the pool's.
-func (s *scope) labelled(object client.Object) bool {
+func (s *scope) labeled(object client.Object) bool {
 	if s.clusterName == "" || s.machinePoolName == "" {
 		return false
 	}
@@ -108,7 +108,7 @@ func (s *scope) labelled(object client.Object) bool {
 // has says whether a ContainerMachine is one of the pool: by its labels or by
 // its owner, of which one may get lost.
 func (s *scope) has(containerMachine *infrav1.ContainerMachine) bool {
-	return s.labelled(containerMachine) ||
+	return s.labeled(containerMachine) ||
 		util.IsOwnedByObject(containerMachine, s.pool, infrav1.GroupVersion.WithKind("ContainerMachinePool").GroupKind())
 }
 
@@ -144,7 +144,7 @@ func (i instance) unknown() bool {
 }
 
 // broken: its container is gone and the Node with it, a MachineHealthCheck
-// wants it replaced, or somebody deleted the ContainerMachine alone.
+// wants it replaced, or a user deleted the ContainerMachine alone.
 func (i instance) broken() bool {
 	if !i.containerMachine.DeletionTimestamp.IsZero() {
 		return true
@@ -155,7 +155,7 @@ func (i instance) broken() bool {
 	return i.machine != nil && collections.IsUnhealthyAndOwnerRemediated(i.machine)
 }
 
-// removeFirst: somebody asked for it to be removed before others.
+// removeFirst: a user requested that it be removed before others.
 func (i instance) removeFirst() bool {
 	if i.machine == nil {
 		return false
@@ -188,7 +188,7 @@ func (s *scope) replicas() []replica {
 	return replicas
 }
 
-// status of an instance, for people to read.
+// status of an instance, for users to read.
 func (i instance) status() infrav1.ContainerMachinePoolInstance {
 	return infrav1.ContainerMachinePoolInstance{
 		InstanceName: i.containerMachine.Name,

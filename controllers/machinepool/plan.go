@@ -35,7 +35,7 @@ type replica struct {
 	ready bool
 	// outdated: it is not made as is wanted now.
 	outdated bool
-	// first: somebody asked for it to be removed before others.
+	// first: a user requested that it be removed before others.
 	first bool
 	// broken: it will never be of use again.
 	broken bool
@@ -108,8 +108,8 @@ func planFor(replicas []replica, wanted int) plan {
 	return p
 }
 
-// byRemoval sorts those first that are to be removed first: what somebody
-// asked for; what is not ready, because nobody misses it; the newest, because
+// byRemoval sorts by the order of removal: first what a user requested to be
+// removed; then what is not ready, because it does no work; then the newest, because
 // it had the least time to gather work, images and volumes.
 func byRemoval(a, b replica) int {
 	return cmp.Or(

@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 		"Nothing":     {reason: "A pool may be empty.", want: plan{}},
 		"New":         {reason: "All are made at once: nothing depends on them yet.", wanted: 3, want: plan{create: 3}},
 		"Enough":      {reason: "What is as it should be is left alone.", replicas: many("a", 3, current), wanted: 3, want: plan{}},
-		"StartingUp":  {reason: "What is on its way is not made again.", replicas: many("a", 3, starting), wanted: 3, want: plan{}},
+		"StartingUp":  {reason: "Replicas that are still starting count.", replicas: many("a", 3, starting), wanted: 3, want: plan{}},
 		"ScaleUp":     {reason: "What lacks is made.", replicas: many("a", 1, current), wanted: 3, want: plan{create: 2}},
 		"ScaleToZero": {reason: "Zero is a number.", replicas: many("a", 2, current), want: plan{remove: []string{"a-0", "a-1"}}},
 		"ScaleDownNewest": {
@@ -72,7 +72,7 @@ func TestPlan(t *testing.T) {
 			replicas: many("a", 3, current), wanted: 2, want: plan{remove: []string{"a-2"}},
 		},
 		"ScaleDownNotReady": {
-			reason:   "Nobody misses what is not ready.",
+			reason:   "Replicas that are not ready do no work.",
 			replicas: together(many("b", 1, starting), many("c", 2, current)), wanted: 2, want: plan{remove: []string{"b-0"}},
 		},
 		"ScaleDownAsked": {
@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 			reason:   "Until the new one is ready nothing more happens.",
 			replicas: together(many("o", 3, old), many("n", 1, starting)), wanted: 3, want: plan{},
 		},
-		"RolloutGoesOn": {
+		"RolloutContinues": {
 			reason:   "An old one goes for a new one that is ready, and the next is made.",
 			replicas: together(many("o", 3, old), many("n", 1, current)), wanted: 3, want: plan{create: 1, remove: []string{"o-2"}},
 		},
@@ -120,7 +120,7 @@ func TestPlan(t *testing.T) {
 			replicas: together(many("o", 1, old), many("n", 3, current)), wanted: 3, want: plan{remove: []string{"o-0"}},
 		},
 		"RolloutOfNotReady": {
-			reason:   "Old ones that are not ready go first: that mends a pool whose template was wrong.",
+			reason:   "Old ones that are not ready go first: that repairs a pool whose template was wrong.",
 			replicas: together(many("o", 2, oldStarting), many("p", 1, old), many("n", 1, starting)), wanted: 3,
 			want: plan{create: 1, remove: []string{"o-1"}},
 		},

@@ -31,7 +31,7 @@ import (
 // maxNamed is how many instances a message names: a pool may have thousands.
 const maxNamed = 5
 
-// publish tells Cluster API and people what the pool is. An instance has its
+// publish reports the state of the pool to Cluster API and users. An instance has its
 // provider ID listed as long as its object is there: Cluster API deletes the
 // Node of one that is not, and it may still be drained.
 func (r *Reconciler) publish(_ context.Context, s *scope) error {
@@ -58,8 +58,8 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	return nil
 }
 
-// reportReady says what Cluster API says of the instances. Those of whom nothing
-// is known, as while the engine is down, are neither ready nor not.
+// reportReady reports what Cluster API knows of the instances. Those whose state is
+// unknown, as while the engine is down, are neither ready nor not.
 func (s *scope) reportReady() {
 	ready, unknown := 0, 0
 	var not []string
@@ -101,7 +101,7 @@ func (s *scope) reportUpToDate() {
 		s.setReplicasUpToDate(metav1.ConditionTrue, infrav1.ReplicasUpToDateReason, "")
 		return
 	}
-	s.setReplicasUpToDate(metav1.ConditionFalse, infrav1.RollingOutReason, "to be replaced: "+enumerate(outdated))
+	s.setReplicasUpToDate(metav1.ConditionFalse, infrav1.RollingOutReason, "waiting for outdated replicas to be replaced: "+enumerate(outdated))
 }
 
 func enumerate(names []string) string {

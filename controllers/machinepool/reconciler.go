@@ -112,8 +112,8 @@ func (r *Reconciler) observeCached(ctx context.Context, s *scope) error {
 func (r *Reconciler) observeLive(ctx context.Context, s *scope) error { return s.observe(ctx, r.Live) }
 
 // newScope gathers the objects around a ContainerMachinePool. It returns nil
-// where Cluster API has not taken the object over yet, or somebody else
-// manages it: both are nothing to act on.
+// where Cluster API has not adopted the object yet, or the object is managed
+// externally: in both cases there is nothing to do.
 func (r *Reconciler) newScope(ctx context.Context, pool *infrav1.ContainerMachinePool) (*scope, error) {
 	s := &scope{pool: pool, clusterName: pool.Labels[clusterv1.ClusterNameLabel]}
 	deleting := !pool.DeletionTimestamp.IsZero()

@@ -76,7 +76,7 @@ func replaced() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 1, provisioned: true},
 		},
 		"Dangling": {
-			reason: "A Machine whose ContainerMachine is gone is of no use to anybody.",
+			reason: "A Machine whose ContainerMachine is gone is of no use.",
 			args: args{
 				replicas: 2,
 				change: func(t *testing.T, w *world.World) {
@@ -168,7 +168,7 @@ func rolledOut() map[string]reconcileTest {
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
 		},
 		"ImageThatCannotBeHad": {
-			reason: "A rollout that fails stops at its first instance: the old ones go on.",
+			reason: "A rollout that fails stops at its first instance: the old ones stay.",
 			args: args{
 				replicas: 2,
 				change: func(_ *testing.T, w *world.World) {
@@ -177,7 +177,7 @@ func rolledOut() map[string]reconcileTest {
 			},
 			want: want{ready: ready, replicasUpToDate: "False/" + infrav1.RollingOutReason, instances: 3, kept: 2, provisioned: true},
 		},
-		"ImageMended": {
+		"ImageCorrected": {
 			reason: "After a correction of the template the failed instance is replaced first; the others stay.",
 			args: args{
 				replicas: 2,

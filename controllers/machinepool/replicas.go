@@ -67,7 +67,7 @@ func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 }
 
 // plan is what is to be done about the instances observed. A Machine without
-// its ContainerMachine is of no use to anybody.
+// its ContainerMachine is of no use.
 func (s *scope) plan() plan {
 	plan := planFor(s.replicas(), s.wanted())
 	plan.remove = append(plan.remove, s.dangling...)

@@ -49,13 +49,13 @@ func TestStaleCache(t *testing.T) {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	deeds := len(w.Deeds())
+	mutations := len(w.Mutations())
 	if _, err := w.ReconcilePool(); err != nil {
 		t.Fatal(err)
 	}
-	for _, deed := range w.Deeds()[deeds:] {
-		if strings.HasPrefix(deed, "create") || strings.HasPrefix(deed, "delete") {
-			t.Errorf("the pool did %q", deed)
+	for _, mutation := range w.Mutations()[mutations:] {
+		if strings.HasPrefix(mutation, "create") || strings.HasPrefix(mutation, "delete") {
+			t.Errorf("the pool did %q", mutation)
 		}
 	}
 	if after := names(w); !slices.Equal(before, after) {

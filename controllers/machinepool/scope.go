@@ -48,8 +48,8 @@ type scope struct {
 	conditions []metav1.Condition
 }
 
-// wanted is how many instances there should be. Where somebody else manages
-// the number, it is that of those there are.
+// wanted is the desired number of instances. Where the replicas are managed
+// externally, it is the number that exists.
 func (s *scope) wanted() int {
 	if !annotations.ReplicasManagedByExternalAutoscaler(s.machinePool) {
 		return int(ptr.Deref(s.machinePool.Spec.Replicas, 1))

@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(predicates.TakenOver("MachinePool"))).
 		Named("containermachinepool").
 		WithOptions(options).
-		// An annotation tells who manages the number of replicas.
+		// An annotation says what manages the number of replicas.
 		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(util.MachinePoolToInfrastructureMapFunc(ctx, kind)),
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestForOwner(scheme, mgr.GetRESTMapper(), &infrav1.ContainerMachinePool{}),
@@ -68,7 +68,7 @@ func (r *Reconciler) machineToPool(ctx context.Context, machine client.Object) [
 	}
 	machinePool, err := util.GetMachinePoolByLabels(ctx, r.Client, machine.GetNamespace(), machine.GetLabels())
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Finding the MachinePool of a Machine")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to get MachinePool of Machine")
 	}
 	if err != nil || machinePool == nil {
 		return nil

@@ -48,7 +48,7 @@ import (
 
 // Host is what the controller asks the engine for.
 type Host interface {
-	// Info tells about the engine's host.
+	// Info returns information about the engine's host.
 	Info(ctx context.Context) (engine.Info, error)
 }
 
@@ -76,11 +76,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Complete(ctx, r)
 }
 
-// clusterToTemplates: those of a Cluster that is not paused any more go on.
+// clusterToTemplates: the templates of a Cluster that is no longer paused are reconciled.
 func (r *Reconciler) clusterToTemplates(ctx context.Context, cluster client.Object) []reconcile.Request {
 	templates := &infrav1.ContainerMachineTemplateList{}
 	if err := r.Client.List(ctx, templates, client.InNamespace(cluster.GetNamespace())); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing ContainerMachineTemplates for a Cluster")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerMachineTemplates for Cluster")
 		return nil
 	}
 	var requests []reconcile.Request
@@ -126,7 +126,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	info, err := r.Host.Info(ctx)
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("ask the engine about its host: %w", err)
+		return ctrl.Result{}, fmt.Errorf("get host info: %w", err)
 	}
 	status := statusOf(info, template.Spec.Template.Spec.Resources)
 	if equality.Semantic.DeepEqual(template.Status, status) {
@@ -136,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	template.Status = status
 	err = r.Client.Status().Patch(ctx, template, client.MergeFrom(before))
 	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("write status of ContainerMachineTemplate: %w", err)
+		return ctrl.Result{}, fmt.Errorf("patch status of ContainerMachineTemplate: %w", err)
 	}
 	return ctrl.Result{}, nil
 }

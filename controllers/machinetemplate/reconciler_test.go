@@ -67,7 +67,7 @@ func TestReconcile(t *testing.T) {
 		writes int
 	}{
 		"new": {
-			reason: "A template tells what its nodes would have.",
+			reason: "A template's status has what its nodes would have.",
 			info:   host(), want: complete(), writes: 1,
 		},
 		"same": {
@@ -84,7 +84,7 @@ func TestReconcile(t *testing.T) {
 			info: host(), want: complete(), writes: 1,
 		},
 		"unknown architecture": {
-			reason: "The contract has a closed list; autoscalers take their default for what is not told.",
+			reason: "The contract has a closed list; autoscalers take their default for what is not set.",
 			info:   engine.Info{CPUs: 8, MemoryBytes: 16 << 30, Architecture: "riscv64"},
 			want: infrav1.ContainerMachineTemplateStatus{
 				Capacity: complete().Capacity, NodeInfo: infrav1.NodeInfo{OperatingSystem: "linux"},
@@ -92,7 +92,7 @@ func TestReconcile(t *testing.T) {
 			writes: 1,
 		},
 		"paused": {
-			reason: "Somebody moves it.",
+			reason: "It is being moved.",
 			change: func(template *infrav1.ContainerMachineTemplate) {
 				template.Annotations = map[string]string{clusterv1.PausedAnnotation: ""}
 			},
@@ -105,7 +105,7 @@ func TestReconcile(t *testing.T) {
 			},
 			info: host(),
 		},
-		"LabelledClusterPaused": {
+		"LabeledClusterPaused": {
 			reason: "Of a topology, before it has an owner.",
 			change: func(template *infrav1.ContainerMachineTemplate) {
 				template.Labels = map[string]string{clusterv1.ClusterNameLabel: "paused"}
@@ -113,7 +113,7 @@ func TestReconcile(t *testing.T) {
 			info: host(),
 		},
 		"ClusterGone": {
-			reason: "Nobody pauses it any more.",
+			reason: "No Cluster pauses it any more.",
 			change: func(template *infrav1.ContainerMachineTemplate) {
 				template.Labels = map[string]string{clusterv1.ClusterNameLabel: "gone"}
 			},
@@ -155,21 +155,21 @@ func TestReconcile(t *testing.T) {
 				t.Errorf("%s Status (-want +got):\n%s", tc.reason, diff)
 			}
 			if writes != tc.writes {
-				t.Errorf("%s Two looks wrote %d times, want %d", tc.reason, writes, tc.writes)
+				t.Errorf("%s Two reconciles wrote %d times, want %d", tc.reason, writes, tc.writes)
 			}
 		})
 	}
 }
 
-// A Cluster that goes on takes its templates along.
+// A Cluster that is resumed wakes its templates.
 func TestClusterToTemplates(t *testing.T) {
 	t.Parallel()
-	owned, labelled, other := template(), template(), template()
-	owned.Name, labelled.Name = "owned", "labelled"
+	owned, labeled, other := template(), template(), template()
+	owned.Name, labeled.Name = "owned", "labeled"
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: "paused"}}
-	labelled.Labels = map[string]string{clusterv1.ClusterNameLabel: "paused"}
-	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(owned, labelled, other).Build()}
-	if diff := cmp.Diff([]ctrl.Request{request(labelled), request(owned)}, r.clusterToTemplates(t.Context(), pausedCluster())); diff != "" {
+	labeled.Labels = map[string]string{clusterv1.ClusterNameLabel: "paused"}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(owned, labeled, other).Build()}
+	if diff := cmp.Diff([]ctrl.Request{request(labeled), request(owned)}, r.clusterToTemplates(t.Context(), pausedCluster())); diff != "" {
 		t.Errorf("Requests (-want +got):\n%s", diff)
 	}
 }

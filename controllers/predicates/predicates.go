@@ -37,8 +37,8 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// Selected says whether an object is one that this manager was told to
-// reconcile, by its value of the flag --watch-filter. Controllers ask it of the
+// Selected says whether this manager reconciles an object, by its value of
+// the flag --watch-filter. Controllers check it for the
 // object itself: what wakes them, such as a change of its Cluster or an event of
 // the engine, knows nothing of it.
 func Selected(object client.Object, filter string) bool {
@@ -84,9 +84,9 @@ func MachineSpecOrHealth() predicate.Predicate {
 	})
 }
 
-// InstanceOfPool lets changes of a ContainerMachine pass that its pool tells
-// of or mends: of its spec, its labels and owners, its addresses, and how it
-// is.
+// InstanceOfPool lets changes of a ContainerMachine pass that its pool reports
+// or repairs: of its spec, its labels and owners, its addresses, and its
+// conditions.
 func InstanceOfPool() predicate.Predicate {
 	return predicate.Or(predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 		specOr(func(before, after *infrav1.ContainerMachine) bool {

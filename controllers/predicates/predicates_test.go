@@ -32,18 +32,18 @@ import (
 
 func TestSelected(t *testing.T) {
 	t.Parallel()
-	labelled := metav1.ObjectMeta{Labels: map[string]string{clusterv1.WatchLabel: "ours"}}
+	labeled := metav1.ObjectMeta{Labels: map[string]string{clusterv1.WatchLabel: "ours"}}
 	for name, c := range map[string]struct {
 		reason string
 		object metav1.ObjectMeta
 		filter string
 		want   bool
 	}{
-		"NoFilter":         {"All are this manager's.", metav1.ObjectMeta{}, "", true},
-		"LabelledNoFilter": {"Those with a label, too.", labelled, "", true},
-		"Labelled":         {"Its label says that it is.", labelled, "ours", true},
-		"Other":            {"Its label says that it is another's.", labelled, "theirs", false},
-		"NotLabelled":      {"Without a label it is not.", metav1.ObjectMeta{}, "ours", false},
+		"NoFilter":        {"All are this manager's.", metav1.ObjectMeta{}, "", true},
+		"LabeledNoFilter": {"Those with a label, too.", labeled, "", true},
+		"Labeled":         {"Its label says that it is.", labeled, "ours", true},
+		"Other":           {"Its label says that it is another's.", labeled, "theirs", false},
+		"NotLabeled":      {"Without a label it is not.", metav1.ObjectMeta{}, "ours", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestTakenOver(t *testing.T) {
 			"Who had it made does not take it over.",
 			owner("controlplane.cluster.x-k8s.io/v1beta2", "KubeadmControlPlane"), false,
 		},
-		"OtherMachine": {"A Machine of somebody else is none.", owner("example.test/v1", "Machine"), false},
+		"OtherMachine": {"A Machine of another provider is none.", owner("example.test/v1", "Machine"), false},
 		"Finalizer":    {"What was made for it has to be cleaned up.", metav1.ObjectMeta{Finalizers: []string{"ours"}}, true},
 	}
 	for name, c := range cases {
@@ -135,12 +135,12 @@ func TestChangesOfInstances(t *testing.T) {
 		"Missing": {"It is replaced.", func(m *infrav1.ContainerMachine) {
 			condition(m, infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason)
 		}, true},
-		"Message": {"Nobody reads it.", func(m *infrav1.ContainerMachine) { m.Status.Conditions[0].Message = "new" }, false},
+		"Message": {"The pool does not read it.", func(m *infrav1.ContainerMachine) { m.Status.Conditions[0].Message = "new" }, false},
 		"Other":   {"The pool reads it from Ready.", func(m *infrav1.ContainerMachine) { condition(m, "BootstrapCompleted", "New") }, false},
 		"Labels":  {"They are put back.", func(m *infrav1.ContainerMachine) { m.Labels = map[string]string{"new": ""} }, true},
 		"Record":  {"It may be outdated now.", func(m *infrav1.ContainerMachine) { m.Annotations = map[string]string{"new": ""} }, true},
 		"Owner":   {"It is put back.", func(m *infrav1.ContainerMachine) { m.OwnerReferences = make([]metav1.OwnerReference, 1) }, true},
-		"Addresses": {"The pool tells of them.", func(m *infrav1.ContainerMachine) {
+		"Addresses": {"The pool reports them.", func(m *infrav1.ContainerMachine) {
 			m.Status.Addresses = clusterv1.MachineAddresses{{Address: "new"}}
 		}, true},
 		"Finalizer": {"It is its own business.", func(m *infrav1.ContainerMachine) { m.Finalizers = []string{"new"} }, false},

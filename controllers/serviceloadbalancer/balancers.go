@@ -23,7 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,29 +38,29 @@ import (
 	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/keymutex"
 	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
 const (
-	// pullInterval is the time between two looks at an image that is being pulled.
-	pullInterval = 5 * time.Second
-	// repairInterval is the time between two attempts to repair a load balancer.
-	repairInterval = 5 * time.Second
+	// retryInterval is the time between two attempts to create or repair a load balancer, and
+	// between two checks of an image that is being pulled.
+	retryInterval = 5 * time.Second
+	// locks is how many Services can be locked at the same time. Two that share a lock wait
+	// for each other.
+	locks = 64
 )
 
-var errStopped = errors.New("load balancers of the cluster are no longer provided by this manager")
+var errStopped = errors.New("service controller of the cluster is stopped")
 
 // balancers are the load balancers of one cluster.
 type balancers struct {
 	Options
-	client   kubernetes.Interface
-	services listersv1.ServiceLister
-	events   record.EventRecorder
+	listers
+	client kubernetes.Interface
+	events record.EventRecorder
 
 	// ctx bounds each operation: the service controller updates backends without a context.
 	ctx context.Context //nolint:containedctx // See above.
@@ -76,19 +76,24 @@ type balancers struct {
 	wanted map[types.UID]wanted
 }
 
+// listers of the workload cluster.
+type listers struct {
+	services listersv1.ServiceLister
+	nodes    listersv1.NodeLister
+}
+
 type wanted struct {
 	service *corev1.Service
-	nodes   []*corev1.Node
 	// state is what the load balancer had. Another one gets its address and host ports.
 	state loadbalancer.State
 }
 
 var _ cloudprovider.LoadBalancer = &balancers{}
 
-func newBalancers(ctx context.Context, options Options, client kubernetes.Interface, services listersv1.ServiceLister, events record.EventRecorder) *balancers {
+func newBalancers(ctx context.Context, options Options, client kubernetes.Interface, listers listers, events record.EventRecorder) *balancers {
 	return &balancers{
-		Options: options, client: client, services: services, events: events,
-		ctx: ctx, keys: keymutex.NewHashed(0), wanted: map[types.UID]wanted{},
+		Options: options, listers: listers, client: client, events: events,
+		ctx: ctx, keys: keymutex.NewHashed(locks), wanted: map[types.UID]wanted{},
 	}
 }
 
@@ -135,29 +140,47 @@ func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *core
 }
 
 // EnsureLoadBalancer implements cloudprovider.LoadBalancer.
-func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, nodes []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	ctx, end, err := b.begin(ctx, service.UID)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	plan, err := newPlan(service, nodes)
+	plan, err := b.plan(service)
 	if err != nil {
 		return nil, err
 	}
 	for reason, message := range plan.warnings {
 		b.events.Event(service, corev1.EventTypeWarning, reason, message)
 	}
-	state, err := b.apply(ctx, service, nodes, plan)
-	if err != nil {
+	state, err := b.apply(ctx, service, plan)
+	switch {
+	case errors.Is(err, errUnsupported):
 		return nil, err
+	case err != nil:
+		return nil, &retriedError{cause: err}
 	}
 	return status(state, plan.ports), b.annotate(ctx, service, state)
 }
 
+// retriedError is retried soon. The service controller would double the delay up to five
+// minutes, which Services had to wait after an engine was unavailable. For a Service that is
+// not supported it does so.
+type retriedError struct {
+	cause error
+}
+
+// Error implements error.
+func (e *retriedError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause, and what the service controller looks for.
+func (e *retriedError) Unwrap() []error {
+	return []error{e.cause, api.NewRetryError(e.Error(), retryInterval)}
+}
+
 // UpdateLoadBalancer implements cloudprovider.LoadBalancer. It does not create: the Service
 // may have been deleted meanwhile.
-func (b *balancers) UpdateLoadBalancer(ctx context.Context, _ string, service *corev1.Service, nodes []*corev1.Node) error {
+func (b *balancers) UpdateLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) error {
 	ctx, end, err := b.begin(ctx, service.UID)
 	if err != nil {
 		return err
@@ -166,12 +189,7 @@ func (b *balancers) UpdateLoadBalancer(ctx context.Context, _ string, service *c
 	if _, isWanted := b.recall(service.UID); !isWanted {
 		return nil
 	}
-	plan, err := newPlan(service, nodes)
-	if err != nil {
-		return err
-	}
-	_, err = b.apply(ctx, service, nodes, plan)
-	return err
+	return b.update(ctx, service)
 }
 
 // EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer.
@@ -200,14 +218,36 @@ func (b *balancers) spec(service *corev1.Service) loadbalancer.Spec {
 	}
 }
 
+// plan reads the Nodes of now. Those that the service controller passes were listed before
+// the Service was locked: a call may get older ones than the call before it.
+func (b *balancers) plan(service *corev1.Service) (plan, error) {
+	nodes, err := b.nodes.List(labels.Everything())
+	if err != nil {
+		return plan{}, fmt.Errorf("list Nodes: %w", err)
+	}
+	return newPlan(service, slices.DeleteFunc(nodes, func(node *corev1.Node) bool {
+		_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
+		return excluded
+	}))
+}
+
+func (b *balancers) update(ctx context.Context, service *corev1.Service) error {
+	plan, err := b.plan(service)
+	if err != nil {
+		return err
+	}
+	_, err = b.apply(ctx, service, plan)
+	return err
+}
+
 // apply makes the load balancer what the plan says.
-func (b *balancers) apply(ctx context.Context, service *corev1.Service, nodes []*corev1.Node, plan plan) (loadbalancer.State, error) {
+func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan plan) (loadbalancer.State, error) {
 	image, err := b.Images.Ensure(ctx, b.Image)
 	if err != nil {
 		return loadbalancer.State{}, fmt.Errorf("inspect image: %w", err)
 	}
 	if !image.Present {
-		return loadbalancer.State{}, api.NewRetryError(image.Text(), pullInterval)
+		return loadbalancer.State{}, api.NewRetryError(image.Text(), retryInterval)
 	}
 	spec := b.spec(service)
 	spec.Config = haproxy.Config{Frontends: plan.frontends}
@@ -225,7 +265,7 @@ func (b *balancers) apply(ctx context.Context, service *corev1.Service, nodes []
 		return state, err
 	}
 	b.mutex.Lock()
-	b.wanted[service.UID] = wanted{service: service, nodes: nodes, state: state}
+	b.wanted[service.UID] = wanted{service: service, state: state}
 	b.mutex.Unlock()
 	return state, nil
 }
@@ -310,87 +350,4 @@ func (b *balancers) annotate(ctx context.Context, service *corev1.Service, state
 		return fmt.Errorf("annotate Service: %w", err)
 	}
 	return nil
-}
-
-// repair what happened to containers, and remove those whose Service is gone, first and
-// after each value of wake. It tries again until it succeeds.
-func (b *balancers) repair(ctx context.Context, wake <-chan struct{}) {
-	retry := time.NewTimer(0)
-	defer retry.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wake:
-		case <-retry.C:
-		}
-		if err := errors.Join(b.removeOrphaned(ctx), b.reapply(ctx)); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Repair load balancers of Services; retrying")
-			retry.Reset(repairInterval)
-		}
-	}
-}
-
-// reapply what each Service was last given.
-func (b *balancers) reapply(ctx context.Context) error {
-	b.mutex.Lock()
-	uids := make([]types.UID, 0, len(b.wanted))
-	for uid := range b.wanted {
-		uids = append(uids, uid)
-	}
-	b.mutex.Unlock()
-	var errs []error
-	for _, uid := range uids {
-		errs = append(errs, b.reapplyOne(ctx, uid))
-	}
-	return errors.Join(errs...)
-}
-
-func (b *balancers) reapplyOne(ctx context.Context, uid types.UID) error {
-	ctx, end, err := b.begin(ctx, uid)
-	if err != nil {
-		return err
-	}
-	defer end()
-	last, isWanted := b.recall(uid)
-	if !isWanted {
-		return nil
-	}
-	plan, err := newPlan(last.service, last.nodes)
-	if err != nil {
-		return err
-	}
-	if _, err := b.apply(ctx, last.service, last.nodes, plan); err != nil {
-		return fmt.Errorf("load balancer of Service %s/%s: %w", last.service.Namespace, last.service.Name, err)
-	}
-	return nil
-}
-
-// removeOrphaned removes the containers of Services that do not exist, such as those that
-// lost their finalizer while no manager ran.
-func (b *balancers) removeOrphaned(ctx context.Context) error {
-	containers, err := b.Engine.ListContainers(ctx, b.Owner.Select(map[string]string{
-		identity.LabelRole: string(identity.RoleServiceLoadBalancer),
-	}))
-	if err != nil {
-		return fmt.Errorf("list load balancers of Services: %w", err)
-	}
-	// After the containers: each was created for a Service that was in the cache.
-	services, err := b.services.List(labels.Everything())
-	if err != nil {
-		return fmt.Errorf("list Services: %w", err)
-	}
-	exists := map[string]bool{}
-	for _, service := range services {
-		exists[string(service.UID)] = true
-	}
-	var errs []error
-	for _, container := range containers {
-		if uid := container.Labels[identity.LabelServiceUID]; !exists[uid] {
-			namespace, name, _ := strings.Cut(container.Labels[identity.LabelService], "/")
-			orphaned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
-			errs = append(errs, b.EnsureLoadBalancerDeleted(ctx, "", orphaned))
-		}
-	}
-	return errors.Join(errs...)
 }

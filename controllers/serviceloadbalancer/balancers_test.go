@@ -50,6 +50,7 @@ type world struct {
 	processes *simulatedhaproxy.Processes
 	client    *fake.Clientset
 	services  cache.Indexer
+	nodes     cache.Indexer
 	events    *record.FakeRecorder
 	balancers *balancers
 }
@@ -65,6 +66,10 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, engine: simulated.New(), client: fake.NewClientset(web()), events: record.NewFakeRecorder(100),
 		services: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
+		nodes:    cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
+	}
+	for _, node := range nodes() {
+		must.Succeed(t, w.nodes.Add(node))
 	}
 	w.processes = simulatedhaproxy.Run(w.engine)
 	w.engine.AddImage(engine.Image{Tags: []string{builders.LoadBalancerImage}}, nil)
@@ -78,12 +83,12 @@ func newWorld(t *testing.T) *world {
 func (w *world) start() {
 	w.balancers = newBalancers(w.t.Context(), Options{
 		Engine: w.engine, Images: &images{}, Owner: builders.Owner(), Network: network.DefaultName, Image: builders.LoadBalancerImage,
-	}, w.client, listersv1.NewServiceLister(w.services), w.events)
+	}, w.client, listers{services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.events)
 }
 
 func (w *world) ensure(service *corev1.Service) *corev1.LoadBalancerStatus {
 	w.t.Helper()
-	return must.Get(w.balancers.EnsureLoadBalancer(w.t.Context(), "", service, nodes()))(w.t)
+	return must.Get(w.balancers.EnsureLoadBalancer(w.t.Context(), "", service, nil))(w.t)
 }
 
 // service as it is in the API server, with a status.
@@ -133,7 +138,7 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-// TestPlaceIsKept whoever removes the container and whatever is lost with it.
+// TestPlaceIsKept whatever removes the container and whatever is lost with it.
 func TestPlaceIsKept(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -190,8 +195,22 @@ func TestAddressAskedFor(t *testing.T) {
 	}
 	other := web()
 	other.Name, other.UID, other.Spec.LoadBalancerIP = "other", "uid-other", "10.7.0.77"
-	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", other, nodes()); !engine.IsTaken(err, engine.ResourceAddress) {
-		t.Errorf("EnsureLoadBalancer: %v, want the address to be taken", err)
+	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", other, nil)
+	var retry *api.RetryError
+	if !engine.IsTaken(err, engine.ResourceAddress) || !errors.As(err, &retry) {
+		t.Errorf("EnsureLoadBalancer: %v, want the address to be taken, and a retry", err)
+	}
+}
+
+func TestAddressIsInvalid(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	service := web()
+	service.Spec.LoadBalancerIP = "10.7.0"
+	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", service, nil)
+	var retry *api.RetryError
+	if !errors.Is(err, errUnsupported) || errors.As(err, &retry) {
+		t.Errorf("EnsureLoadBalancer: %v, want it unsupported, without a retry at a constant interval", err)
 	}
 }
 
@@ -212,17 +231,25 @@ func TestPortsChange(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nodes()))
+	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nil))
 	if left := w.containers(); len(left) > 0 {
 		t.Errorf("an update created %v", left)
 	}
 	w.ensure(web())
-	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nil))
+	excluded := nodes()[0]
+	excluded.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: "true"}
+	must.Succeed(t, w.nodes.Update(excluded))
+	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nodes()))
 	if weights := w.processes.Weights(name()); len(weights) > 0 {
-		t.Errorf("backends %v, want none", weights)
+		t.Errorf("backends %v, want none: the list that was passed is older than the cache", weights)
+	}
+	must.Succeed(t, w.nodes.Update(nodes()[0]))
+	must.Succeed(t, w.balancers.reapply(t.Context()))
+	if diff := cmp.Diff(map[string]int{"a": 100}, w.processes.Weights(name())); diff != "" {
+		t.Errorf("backends: -want +got:\n%s", diff)
 	}
 	must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
-	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nodes()))
+	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nil))
 	must.Succeed(t, w.balancers.reapply(t.Context()))
 	if left := w.containers(); len(left) > 0 {
 		t.Errorf("left after the deletion: %v", left)
@@ -233,7 +260,7 @@ func TestImageIsPulled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.balancers.Images = &images{absent: true}
-	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nodes())
+	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nil)
 	var retry *api.RetryError
 	if !errors.As(err, &retry) || !strings.HasPrefix(err.Error(), "pulling image") {
 		t.Errorf("EnsureLoadBalancer: %v, want to be called again", err)
@@ -270,7 +297,7 @@ func TestClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.balancers.close()
-	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nodes()); !errors.Is(err, errStopped) {
+	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nil); !errors.Is(err, errStopped) {
 		t.Errorf("EnsureLoadBalancer: %v, want errStopped", err)
 	}
 }

@@ -76,7 +76,7 @@ func Run(ctx context.Context, config *rest.Config, options Options, wake <-chan 
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	defer broadcaster.Shutdown()
-	balancers := newBalancers(ctx, options, client, services.Lister(),
+	balancers := newBalancers(ctx, options, client, listers{services: services.Lister(), nodes: nodes.Lister()},
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: providerName}))
 	controller, err := service.New(cloud{balancers: balancers}, client, services, nodes, options.Owner.Cluster, featuregate.NewFeatureGate())
 	if err != nil {

@@ -48,7 +48,7 @@ const (
 )
 
 // errUnsupported says that a Service asks for what no load balancer here does.
-var errUnsupported = errors.New("service cannot be load balanced")
+var errUnsupported = errors.New("unsupported Service")
 
 // plan is what a Service asks for.
 type plan struct {

@@ -20,11 +20,13 @@ import (
 	"errors"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	servicecontroller "k8s.io/cloud-provider/controllers/service"
 	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -130,7 +132,7 @@ func TestPlan(t *testing.T) {
 
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
-	const prefix = "service cannot be load balanced: "
+	const prefix = "unsupported Service: "
 	cases := map[string]struct {
 		change func(*corev1.ServiceSpec)
 		want   string
@@ -175,17 +177,23 @@ func TestTrim(t *testing.T) {
 	const label = corev1.LabelNodeExcludeBalancers
 	taint := corev1.Taint{Key: controlPlaneRole, Effect: corev1.TaintEffectNoSchedule}
 	cases := map[string]struct {
-		labels   map[string]string
-		taints   []corev1.Taint
-		ready    corev1.ConditionStatus
-		excluded bool
+		labels    map[string]string
+		taints    []corev1.Taint
+		ready     corev1.ConditionStatus
+		addresses []corev1.NodeAddress
+		deleted   *metav1.Time
+		excluded  bool
 	}{
 		"control plane":          {labels: map[string]string{controlPlaneRole: "", label: ""}, taints: []corev1.Taint{taint}, excluded: true},
 		"it takes Pods":          {labels: map[string]string{controlPlaneRole: "", label: ""}},
 		"it is being deleted":    {labels: map[string]string{controlPlaneRole: "", label: "deleting"}, excluded: true},
 		"worker":                 {labels: map[string]string{}},
 		"worker a user excludes": {labels: map[string]string{label: ""}, excluded: true},
+		"worker a user includes": {labels: map[string]string{label: "false"}},
 		"worker that is ready":   {ready: corev1.ConditionTrue},
+		"no address yet":         {addresses: []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "a"}}, excluded: true},
+		"the autoscaler removes": {taints: []corev1.Taint{{Key: servicecontroller.ToBeDeletedTaint}}, excluded: true},
+		"Node being deleted":     {deleted: &metav1.Time{Time: time.Unix(1, 0)}, excluded: true},
 		"its kubelet is silent":  {ready: corev1.ConditionUnknown},
 		"no Pod network yet":     {ready: corev1.ConditionFalse, excluded: true},
 		"control plane that takes Pods, no Pod network yet": {
@@ -195,14 +203,19 @@ func TestTrim(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if tc.addresses == nil {
+				tc.addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.7.0.11"}}
+			}
 			trimmed := must.Get(trim(&corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, ManagedFields: make([]metav1.ManagedFieldsEntry, 1)},
+				ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, DeletionTimestamp: tc.deleted, ManagedFields: make([]metav1.ManagedFieldsEntry, 1)},
 				Spec:       corev1.NodeSpec{Taints: tc.taints},
 				Status: corev1.NodeStatus{
-					Images: make([]corev1.ContainerImage, 1), Addresses: make([]corev1.NodeAddress, 1),
+					Images: make([]corev1.ContainerImage, 1), Addresses: tc.addresses,
 					Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: tc.ready}},
 				},
 			}))(t)
+			// Informers may transform an object twice.
+			trimmed = must.Get(trim(trimmed))(t)
 			node, ok := trimmed.(*corev1.Node)
 			if !ok {
 				t.Fatalf("trim returned a %T", trimmed)

@@ -207,7 +207,7 @@ func TestStopAndStart(t *testing.T) {
 	w.expect("in the end", state{5, false, false})
 }
 
-func TestStartDoesNotWaitForEver(t *testing.T) {
+func TestStartDoesNotWaitIndefinitely(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.edit(stopped)

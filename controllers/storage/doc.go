@@ -66,7 +66,7 @@ func Run(ctx context.Context, config *rest.Config, engine Engine, owner identity
 	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
 		err := ensureClass(ctx, client)
 		if err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Create StorageClass; retrying")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to create StorageClass; retrying")
 		}
 		return err == nil, nil
 	})

@@ -51,7 +51,7 @@ const (
 
 var (
 	// errUnsatisfiable says that no retry helps before the claim, its class or the disk changes.
-	errUnsatisfiable = errors.New("claim cannot be satisfied")
+	errUnsatisfiable = errors.New("PersistentVolumeClaim cannot be provisioned")
 	// errForeign says that a Node names a container of another cluster.
 	errForeign = errors.New("container is not owned by this cluster")
 )
@@ -145,7 +145,7 @@ func (p *provisioner) node(ctx context.Context, options controller.ProvisionOpti
 	}
 	nodes := slices.DeleteFunc(list.Items, func(node corev1.Node) bool { return !takesPods(node) })
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("%w: no Node takes Pods", errUnsatisfiable)
+		return nil, fmt.Errorf("%w: no schedulable Node found", errUnsatisfiable)
 	}
 	slices.SortFunc(nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	hash := fnv.New32a()

@@ -158,7 +158,7 @@ func TestProvisionImmediately(t *testing.T) {
 
 func TestProvisionRefuses(t *testing.T) {
 	t.Parallel()
-	const unsatisfiable = "claim cannot be satisfied: "
+	const unsatisfiable = "PersistentVolumeClaim cannot be provisioned: "
 	cases := map[string]struct {
 		change func(*testing.T, *world, *controller.ProvisionOptions)
 		state  controller.ProvisioningState
@@ -179,7 +179,7 @@ func TestProvisionRefuses(t *testing.T) {
 				_, err := w.client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{})
 				must.Succeed(t, err)
 			},
-			want: unsatisfiable + "no Node takes Pods",
+			want: unsatisfiable + "no schedulable Node found",
 		},
 		"selector": {
 			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {

@@ -73,11 +73,11 @@ const publishInterval = 5 * time.Second
 func PublishLocalRegistry(ctx context.Context, config *rest.Config, registry LocalRegistry) error {
 	workload, err := client.New(config, client.Options{})
 	if err != nil {
-		return fmt.Errorf("create a client of the workload cluster: %w", err)
+		return fmt.Errorf("create client of the workload cluster: %w", err)
 	}
 	_ = wait.PollUntilContextCancel(ctx, publishInterval, true, func(ctx context.Context) (bool, error) {
 		if err := publish(ctx, workload, registry); err != nil {
-			ctrl.LoggerFrom(ctx).Info("Local registry is not published yet", "reason", err.Error())
+			ctrl.LoggerFrom(ctx).Info("Failed to publish local registry; retrying", "reason", err.Error())
 			return false, nil
 		}
 		return true, nil

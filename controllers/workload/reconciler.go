@@ -92,7 +92,7 @@ func serviceToCluster(_ context.Context, labels map[string]string) []reconcile.R
 func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request {
 	clusters := &clusterv1.ClusterList{}
 	if err := r.Client.List(ctx, clusters); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "List Clusters for an event")
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters for event")
 		return nil
 	}
 	requests := make([]reconcile.Request, 0, len(clusters.Items))

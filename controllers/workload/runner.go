@@ -87,7 +87,7 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 		defer close(one.ended)
 		defer cancel()
 		if err := function(ctx, one.wake); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Controllers of the workload cluster failed")
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to run controllers of workload cluster")
 		}
 		r.mutex.Lock()
 		defer r.mutex.Unlock()

@@ -36,7 +36,7 @@ func connectEngine(ctx context.Context, name string) (engine.Engine, engine.Info
 	info, err := eng.Info(ctx)
 	if err != nil {
 		_ = eng.Close()
-		return nil, engine.Info{}, fmt.Errorf("ask the container engine about itself: %w", err)
+		return nil, engine.Info{}, fmt.Errorf("get engine info: %w", err)
 	}
 	return eng, info, nil
 }

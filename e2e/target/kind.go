@@ -58,6 +58,9 @@ type KindOptions struct {
 	// Archives are files, as "docker save" writes them, whose images are imported into
 	// the node: those of Pods that cannot be pulled.
 	Archives []string
+	// Replace deletes a cluster of this name first, such as one that an interrupted run
+	// has left; default: it is not changed, and Create fails.
+	Replace bool
 	// LogFolder gets kind's logs if the creation fails; empty = none.
 	LogFolder string
 }
@@ -70,6 +73,9 @@ type KindCluster struct {
 	options    KindOptions
 	minor      int
 	kubeconfig string
+	// created is set before anything of the cluster is, so that Dispose does not delete
+	// another one of its name.
+	created bool
 }
 
 var _ bootstrap.ClusterProvider = (*KindCluster)(nil)
@@ -98,7 +104,8 @@ func NewKindCluster(options KindOptions) (*KindCluster, error) {
 }
 
 // Create implements bootstrap.ClusterProvider: it fails the running spec if the cluster
-// cannot be created, and then leaves nothing of it.
+// cannot be created, and then leaves nothing of it. A cluster of this name that exists
+// already is not changed.
 func (k *KindCluster) Create(ctx context.Context) {
 	gomega.Expect(k.create(ctx)).To(gomega.Succeed())
 }
@@ -107,7 +114,8 @@ func (k *KindCluster) Create(ctx context.Context) {
 func (k *KindCluster) GetKubeconfigPath() string { return k.kubeconfig }
 
 // Dispose implements bootstrap.ClusterProvider: it removes the cluster, its kubeconfig,
-// and the network unless something else is on it.
+// and the network unless something else is on it. Without a call of Create that began, it
+// does nothing.
 func (k *KindCluster) Dispose(ctx context.Context) {
 	gomega.Expect(k.dispose(ctx)).To(gomega.Succeed())
 }
@@ -122,6 +130,10 @@ func (k *KindCluster) create(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	provider := newProvider(info)
+	if err := k.replace(provider); err != nil {
+		return err
+	}
 	config, err := k.config(ctx, eng, info)
 	if err != nil {
 		return err
@@ -134,7 +146,7 @@ func (k *KindCluster) create(ctx context.Context) (err error) {
 	if err := kubeconfig.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", k.kubeconfig, err)
 	}
-	provider := newProvider(info)
+	k.created = true
 	err = k.onNetwork(info, func() error {
 		return provider.Create(k.options.Name, kind.CreateWithV1Alpha4Config(config), kind.CreateWithNodeImage(k.options.NodeImage),
 			kind.CreateWithKubeconfigPath(k.kubeconfig), kind.CreateWithWaitForReady(readyTimeout), kind.CreateWithRetain(true))
@@ -150,6 +162,25 @@ func (k *KindCluster) create(ctx context.Context) (err error) {
 		err = errors.Join(err, provider.CollectLogs(k.options.Name, k.options.LogFolder))
 	}
 	return errors.Join(err, k.remove(ctx, eng, provider))
+}
+
+// replace deletes an existing cluster of the name, if it may.
+func (k *KindCluster) replace(provider *kind.Provider) error {
+	existing, err := provider.ListNodes(k.options.Name)
+	if err != nil {
+		return fmt.Errorf("list nodes of kind cluster %q: %w", k.options.Name, err)
+	}
+	switch {
+	case len(existing) == 0:
+	case !k.options.Replace:
+		return fmt.Errorf("kind cluster %q already exists, and another suite may use it; delete it with \"kind delete cluster --name %s\", "+
+			"or set another KindOptions.Name, or KindOptions.Replace", k.options.Name, k.options.Name)
+	default:
+		if err := provider.Delete(k.options.Name, os.DevNull); err != nil {
+			return fmt.Errorf("delete kind cluster %q of an earlier run: %w", k.options.Name, err)
+		}
+	}
+	return nil
 }
 
 // newProvider says which engine kind uses: of itself it takes the first that answers.
@@ -213,6 +244,9 @@ func printed(err error) string {
 }
 
 func (k *KindCluster) dispose(ctx context.Context) (err error) {
+	if !k.created {
+		return nil
+	}
 	eng, info, err := connectEngine(ctx, k.options.Engine)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ import (
 type Bar struct {
 	Label                   string
 	Lowest, Median, Highest float64
-	// Ours are drawn in another colour than what they are compared with.
+	// Ours are drawn in another color than what they are compared with.
 	Ours bool
 }
 
@@ -52,12 +52,12 @@ func SVG(bars []Bar) string {
 	text.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	x := func(seconds float64) float64 { return float64(label) + seconds/longest*width }
 	for i, bar := range bars {
-		top, colour := i*row, "#999999"
+		top, color := i*row, "#999999"
 		if bar.Ours {
-			colour = "#3a9a5b"
+			color = "#3a9a5b"
 		}
 		fmt.Fprintf(&text, `<text x="4" y="%d">%s</text>`+"\n", top+height, html.EscapeString(bar.Label))
-		fmt.Fprintf(&text, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", label, top+2, x(bar.Median)-float64(label), height, colour)
+		fmt.Fprintf(&text, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>`+"\n", label, top+2, x(bar.Median)-float64(label), height, color)
 		middle := top + 2 + height/2
 		fmt.Fprintf(&text, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="black"/>`+"\n", x(bar.Lowest), middle, x(bar.Highest), middle)
 		fmt.Fprintf(&text, `<text x="%.1f" y="%d">%.1f s</text>`+"\n", x(bar.Highest)+4, top+height, bar.Median)

@@ -28,7 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/hack/barchart"
 )
 
-// table of medians and spreads, for people.
+// table of medians and spreads, for users.
 func (b *bench) table() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%-20s %8s %8s %8s %10s\n", "seconds", "median", "lowest", "highest", "over kind")

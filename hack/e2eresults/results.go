@@ -51,7 +51,7 @@ type catalogue struct {
 type reason struct {
 	Spec string `json:"spec"`
 	column
-	// Reason for people, and the line of upstream's source that makes it so.
+	// Reason for users, and the line of upstream's source that makes it so.
 	Reason string `json:"reason"`
 	Source string `json:"source"`
 }

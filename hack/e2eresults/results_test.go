@@ -199,7 +199,7 @@ func TestRunEntersAReport(t *testing.T) {
 		t.Errorf("Got %v and a page without %q:\n%s", err, want, page)
 	}
 	if err := run(t.Context(), append(arguments, "-complete")); err == nil || !strings.Contains(err.Error(), "QuickStart (podman, kind)") {
-		t.Errorf("Cells without anything are told with -complete, got: %v", err)
+		t.Errorf("Cells without anything are reported with -complete, got: %v", err)
 	}
 }
 

@@ -67,7 +67,7 @@ main() {
 work="" namespaces="" programs=""
 
 # make_system moves the finished root file system into place, so that one that was
-# interrupted is begun again.
+# interrupted is started again.
 make_system() {
   [[ "$(cat "${system}.packages" 2>/dev/null)" != "${packages}" ]] || return 0
   is_debian || die "Only Debian and Ubuntu have debootstrap." "Run this on one of them."

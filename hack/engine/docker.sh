@@ -15,7 +15,7 @@
 
 # Makes sure that a Docker engine answers.
 #
-# An engine that answers already is only told about, never changed. Where none
+# An engine that answers already is only reported, never changed. Where none
 # does, root on Debian or Ubuntu gets one: package, configuration where there is
 # none, start. Safe to run again at any time.
 #

@@ -13,8 +13,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# What docker.sh and podman.sh have in common: an engine that answers is only told
-# about, never changed; where none does, root on Debian or Ubuntu gets one. Sourced,
+# What docker.sh and podman.sh have in common: an engine that answers is only
+# reported, never changed; where none does, root on Debian or Ubuntu gets one. Sourced,
 # after these have been set:
 #
 #   engine            the engine's name and that of its command

@@ -28,8 +28,8 @@ is_debian() {
   [[ "${ids}" == *" debian "* || "${ids}" == *" ubuntu "* ]]
 }
 
-# is_restricted tells by the kernel's bounding set (bit 24) whether
-# CAP_SYS_RESOURCE is absent, the one that restricted hosts take away: nothing may
+# is_restricted checks by the kernel's bounding set (bit 24) whether
+# CAP_SYS_RESOURCE is absent, which restricted hosts drop: nothing may
 # then be given a higher limit than what gives it has.
 is_restricted() {
   local bounding
@@ -68,8 +68,8 @@ raise_inotify() {
   raise fs.inotify.max_user_watches "${inotify_watches}"
 }
 
-# raise never lowers, and where the host forbids the change it says so and goes
-# on: a small cluster works without.
+# raise never lowers, and where the host forbids the change it says so and
+# continues: a small cluster works without.
 raise() {
   local key="$1" wanted="$2" current
   current="$(setting "${key}")"

@@ -15,7 +15,7 @@
 
 # Makes sure that the API of Podman answers.
 #
-# A service that answers already is only told about, never changed. Where none
+# A service that answers already is only reported, never changed. Where none
 # does, root on Debian or Ubuntu gets one: packages, on a restricted host a
 # configuration where there is none, start. Safe to run again at any time.
 # docs/restricted-hosts.md says what the configuration is for.
@@ -91,7 +91,7 @@ configure() {
 
 # restricted_config prints what this host needs, nothing where it is like any other.
 # Containers that bound their open files must bound their processes too, or Podman
-# adds a number of those that nobody may set.
+# adds a limit of its own that may not be set here.
 restricted_config() {
   local sections=()
   if is_restricted; then
@@ -158,7 +158,7 @@ finish() {
 }
 
 # start_containers does what Docker's daemon does whenever it starts, and
-# podman-restart.service only after a boot. Nothing tells here whether this is the
+# podman-restart.service only after a boot. Nothing shows here whether this is the
 # first start after one: /run/libpod/alive is written by any podman, and the monitor of
 # an exec session runs one five minutes after its end. Of those that "podman start
 # --all" would find, Podman's remote command leaves out what does not run.

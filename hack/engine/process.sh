@@ -19,7 +19,7 @@
 
 # shellcheck disable=SC2154 # set by those who source this file
 
-# An engine's own pid file, if it has one, does not tell who started it.
+# An engine's own pid file, if it has one, does not say who started it.
 readonly pid_file="/run/cluster-api-provider-container-${program}.pid"
 readonly log_file="/var/log/cluster-api-provider-container-${program}.log"
 readonly timeout="${ENGINE_TIMEOUT:-60}"
@@ -72,7 +72,7 @@ stop_ours() {
   fi
   pid="$(cat "${pid_file}")"
   say "Stopping ${program} (process ${pid})${what}."
-  kill -s TERM "${pid}" || die "The process ${pid} cannot be signalled." "Run: sudo ${here}/${engine}-stop.sh"
+  kill -s TERM "${pid}" || die "The process ${pid} cannot be signaled." "Run: sudo ${here}/${engine}-stop.sh"
   for ((waited = 0; waited < timeout * 5; waited++)); do
     if ! is_ours_running; then
       rm --force "${pid_file}"
@@ -85,7 +85,7 @@ stop_ours() {
 }
 
 wait_until_it_answers() {
-  local began="${SECONDS}" told="${SECONDS}"
+  local began="${SECONDS}" said="${SECONDS}"
   while ((SECONDS - began < timeout)); do
     if answers "${engine}"; then
       return
@@ -93,8 +93,8 @@ wait_until_it_answers() {
     if [[ -e "${pid_file}" ]] && ! is_ours_running; then
       break
     fi
-    if ((SECONDS - told >= 5)); then
-      told="${SECONDS}"
+    if ((SECONDS - said >= 5)); then
+      said="${SECONDS}"
       say "Still waiting for the engine ($((SECONDS - began)) s of ${timeout} s)."
     fi
     sleep 0.5
@@ -112,5 +112,5 @@ explain_silence() {
     die "${program} runs, but does not answer after ${timeout} s." "Wait longer with ENGINE_TIMEOUT=300, or stop it with ${here}/${engine}-stop.sh."
   fi
   rm --force "${pid_file}"
-  die "${program} ended." "Mend what the lines above name and run this again." "${frequent_causes:-}"
+  die "${program} ended." "Fix what the lines above name and run this again." "${frequent_causes:-}"
 }

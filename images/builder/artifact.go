@@ -59,7 +59,7 @@ type result struct {
 type workspace struct {
 	*builder
 	name string
-	// dir becomes the artifact; scratch is thrown away.
+	// dir becomes the artifact; scratch is discarded.
 	dir, scratch string
 	// start is when the work began, after any wait for others.
 	start time.Time

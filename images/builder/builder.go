@@ -46,6 +46,9 @@ type builder struct {
 	// artifacts stay and scratch where they are made; same file system.
 	root, images, cache, scratch string
 
+	// version of the release that images are built for, if any.
+	version string
+
 	start time.Time
 	// built says that something was not in the cache.
 	built atomic.Bool

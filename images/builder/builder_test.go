@@ -68,7 +68,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestRepositoryFiles: the image is compiled anew when one of its program's files changes.
+// TestRepositoryFiles: the image is recompiled when one of its program's files changes.
 func TestRepositoryFiles(t *testing.T) {
 	t.Parallel()
 	b := newTestBuilder(t)

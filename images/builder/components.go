@@ -38,22 +38,19 @@ type components struct {
 	suffix string
 }
 
-// previousKubernetes is the directory of the Kubernetes that clusters are
-// upgraded from.
-const previousKubernetes = "kubernetes-previous"
-
-// withPrevious are the same components but for an older Kubernetes.
-func (c *components) withPrevious(b *builder) (*components, error) {
-	version, err := b.moduleVersion(previousKubernetes, kubernetesModule)
+// other are the same components but for another Kubernetes, that of the directory with
+// the suffix.
+func (c components) other(b *builder, suffix string) (*components, error) {
+	directory := "kubernetes" + suffix
+	version, err := b.moduleVersion(directory, kubernetesModule)
 	if err != nil {
 		return nil, err
 	}
 	program := kubernetesProgram(version)
-	program.name = previousKubernetes
-	previous := *c
-	previous.kubernetesVersion, previous.suffix = version, previousSuffix
-	previous.kubernetes, err = program.artifact(b)
-	return &previous, err
+	program.name = directory
+	c.kubernetesVersion, c.suffix = version, suffix
+	c.kubernetes, err = program.artifact(b)
+	return &c, err
 }
 
 func (b *builder) components() (*components, error) {
@@ -112,7 +109,7 @@ func planeProgram(version string) program {
 // from leaving out methods that nothing calls.
 func kubernetesTags() []string { return []string{"grpcnotrace"} }
 
-// versionFlags tell the linker a version like v1.36.3, for a package that has
+// versionFlags make the linker set a version like v1.36.3, for a package that has
 // the variables of Kubernetes' builds.
 func versionFlags(pkg, version string) []string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")

@@ -126,7 +126,7 @@ func debootstrap(mode, packages []string, directory, mirror string) command {
 	}
 	return command{
 		args: args, env: []string{"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"},
-		hint: "If packages could not be fetched: is the Debian mirror reachable? debootstrap honours http_proxy; " +
+		hint: "If packages could not be fetched: is the Debian mirror reachable? debootstrap honors http_proxy; " +
 			"its own record is debootstrap/debootstrap.log in the directory it names.",
 	}
 }

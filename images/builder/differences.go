@@ -23,7 +23,7 @@ type difference struct {
 }
 
 // differences is the whole list. Tests compare it with kind's own files, as
-// far as files tell, and with images/README.md.
+// far as files show them, and with images/README.md.
 func differences() []difference {
 	return []difference{
 		{"Debian bookworm", "kind has trixie; bookworm is what the other images and most build machines have"},
@@ -36,7 +36,7 @@ func differences() []difference {
 		{"flannel as the default Pod network", "kind's own is not published as a Go module"},
 		{"no default storage class", "its provisioner is not published as a Go module; kind then makes its built-in one"},
 		{"CoreDNS with the plugins of kubeadm's Corefile", "the others take most of the build"},
-		{"no collected licences in /LICENSES", "Debian's copyright files are there; those of Go modules are in the modules"},
+		{"no collected licenses in /LICENSES", "Debian's copyright files are there; those of Go modules are in the modules"},
 	}
 }
 

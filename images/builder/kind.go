@@ -159,8 +159,8 @@ func runtimeSpec(generated string) (string, error) {
 	return string(text) + "\n", nil
 }
 
-// addImports puts the imports line behind the version, where tables have not
-// begun and where kind's own edits of the file do not reach.
+// addImports puts the imports line behind the version, before the first table
+// and where kind's own edits of the file do not reach.
 func addImports(config string) (string, error) {
 	lines := strings.SplitAfter(config, "\n")
 	for i, line := range lines {

@@ -65,7 +65,7 @@ func (b loader) loadImage(ctx context.Context, name string, p publication) error
 }
 
 // removeUnnamed removes an image that the load took the name from: a gigabyte
-// that nobody finds. One with another name stays, and one in use.
+// without a name. One with another name stays, and one in use.
 func (b loader) removeUnnamed(ctx context.Context, name, id string) error {
 	if id == "" {
 		return nil

@@ -27,8 +27,7 @@ import (
 )
 
 const (
-	managerName      = "manager"
-	managerReference = prefix + managerName + ":dev"
+	managerName = "manager"
 	// unprivileged is the user and group that public images of this kind have.
 	unprivileged = "65532:65532"
 
@@ -126,14 +125,14 @@ func (b *builder) addCertManager(images map[string]*artifact, static *artifact) 
 
 // managerImage holds this provider's manager and nothing else: the manager starts
 // no other program and needs no certificates of authorities.
-func (b *builder) managerImage(ctx context.Context) (*artifact, error) {
-	source, err := b.repositoryProgram(ctx, "program-"+managerName, program{
-		packages: []string{"."}, renames: map[string]string{"cluster-api-provider-container": managerName},
+func (b *builder) managerImage(ctx context.Context, e edition) (*artifact, error) {
+	source, err := b.repositoryProgram(ctx, "program-"+managerName+e.suffix, program{
+		packages: []string{"."}, ldflags: e.ldflags, renames: map[string]string{"cluster-api-provider-container": managerName},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return rootImage(managerName, managerReference, nil, source, "/"+managerName), nil
+	return rootImage(managerName+e.suffix, prefix+managerName+":"+e.tag, nil, source, "/"+managerName), nil
 }
 
 // rootImage has one program at the root of its file system.

@@ -39,7 +39,7 @@ func nodePackages() []string {
 }
 
 // nodeRootLayer is Debian with systemd as PID 1 and without D-Bus: with it
-// installed and PID 1 not on the bus, the kubelet waits for it for ever.
+// installed and PID 1 not on the bus, the kubelet waits for it forever.
 func nodeRootLayer(debs *artifact) *artifact {
 	a := &artifact{
 		name: "node-root", needs: []*artifact{debs},
@@ -175,7 +175,7 @@ func nodeImage(reference string, root, programs, images, configuration *artifact
 					"container=docker", // systemd looks for it
 				},
 				Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
-				// systemd ends for this signal; for SIGTERM it runs itself anew.
+				// systemd ends for this signal; for SIGTERM it re-executes itself.
 				StopSignal: "SIGRTMIN+3",
 			})
 		},

@@ -117,13 +117,13 @@ health:
 
 // planeImage is etcd, the API server, the garbage collector's controller
 // manager, and the program that runs them and the providers.
-func (b *builder) planeImage(ctx context.Context, c *components, static *artifact) (*artifact, error) {
-	program, err := b.repositoryProgram(ctx, "capcon-plane", program{packages: []string{"./cmd/capcon-plane"}})
+func (b *builder) planeImage(ctx context.Context, c *components, static *artifact, e edition) (*artifact, error) {
+	program, err := b.repositoryProgram(ctx, "capcon-plane"+e.suffix, program{packages: []string{"./cmd/capcon-plane"}, ldflags: e.ldflags})
 	if err != nil {
 		return nil, err
 	}
 	return programsImage{
-		name: "plane", reference: planeReference, base: static,
+		name: "plane" + e.suffix, reference: prefix + "plane:" + e.tag, base: static,
 		programs: map[string]*artifact{
 			"capcon-plane": program, "etcd": c.etcd, "kubernetes": c.plane,
 		},

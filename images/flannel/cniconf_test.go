@@ -33,7 +33,7 @@ func TestNetConf(t *testing.T) {
 			`{"Backend":{"Type":"vxlan"},"EnableIPv4":true,"EnableIPv6":false,"Network":"10.244.0.0/16"}`, false,
 		},
 		"IPv6": {
-			"flannel enables IPv4 unless told not to", "fd00:10:244::/56",
+			"flannel enables IPv4 by default", "fd00:10:244::/56",
 			`{"Backend":{"Type":"vxlan"},"EnableIPv4":false,"EnableIPv6":true,"IPv6Network":"fd00:10:244::/56"}`, false,
 		},
 		"DualStack": {

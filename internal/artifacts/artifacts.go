@@ -102,7 +102,7 @@ func (c Collector) collect(ctx context.Context, container string, secrets []stri
 		err = c.text("container.json", description, secrets)
 	}
 	if err = errors.Join(err, rest()); err != nil {
-		return fmt.Errorf("collect the artifacts of container %q: %w", container, err)
+		return fmt.Errorf("collect artifacts of container %q: %w", container, err)
 	}
 	return nil
 }

@@ -36,10 +36,10 @@ const podLogs = "/var/log/pods"
 func (c Collector) pods(ctx context.Context, container string, secrets []string) (err error) {
 	stream, err := c.Engine.Download(ctx, container, podLogs)
 	if errors.Is(err, engine.ErrNotFound) {
-		return nil // the kubelet has not begun
+		return nil // the kubelet has not started
 	}
 	if err != nil {
-		return fmt.Errorf("download the logs of Pods: %w", err)
+		return fmt.Errorf("download logs of Pods: %w", err)
 	}
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	for archive := tar.NewReader(stream); ; {
@@ -48,7 +48,7 @@ func (c Collector) pods(ctx context.Context, container string, secrets []string)
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the archive of the logs of Pods: %w", err)
+			return fmt.Errorf("read archive of Pod logs: %w", err)
 		}
 		name := path.Clean(header.Name)
 		// The node's root chose the names.

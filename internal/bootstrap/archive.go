@@ -89,7 +89,7 @@ func Archive(in Input) ([]byte, error) {
 		return nil, err
 	}
 	if strings.ContainsFunc(in.Instance.ID, isControl) {
-		return nil, fmt.Errorf("instance ID %q holds a control character", in.Instance.ID)
+		return nil, fmt.Errorf("instance ID %q contains a control character", in.Instance.ID)
 	}
 	steps, err := plan(in.Config)
 	if err != nil {

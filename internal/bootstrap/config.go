@@ -190,7 +190,7 @@ type User struct {
 
 // Instance is what a template in bootstrap data may know about its machine.
 type Instance struct {
-	// ID tells this machine from an earlier one of the same name (ds.meta_data.instance_id, v1.instance_id).
+	// ID distinguishes this machine from an earlier one of the same name (ds.meta_data.instance_id, v1.instance_id).
 	ID string
 	// Hostname is the node's host name (ds.meta_data.local_hostname, v1.local_hostname).
 	Hostname string
@@ -200,7 +200,7 @@ type Instance struct {
 	Zone string
 }
 
-// KubeadmOperation is what kubeadm will do in the node, as far as its configuration files tell.
+// KubeadmOperation is what kubeadm will do in the node, as far as its configuration files say.
 type KubeadmOperation string
 
 const (

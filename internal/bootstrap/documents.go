@@ -60,7 +60,7 @@ func kubeadmDocuments(content []byte) (documents, error) {
 			if !claimsKubeadm.Match(content) || bytes.HasPrefix(content, []byte("#!")) {
 				return nil, nil
 			}
-			return nil, &InvalidError{Problem: "kubeadm's configuration in it is not valid YAML"}
+			return nil, &InvalidError{Problem: "the kubeadm configuration is not valid YAML"}
 		}
 		if len(node.Content) == 1 && node.Content[0].Kind == yaml.MappingNode {
 			part.node, part.root = &node, node.Content[0]
@@ -121,7 +121,7 @@ func (d document) encode(out *bytes.Buffer) error {
 	encoder := yaml.NewEncoder(out)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(d.node); err != nil {
-		return fmt.Errorf("write kubeadm's configuration: %w", &InvalidError{Problem: "it cannot be written as YAML"})
+		return fmt.Errorf("write kubeadm configuration: %w", &InvalidError{Problem: "cannot be encoded as YAML"})
 	}
 	return encoder.Close()
 }

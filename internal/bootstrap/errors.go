@@ -29,7 +29,7 @@ type FormatError struct {
 
 // Error names the formats that are supported.
 func (e *FormatError) Error() string {
-	return fmt.Sprintf("bootstrap data has format %.40q, supported are %s and %s", e.Format, FormatCloudConfig, FormatIgnition)
+	return fmt.Sprintf("bootstrap data format %.40q is not supported; use %s or %s", e.Format, FormatCloudConfig, FormatIgnition)
 }
 
 // UnsupportedError says that the data is well formed but asks for what cannot be done in a container or is unknown.
@@ -43,7 +43,7 @@ type UnsupportedError struct {
 
 // Error lists every unsupported module.
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("bootstrap data uses what is not supported in a container: %s", strings.Join(e.Modules, ", "))
+	return fmt.Sprintf("bootstrap data has fields that are not supported in containers: %s", strings.Join(e.Modules, ", "))
 }
 
 // InvalidError says that the data is malformed. It never quotes the data, which holds private keys.

@@ -89,5 +89,5 @@ func Example() {
 	// conntrack:
 	//   maxPerCore: 0
 	// opt/cluster-api-bootstrap/
-	// Bootstrap failed at runcmd[0] with exit code 1; its last lines: using token [redacted]
+	// Bootstrap failed at step runcmd[0] with exit code 1; last lines of the log: using token [redacted]
 }

@@ -55,7 +55,7 @@ func (p *parser) parseIgnition(data []byte) (Config, error) {
 		return Config{}, err
 	}
 	if !slices.ContainsFunc(unitStates(config.Units), unitState.starts) {
-		return Config{}, &InvalidError{Problem: "systemd.units: no unit is enabled, so that nothing would bootstrap the node; enable one"}
+		return Config{}, &InvalidError{Problem: "systemd.units: no unit is enabled, so the node would not bootstrap; enable one"}
 	}
 	return config, nil
 }
@@ -71,22 +71,22 @@ func (p *parser) ignitionVersion(sections []entry) error {
 	case err != nil:
 		return err
 	case version == "":
-		return &InvalidError{Problem: "ignition.version is missing; it must be " + ignitionVersion}
+		return &InvalidError{Problem: "ignition.version is required; use " + ignitionVersion}
 	case version != ignitionVersion:
-		p.refuseFor("ignition.version", strconv.Quote(cut(version)), "use "+ignitionVersion+", which the kubeadm bootstrap provider writes")
+		p.refuseFor("ignition.version", strconv.Quote(cut(version)), "use "+ignitionVersion+", the version of the kubeadm bootstrap provider")
 	}
 	return p.refused()
 }
 
 func (p *parser) ignitionSections(config *Config) fields {
-	const noNetwork = "a node's network is the engine's; use the network of the ContainerCluster"
+	const noNetwork = "the engine configures the network of nodes; use spec.network of the ContainerCluster"
 	return fields{
 		"ignition": p.section(fields{
 			"version": ignore,
 			// Of fetching, and nothing is fetched.
 			"timeouts": ignore,
-			"config":   p.mustBeEmpty("nothing is fetched; write the whole configuration into the data secret"),
-			"security": p.mustBeEmpty("nothing is fetched; leave it out"),
+			"config":   p.mustBeEmpty("remote configuration is not supported; put all configuration into the bootstrap data Secret"),
+			"security": p.mustBeEmpty("remote files are not supported; remove it"),
 		}),
 		"passwd": p.section(fields{
 			"groups": into(&config.Groups, listOf(p, p.ignitionGroup)),
@@ -156,7 +156,7 @@ func isEmpty(node *yaml.Node) bool {
 func (p *parser) integer(node *yaml.Node, path string, most int) (int, error) {
 	number, err := strconv.Atoi(node.Value)
 	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int" || err != nil || number < 0 || number > most {
-		return 0, p.invalid(node, "%s is not a whole number from 0 to %d", path, most)
+		return 0, p.invalid(node, "%s is not an integer from 0 to %d", path, most)
 	}
 	return number, nil
 }

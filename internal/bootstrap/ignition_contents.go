@@ -41,7 +41,7 @@ func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
 		return nil, err
 	}
 	if scheme, _, found := strings.Cut(source, ":"); source != "" && (!found || !strings.EqualFold(scheme, "data")) {
-		p.refuseFor(path+".source", remoteScheme(source), "nothing is fetched; put the content in as a data: URL")
+		p.refuseFor(path+".source", remoteScheme(source), "remote files are not supported; use a data: URL")
 		return nil, nil
 	}
 	content, err := dataURL(source)
@@ -55,7 +55,7 @@ func (p *parser) fileContents(node *yaml.Node, path string) ([]byte, error) {
 		return nil, p.invalid(node, "%s.source: %s", path, err)
 	}
 	if sum := sha512.Sum512(content); hash != "" && !strings.EqualFold(hash, "sha512-"+hex.EncodeToString(sum[:])) {
-		return nil, p.invalid(node, "%s does not have the SHA-512 that %s.verification.hash says", path, path)
+		return nil, p.invalid(node, "%s does not match the SHA-512 in %s.verification.hash", path, path)
 	}
 	return content, nil
 }
@@ -81,18 +81,18 @@ func dataURL(source string) ([]byte, error) {
 	}
 	head, body, found := strings.Cut(source, ",")
 	if !found {
-		return nil, errors.New("the data: URL has no comma")
+		return nil, errors.New("data: URL has no comma")
 	}
 	text, err := url.PathUnescape(body)
 	if err != nil {
-		return nil, errors.New("the data: URL has a broken escape")
+		return nil, errors.New("data: URL has an invalid escape sequence")
 	}
 	if !strings.HasSuffix(strings.ToLower(head), ";base64") {
 		return []byte(text), nil
 	}
 	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 	if err != nil {
-		return nil, errors.New("the data: URL is not valid base64")
+		return nil, errors.New("data: URL has invalid base64")
 	}
 	return content, nil
 }

@@ -36,7 +36,7 @@ func (p *parser) ignitionGroup(node *yaml.Node, name string) (Group, error) {
 		"passwordHash": into(&group.PasswordHash, p.line),
 	})(node, name)
 	if err == nil && !validAccount(group.Name) {
-		err = p.invalid(node, "%s.name is not a group's name", name)
+		err = p.invalid(node, "%s.name is not a valid group name", name)
 	}
 	group.PasswordHash = cmp.Or(group.PasswordHash, noPassword)
 	return group, err
@@ -51,7 +51,7 @@ func (p *parser) ignitionUser(node *yaml.Node, name string) (User, error) {
 		"homeDir":           into(&user.HomeDir, p.line),
 		"shell":             into(&user.Shell, p.line),
 		"uid":               into(&user.UID, p.id),
-		"primaryGroup":      into(&user.PrimaryGroup, p.accountName("a group's name")),
+		"primaryGroup":      into(&user.PrimaryGroup, p.accountName("a valid group name")),
 		"groups":            into(&user.Groups, p.groups),
 		"sshAuthorizedKeys": into(&user.SSHAuthorizedKeys, p.lines),
 		"passwordHash":      into(&user.NewPasswordHash, p.newPasswordHash),
@@ -65,7 +65,7 @@ func (p *parser) ignitionUser(node *yaml.Node, name string) (User, error) {
 	known["create"] = p.section(maps.Clone(known))
 	err := p.section(known)(node, name)
 	if err == nil && !validAccount(user.Name) {
-		err = p.invalid(node, "%s.name is not a user's name", name)
+		err = p.invalid(node, "%s.name is not a valid user name", name)
 	}
 	return user, err
 }

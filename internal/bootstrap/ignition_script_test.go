@@ -42,7 +42,7 @@ case "$*" in
 "enable --runtime -- missing.service") echo "Unit file missing.service does not exist." >&2; exit 1 ;;
 esac`
 
-// journalctl prints what a unit printed; followed, it goes on for ever.
+// journalctl prints what a unit printed; with --follow, it does not end.
 const journalctl = `
 case "$*" in
 *--follow*) exec sleep 600 ;;
@@ -176,7 +176,7 @@ func TestIgnitionUnitsFail(t *testing.T) {
 			want: Result{Step: "systemd.units[0]", ExitCode: 1, LogTail: "a.service: it was not started; a unit that it requires failed"},
 		},
 		"what it requires failed": {
-			reason: "the cause is told, not its effect", config: enabled("a.service", "b.service"),
+			reason: "the cause is reported, not its effect", config: enabled("a.service", "b.service"),
 			onStart: state("a.service", "ActiveState", "inactive", "InactiveExitTimestampMonotonic", "0", "ConditionTimestampMonotonic", "0",
 				"WantedBy", "multi-user.target") + state("b.service", "ActiveState", "failed", "ExecMainCode", "1", "ExecMainStatus", "5"),
 			want: Result{Step: "systemd.units[1]", ExitCode: 5, LogTail: "last words of b.service"},

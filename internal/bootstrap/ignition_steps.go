@@ -28,7 +28,7 @@ func (p *planner) groups(groups []Group) {
 	for i, group := range groups {
 		name := fmt.Sprintf("passwd.groups[%d]", i)
 		if !validAccount(group.Name) {
-			p.refuse(name, "name is not a group's name")
+			p.refuse(name, "name is not a valid group name")
 		}
 		s := newStep("group", name)
 		s.put("group", p.line(name, group.Name))
@@ -95,7 +95,7 @@ func (p *planner) units(units []Unit) {
 	}
 	for i, unit := range units {
 		if !unitName.MatchString(unit.Name) {
-			p.refuse(unitStep(i), "name is not the name of a unit")
+			p.refuse(unitStep(i), "name is not a valid unit name")
 		}
 		for _, file := range unit.files() {
 			p.putFile(unitStep(i), file)

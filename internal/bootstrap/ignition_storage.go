@@ -31,7 +31,7 @@ const (
 	// maxID is the largest id of a user or group that is not an error code.
 	maxID = 1<<32 - 2
 	// noDisks is what to do about disks, partitions, RAID and file systems.
-	noDisks = "a container has no disks of its own; use extraMounts of the ContainerMachine"
+	noDisks = "containers have no disks; use spec.extraMounts of the ContainerMachine"
 )
 
 // ignitionNode is what files, directories and links have in common.
@@ -60,7 +60,7 @@ func (p *parser) ignitionFile(node *yaml.Node, path string) (File, error) {
 		return File{}, err
 	}
 	if file.Append && common.overwrite == SwitchOn {
-		return File{}, p.invalid(node, "%s cannot both append and overwrite", path)
+		return File{}, p.invalid(node, "%s must not set both append and overwrite", path)
 	}
 	// Files are written after the accounts exist, as Ignition does.
 	file.Defer = true
@@ -85,7 +85,7 @@ func (p *parser) ignitionLink(node *yaml.Node, path string) (Link, error) {
 		"hard":   into(&link.Hard, p.flag),
 	})
 	if err == nil && link.Target == "" {
-		err = p.invalid(node, "%s.target is missing", path)
+		err = p.invalid(node, "%s.target is required", path)
 	}
 	link.Path, link.Owner, link.Overwrite = common.path, common.owner(), common.overwrite
 	if link.Overwrite == SwitchUnset {
@@ -134,7 +134,7 @@ func (p *parser) account(node *yaml.Node, path string) (string, error) {
 	var name, id string
 	err := p.object(node, path, fields{
 		"id":   into(&id, p.id),
-		"name": into(&name, p.accountName("the name of an account")),
+		"name": into(&name, p.accountName("a valid account name")),
 	}, func(node *yaml.Node, path string) error {
 		if !isNull(node) {
 			p.refuse(path)
@@ -142,7 +142,7 @@ func (p *parser) account(node *yaml.Node, path string) (string, error) {
 		return nil
 	})
 	if err == nil && name != "" && id != "" {
-		err = p.invalid(node, "%s has both an id and a name", path)
+		err = p.invalid(node, "%s must not have both id and name", path)
 	}
 	return name + id, err
 }

@@ -46,7 +46,7 @@ func (p *parser) unit(node *yaml.Node, name string) (Unit, error) {
 		"enable": into(&enable, p.flag),
 	})(node, name)
 	if err == nil && (!unitName.MatchString(unit.Name) || unit.Name == UnitName) {
-		err = p.invalid(node, "%s.name is not the name of a unit, such as example.service", name)
+		err = p.invalid(node, "%s.name is not a valid unit name, such as example.service", name)
 	}
 	if enable && unit.Enabled == SwitchUnset {
 		unit.Enabled = SwitchOn
@@ -60,7 +60,7 @@ func (p *parser) dropIn(node *yaml.Node, name string) (DropIn, error) {
 	var text string
 	err := p.section(fields{"name": into(&dropIn.Name, p.line), "contents": into(&text, p.text)})(node, name)
 	if err == nil && !dropInName.MatchString(dropIn.Name) {
-		err = p.invalid(node, "%s.name is not the name of a drop-in, such as 10-example.conf", name)
+		err = p.invalid(node, "%s.name is not a valid drop-in name, such as 10-example.conf", name)
 	}
 	dropIn.Content = []byte(text)
 	return dropIn, err

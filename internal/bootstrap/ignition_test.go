@@ -176,26 +176,26 @@ func TestParseIgnitionUnits(t *testing.T) {
 	}
 }
 
-// TestParseIgnitionRefused is what cannot be honoured: field, value and what to do instead, all at once.
+// TestParseIgnitionRefused is what cannot be honored: field, value and what to do instead, all at once.
 func TestParseIgnitionRefused(t *testing.T) {
 	t.Parallel()
-	const disks = " (a container has no disks of its own; use extraMounts of the ContainerMachine)"
+	const disks = " (containers have no disks; use spec.extraMounts of the ContainerMachine)"
 	cases := map[string]struct {
 		data string
 		want string
 	}{
 		"version 3": {
 			data: `{"ignition": {"version": "3.4.0"}, "kernelArguments": {"shouldExist": ["x"]}}`,
-			want: `ignition.version "3.4.0" (use 2.3.0, which the kubeadm bootstrap provider writes)`,
+			want: `ignition.version "3.4.0" (use 2.3.0, the version of the kubeadm bootstrap provider)`,
 		},
 		"version 2.2": {data: `{"ignition": {"version": "2.2.0"}}`, want: `ignition.version "2.2.0" (use 2.3.0,`},
 		"configuration elsewhere": {
 			data: `{"ignition": {"version": "2.3.0", "config": {"replace": {"source": "https://user:canary@example.com"}}}, ` + someUnit + `}`,
-			want: "ignition.config (nothing is fetched; write the whole configuration into the data secret)",
+			want: "ignition.config (remote configuration is not supported; put all configuration into the bootstrap data Secret)",
 		},
 		"authorities": {
 			data: `{"ignition": {"version": "2.3.0", "security": {"tls": {"certificateAuthorities": [{"source": "data:,canary"}]}}}, ` + someUnit + `}`,
-			want: "ignition.security (nothing is fetched; leave it out)",
+			want: "ignition.security (remote files are not supported; remove it)",
 		},
 		"disks, RAID, file systems": {
 			data: string(ignitionData(`"storage": {"disks": [{"device": "/dev/canary"}], "raid": [{"name": "x"}], "filesystems": [{"name": "x"}]}`)),
@@ -207,24 +207,24 @@ func TestParseIgnitionRefused(t *testing.T) {
 		},
 		"network": {
 			data: string(ignitionData(`"networkd": {"units": [{"name": "00-canary.network"}]}`)),
-			want: "networkd.units (a node's network is the engine's; use the network of the ContainerCluster)",
+			want: "networkd.units (the engine configures the network of nodes; use spec.network of the ContainerCluster)",
 		},
 		"compression": {
 			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "contents": {"compression": "xz", "source": "data:,canary"}}]}`)),
 			want: `storage.files[0].contents.compression "xz" (use gzip or none)`,
 		},
 		"unknown keys": {
-			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "colour": "canary"}]}, "passwd": {"users": [{"name": "a", "sudo": "canary"}]}`)),
-			want: "passwd.users[0].sudo, storage.files[0].colour",
+			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "color": "canary"}]}, "passwd": {"users": [{"name": "a", "sudo": "canary"}]}`)),
+			want: "passwd.users[0].sudo, storage.files[0].color",
 		},
 		"key that is no name": {
-			data: string(ignitionData(`"the canary sings": 1`)), want: "(a key that is not a module's name)",
+			data: string(ignitionData(`"the canary sings": 1`)), want: "(invalid module name)",
 		},
 	}
 	for _, scheme := range []string{"http", "https", "tftp", "s3", "oem"} {
 		cases["source "+scheme] = struct{ data, want string }{
 			data: string(ignitionData(`"storage": {"files": [{"filesystem": "root", "path": "/f", "contents": {"source": "` + scheme + `://user:canary@x"}}]}`)),
-			want: "storage.files[0].contents.source " + scheme + ": (nothing is fetched; put the content in as a data: URL)",
+			want: "storage.files[0].contents.source " + scheme + ": (remote files are not supported; use a data: URL)",
 		}
 	}
 	for name, tc := range cases {
@@ -255,19 +255,19 @@ func TestParseIgnitionInvalid(t *testing.T) {
 		return `{"ignition": {"version": "2.3.0"}, "systemd": {"units": [{"enabled": true, ` + fields + `}]}}`
 	}
 	cases := map[string]struct{ data, want string }{
-		"no data":            {data: " \n", want: "it is empty"},
+		"no data":            {data: " \n", want: "empty"},
 		"not JSON":           {data: "canary", want: "not valid JSON"},
-		"broken JSON":        {data: "{\n\"canary\": }", want: "line 2: it is not valid JSON"},
+		"broken JSON":        {data: "{\n\"canary\": }", want: "line 2: not valid JSON"},
 		"cloud-config":       {data: "#cloud-config\n", want: "not valid JSON"},
 		"two values":         {data: `{} {}`, want: "not valid JSON"},
 		"cut off":            {data: `{"ignition": {"version": "2.3.0"`, want: "not valid JSON"},
 		"too deep":           {data: strings.Repeat("[", 100_000), want: "not valid JSON"},
 		"a list":             {data: `[]`, want: "the configuration is not a mapping"},
-		"twice":              {data: `{"ignition": {"version": "2.3.0", "version": "2.3.0"}}`, want: "the same key twice"},
-		"no version":         {data: `{"ignition": {}}`, want: "ignition.version is missing; it must be 2.3.0"},
+		"twice":              {data: `{"ignition": {"version": "2.3.0", "version": "2.3.0"}}`, want: "a duplicate key"},
+		"no version":         {data: `{"ignition": {}}`, want: "ignition.version is required; use 2.3.0"},
 		"nothing enabled":    {data: `{"ignition": {"version": "2.3.0"}}`, want: "no unit is enabled"},
 		"enabled and masked": {data: unit(`"name": "a.service", "mask": true`), want: "no unit is enabled"},
-		"unit's name":        {data: unit(`"name": "canary"`), want: "systemd.units[0].name is not the name of a unit"},
+		"unit's name":        {data: unit(`"name": "canary"`), want: "systemd.units[0].name is not a valid unit name"},
 		"unit elsewhere":     {data: unit(`"name": "../canary.service"`), want: "systemd.units[0].name"},
 		"unit as a flag":     {data: unit(`"name": "-H.service"`), want: "systemd.units[0].name"},
 		"our own unit":       {data: unit(`"name": "` + UnitName + `"`), want: "systemd.units[0].name"},
@@ -276,24 +276,24 @@ func TestParseIgnitionInvalid(t *testing.T) {
 		"not an object":      {data: string(ignitionData(`"storage": {"files": ["canary"]}`)), want: "storage.files[0] is not a mapping"},
 		"relative path":      {data: storage("files", `"path": "canary"`), want: "storage.files[0].path is not an absolute path"},
 		"root as a file":     {data: storage("files", `"path": "/x/.."`), want: "storage.files[0].path is not an absolute path"},
-		"mode too large":     {data: storage("files", `"path": "/f", "mode": 4096`), want: "storage.files[0].mode is not a whole number from 0 to 4095"},
+		"mode too large":     {data: storage("files", `"path": "/f", "mode": 4096`), want: "storage.files[0].mode is not an integer from 0 to 4095"},
 		"mode as text":       {data: storage("files", `"path": "/f", "mode": "0600"`), want: "storage.files[0].mode"},
 		"mode as fraction":   {data: storage("files", `"path": "/f", "mode": 1.5`), want: "storage.files[0].mode"},
 		"negative id":        {data: storage("files", `"path": "/f", "user": {"id": -1}`), want: "storage.files[0].user.id"},
-		"id and name":        {data: storage("files", `"path": "/f", "group": {"id": 1, "name": "canary"}`), want: "storage.files[0].group has both"},
+		"id and name":        {data: storage("files", `"path": "/f", "group": {"id": 1, "name": "canary"}`), want: "storage.files[0].group must not have both"},
 		"owner as a flag":    {data: storage("files", `"path": "/f", "user": {"name": "--canary"}`), want: "storage.files[0].user.name"},
-		"append, overwrite":  {data: storage("files", `"path": "/f", "append": true, "overwrite": true`), want: "cannot both append and overwrite"},
-		"no target":          {data: storage("links", `"path": "/l"`), want: "storage.links[0].target is missing"},
-		"no comma":           {data: source(`"source": "data:canary"`), want: "storage.files[0].contents.source: the data: URL has no comma"},
-		"broken escape":      {data: source(`"source": "data:,canary%2"`), want: "broken escape"},
-		"broken base64":      {data: source(`"source": "data:;base64,canary!"`), want: "not valid base64"},
-		"broken gzip":        {data: source(`"compression": "gzip", "source": "data:,canary"`), want: "the gzip header is broken"},
-		"wrong hash":         {data: source(`"source": "data:,canary", "verification": {"hash": "sha512-00"}`), want: "does not have the SHA-512"},
-		"other hash":         {data: source(`"source": "data:,canary", "verification": {"hash": "md5-00"}`), want: "does not have the SHA-512"},
-		"user's name":        {data: user(`"name": "--canary"`), want: "passwd.users[0].name is not a user's name"},
+		"append, overwrite":  {data: storage("files", `"path": "/f", "append": true, "overwrite": true`), want: "must not set both append and overwrite"},
+		"no target":          {data: storage("links", `"path": "/l"`), want: "storage.links[0].target is required"},
+		"no comma":           {data: source(`"source": "data:canary"`), want: "storage.files[0].contents.source: data: URL has no comma"},
+		"broken escape":      {data: source(`"source": "data:,canary%2"`), want: "invalid escape sequence"},
+		"broken base64":      {data: source(`"source": "data:;base64,canary!"`), want: "has invalid base64"},
+		"broken gzip":        {data: source(`"compression": "gzip", "source": "data:,canary"`), want: "invalid gzip header"},
+		"wrong hash":         {data: source(`"source": "data:,canary", "verification": {"hash": "sha512-00"}`), want: "does not match the SHA-512"},
+		"other hash":         {data: source(`"source": "data:,canary", "verification": {"hash": "md5-00"}`), want: "does not match the SHA-512"},
+		"user's name":        {data: user(`"name": "--canary"`), want: "passwd.users[0].name is not a valid user name"},
 		"user without name":  {data: user(`"shell": "/bin/sh"`), want: "passwd.users[0].name"},
-		"user's lines":       {data: user(`"name": "a", "gecos": "canary\nroot"`), want: "passwd.users[0].gecos holds a control character"},
-		"group's name":       {data: string(ignitionData(`"passwd": {"groups": [{"name": ""}]}`)), want: "passwd.groups[0].name is not a group's name"},
+		"user's lines":       {data: user(`"name": "a", "gecos": "canary\nroot"`), want: "passwd.users[0].gecos contains a control character"},
+		"group's name":       {data: string(ignitionData(`"passwd": {"groups": [{"name": ""}]}`)), want: "passwd.groups[0].name is not a valid group name"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -330,5 +330,5 @@ func ExampleParse_ignition() {
 	_, err := Parse([]byte(`{"ignition": {"version": "3.4.0"}}`), FormatIgnition, Instance{})
 	fmt.Println(err)
 	// Output:
-	// bootstrap data uses what is not supported in a container: ignition.version "3.4.0" (use 2.3.0, which the kubeadm bootstrap provider writes)
+	// bootstrap data has fields that are not supported in containers: ignition.version "3.4.0" (use 2.3.0, the version of the kubeadm bootstrap provider)
 }

@@ -87,12 +87,12 @@ func (t *jinja) tag() (problem string) {
 	case '{':
 		match := jinjaExpression.FindStringSubmatch(t.rest)
 		if match == nil {
-			return "the template has an expression that is not supported; " +
-				`supported are {{ v1.name }}, {{ ds.meta_data.name }}, {{ ds.meta_data['name'] }}, {{ v1.name.split(".")[0] }} and {{ 'text' }}`
+			return "unsupported expression in the template; " +
+				`use {{ v1.name }}, {{ ds.meta_data.name }}, {{ ds.meta_data['name'] }}, {{ v1.name.split(".")[0] }} or {{ 'text' }}`
 		}
 		value, found := t.evaluate(match)
 		if !found {
-			return "the template uses a variable that instance data does not have; it has v1.* and ds.meta_data.* of " +
+			return "unknown variable in the template; instance data has v1.* and ds.meta_data.* of " +
 				"local_hostname, instance_id, region and availability_zone"
 		}
 		t.out.WriteString(value)
@@ -100,7 +100,7 @@ func (t *jinja) tag() (problem string) {
 	case '#':
 		match := jinjaComment.FindStringSubmatch(t.rest)
 		if match == nil {
-			return "the template has a comment that does not end"
+			return "unterminated comment in the template"
 		}
 		t.next(match[0], match[1], true)
 	default:
@@ -113,12 +113,12 @@ func (t *jinja) tag() (problem string) {
 func (t *jinja) raw() (problem string) {
 	begin := jinjaRawBegin.FindStringSubmatch(t.rest)
 	if begin == nil {
-		return "the template has a block other than {% raw %}, which is the only one that is supported"
+		return "unsupported block in the template; only {% raw %} is supported"
 	}
 	rest := t.rest[len(begin[0]):]
 	end := jinjaRawEnd.FindStringSubmatchIndex(rest)
 	if end == nil {
-		return "the template has a {% raw %} without {% endraw %}"
+		return "{% raw %} without {% endraw %} in the template"
 	}
 	t.next(begin[0], begin[1], false)
 	t.skip(len(t.rest) - len(rest) + end[0])

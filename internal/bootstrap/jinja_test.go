@@ -41,7 +41,7 @@ func TestRender(t *testing.T) {
 		"split":           {reason: "a part of a name, as GCP's clusters have it", template: `{{ ds.meta_data.availability_zone.split("-")[1] }} {{ v1.local_hostname.split('.')[0] }}`, want: "a node-1"},
 		"literal":         {reason: "marks of templates in text", template: `{{ '{{' }} .Go {{ "}}" }}`, want: "{{ .Go }}"},
 		"raw":             {reason: "raw text", template: "{% raw %}\n{{ .Go }}{# x #}{% endraw %}\n{%- raw -%} a {%- endraw +%}\nb", want: "\n{{ .Go }}{# x #}a\nb"},
-		"comment":         {reason: "comments", template: "a{# {{ nobody }} #}b", want: "ab"},
+		"comment":         {reason: "comments", template: "a{# {{ undefined }} #}b", want: "ab"},
 		"comment's line":  {reason: "a comment takes its line break with it", template: "{# a\n#}\nb\n", want: "b\n"},
 		"odd comments":    {reason: "comments that trip parsers", template: "a{#-#}b{##}c", want: "abc"},
 		"whitespace":      {reason: "whitespace control", template: "a {{- ' b ' -}} c {#- #} d", want: "a b c d"},
@@ -71,7 +71,7 @@ func TestRenderInvalid(t *testing.T) {
 		template string
 		line     int
 	}{
-		"undefined":      {reason: "a placeholder in place of a name helps nobody", template: "a\n{{ ds.meta_data.TOPSECRET }}", line: 3},
+		"undefined":      {reason: "a placeholder in place of a name is of no use", template: "a\n{{ ds.meta_data.TOPSECRET }}", line: 3},
 		"undefined name": {reason: "the line is named", template: "{{ local_hostname }}\n\n{{ TOPSECRET }}", line: 4},
 		"hyphen":         {reason: "to Jinja this is a subtraction", template: "{{ ds.meta_data.local-hostname }}", line: 2},
 		"Go template":    {reason: "another template language", template: "\n{{ .TOPSECRET }}", line: 3},

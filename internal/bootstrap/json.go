@@ -34,7 +34,7 @@ func jsonNodes(data []byte) (*yaml.Node, error) {
 	node, err := reader.value(0)
 	if err == nil {
 		if _, end := reader.decoder.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("text after the value")
+			err = errors.New("unexpected text after the value")
 		}
 	}
 	if tooMany := (*InvalidError)(nil); errors.As(err, &tooMany) {
@@ -42,7 +42,7 @@ func jsonNodes(data []byte) (*yaml.Node, error) {
 	}
 	if err != nil {
 		// The library's text may quote the data.
-		return nil, &InvalidError{Line: reader.here(), Problem: "it is not valid JSON"}
+		return nil, &InvalidError{Line: reader.here(), Problem: "not valid JSON"}
 	}
 	return node, nil
 }
@@ -97,7 +97,7 @@ func (r *jsonReader) value(depth int) (*yaml.Node, error) {
 // nested reads what is between two brackets. Keys and values follow each other, as YAML's nodes have them too.
 func (r *jsonReader) nested(node *yaml.Node, open json.Delim, depth int) (*yaml.Node, error) {
 	if depth > maxJSONDepth {
-		return nil, errors.New("too deep")
+		return nil, errors.New("nested too deeply")
 	}
 	node.Kind, node.Tag = yaml.SequenceNode, "!!seq"
 	if open == '{' {

@@ -54,7 +54,7 @@ func ContainerAdaptation() Adaptation {
 		IgnorePreflightErrors: []string{
 			// The kernel's configuration and the storage driver are the host's.
 			"SystemVerification",
-			// Swap is the host's, and the kubelet is told to live with it.
+			// Swap is the host's, and the kubelet is configured to tolerate it.
 			"Swap",
 			// The file is there only once the host has loaded br_netfilter, which a container cannot do.
 			"FileContent--proc-sys-net-bridge-bridge-nf-call-iptables",

@@ -106,8 +106,8 @@ func readArguments(extra *yaml.Node) []argument {
 	return arguments
 }
 
-// ExternalCloudProvider reports whether the user told the kubelet, in kubeadm's nodeRegistration or in
-// /etc/default/kubelet, that a cloud controller will complete its Node. The last of equal flags counts.
+// ExternalCloudProvider reports whether the user configured the kubelet, in kubeadm's nodeRegistration or in
+// /etc/default/kubelet, for a cloud controller that completes its Node. The last of equal flags counts.
 func (c Config) ExternalCloudProvider() bool {
 	provider := ""
 	for _, arg := range c.kubeletExtraArgs() {

@@ -66,15 +66,15 @@ const (
 	maxRecordFileBytes = 64 << 10
 
 	// maxMessageBytes is the limit of the message about a bootstrap that failed, the end of its log included:
-	// conditions are read by people and kept in etcd.
+	// conditions are read by users and kept in etcd.
 	// +limit
 	maxMessageBytes = 1 << 10
 )
 
-var errTooLarge = fmt.Errorf("what the Secret holds decodes to more than %d MiB in all", maxDecodedBytes>>20)
+var errTooLarge = fmt.Errorf("decoded data exceeds the limit of %d MiB", maxDecodedBytes>>20)
 
 func errTooManyNodes() error {
-	return &InvalidError{Problem: fmt.Sprintf("it has more than %d values", maxNodes)}
+	return &InvalidError{Problem: fmt.Sprintf("exceeds the limit of %d values", maxNodes)}
 }
 
 // spend counts bytes that were decoded from the Secret.
@@ -88,7 +88,7 @@ func (p *parser) spend(n int) error {
 // visit counts a key or an item that is read.
 func (p *parser) visit(node *yaml.Node) error {
 	if p.entries++; p.entries > maxEntries {
-		return p.invalid(node, "it has more than %d entries once aliases and merge keys are expanded", maxEntries)
+		return p.invalid(node, "exceeds the limit of %d entries after aliases and merge keys are expanded", maxEntries)
 	}
 	return nil
 }

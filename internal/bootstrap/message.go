@@ -33,26 +33,26 @@ var escapeSequence = regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`)
 func (r Result) Message(secrets ...string) string {
 	switch r.State {
 	case NotStarted:
-		return "The node has not begun to bootstrap"
+		return "Bootstrap has not started"
 	case Started:
 		return r.progress()
 	case Done:
-		return "The node bootstrapped"
+		return "Bootstrap completed"
 	case Failed:
-		code := "an unknown exit code"
+		code := "unknown exit code"
 		if r.ExitCode >= 0 {
 			code = fmt.Sprintf("exit code %d", r.ExitCode)
 		}
-		return withLog(fmt.Sprintf("Bootstrap failed at %s with %s", r.stepOrStart(), code), r.stepLog(), secrets)
+		return withLog(fmt.Sprintf("Bootstrap failed at step %s with %s", r.stepOrStart(), code), r.stepLog(), secrets)
 	case Interrupted:
-		return withLog(fmt.Sprintf("The node stopped while it bootstrapped, at %s", r.stepOrStart()), r.stepLog(), secrets)
+		return withLog(fmt.Sprintf("Bootstrap was interrupted at step %s", r.stepOrStart()), r.stepLog(), secrets)
 	default:
-		return "The state of the bootstrap is unknown"
+		return "Bootstrap status is unknown"
 	}
 }
 
 func (r Result) progress() string {
-	message := "The node bootstraps, at " + r.stepOrStart()
+	message := "Bootstrap is running, at step " + r.stepOrStart()
 	if r.KubernetesUp {
 		message += "; Kubernetes is up"
 	}
@@ -61,12 +61,12 @@ func (r Result) progress() string {
 
 func (r Result) stepOrStart() string {
 	if r.Step == "" {
-		return "its start"
+		return "start"
 	}
 	return r.Step
 }
 
-// stepLog returns what the last step printed, without the escape sequences that colour it. They go before redaction:
+// stepLog returns what the last step printed, without the escape sequences that color it. They go before redaction:
 // they may stand in the middle of a secret.
 func (r Result) stepLog() string {
 	log := escapeSequence.ReplaceAllString(r.LogTail, "")
@@ -78,7 +78,7 @@ func (r Result) stepLog() string {
 }
 
 // withLog appends the end of a log that is left after redaction and fits. The whole log is redacted first: a secret
-// that spans lines is not recognised in a part of it.
+// that spans lines is not recognized in a part of it.
 func withLog(head, log string, secrets []string) string {
 	log = strings.Map(printable, Redact(log, secrets...))
 	var kept []string
@@ -92,7 +92,7 @@ func withLog(head, log string, secrets []string) string {
 	if tail == "" {
 		return head
 	}
-	head += "; its last lines: "
+	head += "; last lines of the log: "
 	if room := maxMessageBytes - len(head); len(tail) > room {
 		const mark = "…"
 		cut := len(tail) - room + len(mark)

@@ -74,7 +74,7 @@ func (p *parser) file(item *yaml.Node, name string) (File, error) {
 		return File{}, p.invalid(item, "%s.content: %s", name, err)
 	}
 	if file.Path == "" || strings.HasSuffix(file.Path, "/") {
-		return File{}, p.invalid(item, "%s.path does not name a file", name)
+		return File{}, p.invalid(item, "%s.path is not a path of a file", name)
 	}
 	file.Path = path.Clean("/" + file.Path)
 	return file, nil
@@ -104,7 +104,7 @@ func (p *parser) owner(node *yaml.Node, field string) (string, error) {
 	}
 	user, group, _ := strings.Cut(owner, ":")
 	if user == "" || !validAccount(user) || group != "" && !validAccount(group) {
-		return "", p.invalid(node, "%s is not user:group", field)
+		return "", p.invalid(node, "%s is not of the form user:group", field)
 	}
 	return strings.TrimSuffix(owner, ":"), nil
 }
@@ -122,13 +122,13 @@ func (p *parser) decode(content, encoding string) ([]byte, error) {
 	case "gz+base64", "gzip+base64", "gz+b64", "gzip+b64":
 		encoded, compressed = true, true
 	default:
-		return nil, errors.New("the encoding is none of none, b64, base64, gz, gzip, gz+b64, gz+base64, gzip+b64, gzip+base64")
+		return nil, errors.New("unsupported encoding; use b64, base64, gz, gzip, gz+b64, gz+base64, gzip+b64, gzip+base64 or none")
 	}
 	data := []byte(content)
 	if encoded {
 		decoded, err := decodeBase64(content)
 		if err != nil {
-			return nil, errors.New("it is not valid base64")
+			return nil, errors.New("invalid base64")
 		}
 		data = decoded
 	}

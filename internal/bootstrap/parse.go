@@ -92,7 +92,7 @@ func (p *parser) decompress(data []byte) (_ []byte, err error) {
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, &InvalidError{Problem: "it is empty"}
+		return nil, &InvalidError{Problem: "empty"}
 	}
 	return data, nil
 }
@@ -103,7 +103,7 @@ func (p *parser) cloudConfigText(data []byte, instance Instance) (text string, e
 	first, rest, _ := strings.Cut(text, "\n")
 	if header := templateHeader.FindStringSubmatch(first); header != nil {
 		if !strings.EqualFold(header[1], "jinja") {
-			return "", &InvalidError{Line: 1, Problem: "the template type is not jinja"}
+			return "", &InvalidError{Line: 1, Problem: "unsupported template type; use jinja"}
 		}
 		firstLine++
 		if text, err = render(rest, firstLine, instance); err != nil {
@@ -125,11 +125,11 @@ func (p *parser) cloudConfigText(data []byte, instance Instance) (text string, e
 func (p *parser) gunzip(data []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, errors.New("the gzip header is broken")
+		return nil, errors.New("invalid gzip header")
 	}
 	var out bytes.Buffer
 	if _, err := out.ReadFrom(io.LimitReader(r, int64(maxDecodedBytes-p.decoded+1))); err != nil {
-		return nil, errors.New("the gzip data is broken")
+		return nil, errors.New("invalid gzip data")
 	}
 	return out.Bytes(), p.spend(out.Len())
 }
@@ -167,14 +167,14 @@ func (p *parser) refused() error {
 
 // refuseModule notes a module that is not supported, if it asks for something.
 func (p *parser) refuseModule(node *yaml.Node, name string) error {
-	if !asksForNothing(node, name) {
+	if !isEmptyModule(node, name) {
 		p.refuse(name)
 	}
 	return nil
 }
 
-// asksForNothing says that a module is there without a request: providers emit such modules for empty settings.
-func asksForNothing(value *yaml.Node, name string) bool {
+// isEmptyModule says that a module is there without a request: providers emit such modules for empty settings.
+func isEmptyModule(value *yaml.Node, name string) bool {
 	if isNull(value) || value.Kind != yaml.ScalarNode && len(value.Content) == 0 {
 		return true
 	}
@@ -195,7 +195,7 @@ func (p *parser) refuseField(_ *yaml.Node, path string) error {
 // what does not look like one is not repeated.
 func (p *parser) refuse(name string) {
 	if !shownName.MatchString(name) {
-		name = "(a key that is not a module's name)"
+		name = "(invalid module name)"
 	}
 	p.unsupported = append(p.unsupported, name)
 }
@@ -209,7 +209,7 @@ func (p *parser) yamlError(err error) error {
 	if tooLarge := (*InvalidError)(nil); errors.As(err, &tooLarge) {
 		return err
 	}
-	invalid := &InvalidError{Problem: "it is not valid YAML"}
+	invalid := &InvalidError{Problem: "not valid YAML"}
 	if match := yamlErrorLine.FindStringSubmatch(err.Error()); match != nil {
 		if line, err := strconv.Atoi(match[1]); err == nil {
 			invalid.Line = line + p.lineOffset

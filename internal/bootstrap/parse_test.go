@@ -98,7 +98,7 @@ func TestParseModules(t *testing.T) {
 		yaml   string
 		want   Config
 	}{
-		"nothing": {reason: "a header alone asks for nothing", yaml: ""},
+		"nothing": {reason: "a header alone is empty", yaml: ""},
 		"commands": {
 			reason: "strings, lists and empty entries keep their places",
 			yaml:   "runcmd:\n- a b\n-\n- [c, 1, true, 0644, 'd e']\n- []\n",
@@ -132,7 +132,7 @@ func TestParseModules(t *testing.T) {
 			}},
 		},
 		"empty modules": {
-			reason: "modules that ask for nothing are no reason to refuse",
+			reason: "empty modules are no reason to refuse",
 			yaml:   "ntp: {enabled: false, servers: [a]}\nmounts: []\ndisk_setup:\nfs_setup: null\nwrite_files:\nusers:\nruncmd: []\n",
 		},
 	}
@@ -242,7 +242,7 @@ runcmd: [` + canary + `]
 		t.Fatalf("got error %v, want an *UnsupportedError", err)
 	}
 	want := []string{
-		"(a key that is not a module's name)", "disk_setup", "fs_setup", "mounts", "ntp", "packages", "swap",
+		"(invalid module name)", "disk_setup", "fs_setup", "mounts", "ntp", "packages", "swap",
 		"users[0].ssh_import_id", "users[1].ssh_import_id", "write_files[0].source",
 	}
 	if diff := cmp.Diff(want, unsupported.Modules); diff != "" {

@@ -45,13 +45,13 @@ const (
 )
 
 // ErrRecord is returned for a record that no script of ours wrote.
-var ErrRecord = errors.New("bootstrap record is malformed")
+var ErrRecord = errors.New("invalid bootstrap record")
 
 // Result is what a node recorded about its bootstrap.
 type Result struct {
 	// State is how far it is.
 	State State
-	// Step is the last step that was begun, such as "write_files[2]", "runcmd[3]" or "systemd.units[0]", counted from 0 as
+	// Step is the last step that was started, such as "write_files[2]", "runcmd[3]" or "systemd.units[0]", counted from 0 as
 	// the user's list.
 	Step string
 	// ExitCode is that of the step that failed; -1 when it is not known. It means something only when State is Failed.
@@ -95,7 +95,7 @@ func ReadRecord(r io.Reader) (Result, error) {
 			return Result{ExitCode: -1}, err
 		}
 	}
-	return Result{ExitCode: -1}, fmt.Errorf("%w: it has more than %d files", ErrRecord, maxRecordEntries)
+	return Result{ExitCode: -1}, fmt.Errorf("%w: more than %d files", ErrRecord, maxRecordEntries)
 }
 
 // cutOff decides what a download is worth that ended too early. A file is used only when it was complete.
@@ -114,20 +114,20 @@ func (r *Result) read(name, content string, changed time.Time) error {
 		case Started, Done, Failed, Interrupted:
 			r.State = state
 		case NotStarted:
-			// Emptied by a crash: it had begun, and the next boot will say interrupted.
+			// Emptied by a crash: it had started, and the next boot will say interrupted.
 			r.State = Started
 		default:
-			return fmt.Errorf("%w: the state is unknown", ErrRecord)
+			return fmt.Errorf("%w: unknown state", ErrRecord)
 		}
 	case "state.step":
 		if content != "" && !stepName.MatchString(content) {
-			return fmt.Errorf("%w: the step is not a step's name", ErrRecord)
+			return fmt.Errorf("%w: invalid step name", ErrRecord)
 		}
 		r.Step = content
 	case "state.exit-code":
 		code, err := strconv.Atoi(content)
 		if err != nil || code < 0 || code > 255 {
-			return fmt.Errorf("%w: the exit code is not a number from 0 to 255", ErrRecord)
+			return fmt.Errorf("%w: exit code is not a number from 0 to 255", ErrRecord)
 		}
 		r.ExitCode = code
 	case "state.log-tail":

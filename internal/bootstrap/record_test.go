@@ -157,30 +157,30 @@ func TestMessage(t *testing.T) {
 		secrets []string
 		want    string
 	}{
-		"not started": {reason: "nothing yet", want: "The node has not begun to bootstrap"},
-		"started":     {reason: "the step", result: Result{State: Started, Step: "runcmd[2]"}, want: "The node bootstraps, at runcmd[2]"},
-		"first":       {reason: "before the first step", result: Result{State: Started}, want: "The node bootstraps, at its start"},
+		"not started": {reason: "nothing yet", want: "Bootstrap has not started"},
+		"started":     {reason: "the step", result: Result{State: Started, Step: "runcmd[2]"}, want: "Bootstrap is running, at step runcmd[2]"},
+		"first":       {reason: "before the first step", result: Result{State: Started}, want: "Bootstrap is running, at step start"},
 		"up": {
 			reason: "the sentinel", result: Result{State: Started, Step: "runcmd[2]", KubernetesUp: true},
-			want: "The node bootstraps, at runcmd[2]; Kubernetes is up",
+			want: "Bootstrap is running, at step runcmd[2]; Kubernetes is up",
 		},
-		"done": {reason: "the end", result: Result{State: Done, Step: "runcmd[2]"}, want: "The node bootstrapped"},
+		"done": {reason: "the end", result: Result{State: Done, Step: "runcmd[2]"}, want: "Bootstrap completed"},
 		"failed": {
 			reason:  "step, code, last lines, no secret and no escape sequence",
 			result:  Result{State: Failed, Step: "runcmd[2]", ExitCode: 1, LogTail: "bootstrap: runcmd[1]\nnot mine\nbootstrap: runcmd[2]\n  one\t1\x1b[0;31m\x07\n\nhun\x1b[0mter22 and abcdef.0123456789abcdef\n"},
 			secrets: []string{"hunter22"},
-			want:    "Bootstrap failed at runcmd[2] with exit code 1; its last lines: one 1\n[redacted] and [redacted]",
+			want:    "Bootstrap failed at step runcmd[2] with exit code 1; last lines of the log: one 1\n[redacted] and [redacted]",
 		},
 		"silent": {
 			reason: "a step that printed nothing", result: Result{State: Failed, Step: "runcmd[2]", ExitCode: 2, LogTail: "x\nbootstrap: runcmd[2]"},
-			want: "Bootstrap failed at runcmd[2] with exit code 2",
+			want: "Bootstrap failed at step runcmd[2] with exit code 2",
 		},
 		"unknown code": {
-			reason: "a record without a code", result: Result{State: Failed, ExitCode: -1}, want: "Bootstrap failed at its start with an unknown exit code",
+			reason: "a record without a code", result: Result{State: Failed, ExitCode: -1}, want: "Bootstrap failed at step start with unknown exit code",
 		},
 		"interrupted": {
 			reason: "where it was", result: Result{State: Interrupted, Step: "runcmd[2]", LogTail: "x"},
-			want: "The node stopped while it bootstrapped, at runcmd[2]; its last lines: x",
+			want: "Bootstrap was interrupted at step runcmd[2]; last lines of the log: x",
 		},
 	}
 	for name, tc := range cases {

@@ -83,7 +83,7 @@ func Redact(log string, secrets ...string) string {
 	})
 }
 
-// looksEncoded tells base64 from long words and paths: of 40 random characters nearly all have all three kinds.
+// looksEncoded distinguishes base64 from long words and paths: of 40 random characters nearly all have all three kinds.
 func looksEncoded(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 'a' && r <= 'z' }) &&
 		strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' }) &&

@@ -43,7 +43,7 @@ func TestRedact(t *testing.T) {
 			want: "[preflight] Some fatal errors occurred:\n\t[ERROR Port-10250]: Port 10250 is in use\n" +
 				`E1121 03:00:00.000000 1 token.go:12] the token has expired; secrets "kubeadm-certs" not found` + "\n/var/lib/kubelet/pods/01234567-89ab-cdef-0123-456789abcdef/volumes",
 		},
-		"digest":       {reason: "a digest of an image tells what failed", log: "pull x@sha256:" + key, want: "pull x@sha256:" + key},
+		"digest":       {reason: "a digest of an image says what failed", log: "pull x@sha256:" + key, want: "pull x@sha256:" + key},
 		"known digest": {reason: "unless it is one of the data", log: "--discovery-token-ca-cert-hash sha256:" + key, secrets: []string{"sha256:" + key}, want: "--discovery-token-ca-cert-hash [redacted]"},
 		"token":        {reason: "a bootstrap token", log: "using abcdef.0123456789abcdef now", want: "using [redacted] now"},
 		"token flag":   {reason: "the value of a flag", log: "kubeadm join --token s3cr3t --v=5", want: "kubeadm join --token [redacted] --v=5"},

@@ -195,7 +195,7 @@ func TestScriptRunsOnce(t *testing.T) {
 	}{
 		"started": {reason: "what had started and not ended is interrupted", state: "started\n", want: Interrupted, exit: 1},
 		"torn":    {reason: "a state emptied by a crash had started", state: "", want: Interrupted, exit: 1},
-		"unknown": {reason: "a state nobody knows is not run again either", state: "strange\n", want: Interrupted, exit: 1},
+		"unknown": {reason: "an unknown state is not run again either", state: "strange\n", want: Interrupted, exit: 1},
 		"done":    {reason: "done stays done", state: "done\n", want: Done},
 		"failed":  {reason: "failed is not tried again", state: "failed\n", want: Failed},
 		"interrupted": {

@@ -27,18 +27,18 @@ const (
 	// minSecret is the length from which a string of the data is taken out of a log wherever it occurs: shorter ones
 	// are words such as "true", and a log without those words says nothing.
 	minSecret = 8
-	// minSecretWord is the length from which a line of a file that everybody may read counts as a secret, if it looks
+	// minSecretWord is the length from which a line of a file that every user may read counts as a secret, if it looks
 	// like one.
 	minSecretWord = 16
 	// maxEncoded bounds the files that are looked for as base64 too.
 	maxEncoded = 16 << 10
 )
 
-// Secrets returns the strings of the data that must not appear in a message: lines of files that are not for everybody,
+// Secrets returns the strings of the data that must not appear in a message: lines of files that not every user may read,
 // password hashes, values of keys that name a secret. It is meant for [Redact] and [Result.Message] and must not be
 // logged itself.
 //
-// Of scripts, of kubeadm's documents and of files that everybody in the node may read, only what looks like a secret is
+// Of scripts, of kubeadm's documents and of files that every user in the node may read, only what looks like a secret is
 // among them: a message that hides every line of them hides what failed.
 func (c Config) Secrets() []string {
 	found := make(map[string]bool)

@@ -81,7 +81,7 @@ type planner struct {
 // line is a value that must stay on its line of a step's file.
 func (p *planner) line(step, value string) string {
 	if p.err == nil && strings.ContainsFunc(value, isControl) {
-		p.err = fmt.Errorf("%s holds a value with a control character", step)
+		p.err = fmt.Errorf("%s has a value with a control character", step)
 	}
 	return value + "\n"
 }
@@ -113,7 +113,7 @@ func (p *planner) putFiles(list string, files []File, wanted func(File) bool) {
 
 func (p *planner) putFile(name string, file File) {
 	if !strings.HasPrefix(file.Path, "/") || strings.HasSuffix(file.Path, "/") {
-		p.refuse(name, "path names no file")
+		p.refuse(name, "path is not a path of a file")
 	}
 	s := newStep("file", name)
 	p.place(&s, name, place{path: file.Path, owner: file.Owner, mode: file.Mode, overwrite: file.Overwrite})
@@ -166,7 +166,7 @@ func (p *planner) commands(list string, commands []Command) {
 		name := fmt.Sprintf("%s[%d]", list, i)
 		text := command.shell()
 		if strings.ContainsRune(text, 0) {
-			p.refuse(name, "holds a NUL character")
+			p.refuse(name, "contains a NUL character")
 		}
 		if text == "" {
 			continue
@@ -206,12 +206,12 @@ func (p *planner) users(list string, users []User) {
 		}
 		name := fmt.Sprintf("%s[%d]", list, i)
 		if !validAccount(user.Name) {
-			p.refuse(name, "name is not a user's name")
+			p.refuse(name, "name is not a valid user name")
 		}
 		s := newStep("user", name)
 		s.put("user", p.line(name, user.Name))
 		if slices.ContainsFunc(user.allGroups(), func(group string) bool { return !validAccount(group) }) {
-			p.refuse(name, "holds what is not a group's name")
+			p.refuse(name, "has an invalid group name")
 		}
 		s.put("groups", p.lines(name, user.allGroups()))
 		s.put("options", p.lines(name, user.options()))

@@ -31,7 +31,7 @@ func validAccount(name string) bool {
 }
 
 // user reads an entry of users. The entry "default" asks for the distribution's own user; node images have none, so that
-// it stands for nothing.
+// it is ignored.
 func (p *parser) user(item *yaml.Node, name string) (user User, err error) {
 	if item.Kind == yaml.ScalarNode {
 		user.Name, err = p.line(item, name)
@@ -44,7 +44,7 @@ func (p *parser) user(item *yaml.Node, name string) (user User, err error) {
 	case user.Name == "default":
 		return User{}, nil
 	case !validAccount(user.Name):
-		return User{}, p.invalid(item, "%s.name is not a user's name", name)
+		return User{}, p.invalid(item, "%s.name is not a valid user name", name)
 	}
 	return user, nil
 }
@@ -57,7 +57,7 @@ func (p *parser) userFields(item *yaml.Node, name string) (user User, err error)
 		"homedir":             into(&user.HomeDir, p.line),
 		"shell":               into(&user.Shell, p.line),
 		"uid":                 into(&user.UID, p.line),
-		"primary_group":       into(&user.PrimaryGroup, p.accountName("a group's name")),
+		"primary_group":       into(&user.PrimaryGroup, p.accountName("a valid group name")),
 		"groups":              into(&user.Groups, p.groups),
 		"expiredate":          into(&user.ExpireDate, p.line),
 		"inactive":            into(&user.Inactive, p.inactive),
@@ -98,7 +98,7 @@ func (p *parser) groups(node *yaml.Node, field string) ([]string, error) {
 				continue
 			}
 			if !validAccount(part) {
-				return nil, p.invalid(node, "%s holds what is not a group's name", field)
+				return nil, p.invalid(node, "%s has an invalid group name", field)
 			}
 			groups = append(groups, part)
 		}

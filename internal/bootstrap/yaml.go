@@ -103,7 +103,7 @@ func (p *parser) mergedMapping(node *yaml.Node, path string, depth int) ([]entry
 			continue
 		}
 		if seen[key.Value] {
-			return nil, p.invalid(key, "%s has the same key twice", path)
+			return nil, p.invalid(key, "%s has a duplicate key", path)
 		}
 		seen[key.Value] = true
 		entries = append(entries, entry{key: key.Value, value: deref(value)})
@@ -164,7 +164,7 @@ func (p *parser) list(node *yaml.Node, path string) ([]*yaml.Node, error) {
 func (p *parser) text(node *yaml.Node, path string) (string, error) {
 	value, err := p.content(node, path)
 	if err == nil && strings.ContainsRune(value, 0) {
-		return "", p.invalid(node, "%s holds a NUL character", path)
+		return "", p.invalid(node, "%s contains a NUL character", path)
 	}
 	return value, err
 }
@@ -199,7 +199,7 @@ func (p *parser) line(node *yaml.Node, path string) (string, error) {
 		return "", err
 	}
 	if strings.ContainsFunc(value, isControl) {
-		return "", p.invalid(node, "%s holds a control character", path)
+		return "", p.invalid(node, "%s contains a control character", path)
 	}
 	return value, nil
 }

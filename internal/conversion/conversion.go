@@ -53,7 +53,7 @@ func (k kind[H, S]) toSpoke(_ context.Context, hub H, spoke S) error {
 		return nil
 	}
 	if err := utilconversion.MarshalData(hub, spoke); err != nil {
-		return fmt.Errorf("keep fields in annotation %s: %w", utilconversion.DataAnnotation, err)
+		return fmt.Errorf("store fields in annotation %s: %w", utilconversion.DataAnnotation, err)
 	}
 	return nil
 }

@@ -50,11 +50,11 @@ type OutdatedError struct {
 
 // Error implements error.
 func (e *OutdatedError) Error() string {
-	problem := "is missing"
+	problem := "not found"
 	if len(e.Lacks) > 0 {
-		problem = "lacks " + strings.Join(e.Lacks, ", ") + ": it is older than this manager"
+		problem = "lacks " + strings.Join(e.Lacks, ", ") + " (older than this manager)"
 	}
-	return fmt.Sprintf("CustomResourceDefinition %s %s; apply the definitions of this release, for example with \"clusterctl upgrade apply\"",
+	return fmt.Sprintf("CustomResourceDefinition %s %s; apply the CRDs of this release, for example with \"clusterctl upgrade apply\"",
 		e.Definition, problem)
 }
 
@@ -86,7 +86,7 @@ func Check(ctx context.Context, api client.Reader) error {
 func embedded() ([]apiextensionsv1.CustomResourceDefinition, error) {
 	paths, err := fs.Glob(crd.FS, "bases/*.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("list the definitions of this release: %w", err)
+		return nil, fmt.Errorf("list CRDs of this release: %w", err)
 	}
 	definitions := make([]apiextensionsv1.CustomResourceDefinition, len(paths))
 	for i, path := range paths {
@@ -95,7 +95,7 @@ func embedded() ([]apiextensionsv1.CustomResourceDefinition, error) {
 			err = yaml.UnmarshalStrict(content, &definitions[i])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read definition %s of this release: %w", path, err)
+			return nil, fmt.Errorf("read CRD %s of this release: %w", path, err)
 		}
 	}
 	return definitions, nil

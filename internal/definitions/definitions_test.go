@@ -88,13 +88,13 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	const (
 		name   = "CustomResourceDefinition containerclusters.infrastructure.cluster.x-k8s.io "
-		remedy = `; apply the definitions of this release, for example with "clusterctl upgrade apply"`
+		remedy = `; apply the CRDs of this release, for example with "clusterctl upgrade apply"`
 	)
 	type all = []apiextensionsv1.CustomResourceDefinition
 	for want, installed := range map[string]func(all) all{
-		"":                           func(all all) all { return all },
-		name + "is missing" + remedy: func(all all) all { return all[1:] },
-		name + "lacks spec.ownerID: it is older than this manager" + remedy: func(all all) all {
+		"":                          func(all all) all { return all },
+		name + "not found" + remedy: func(all all) all { return all[1:] },
+		name + "lacks spec.ownerID (older than this manager)" + remedy: func(all all) all {
 			delete(all[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "ownerID")
 			return all
 		},

@@ -30,5 +30,5 @@ limitations under the License.
 // container: an engine takes any signal sent through its API as the wish of
 // a user to stop the container, and no restart policy starts it again;
 // signals are sent from inside, with Exec. And no method waits for a
-// container to end: callers observe, and Events tells them when to look.
+// container to end: callers observe, and Events wakes them.
 package engine

@@ -124,11 +124,11 @@ type Executor interface {
 	Exec(ctx context.Context, name string, command Command) (Output, error)
 }
 
-// Logs tells what containers print.
+// Logs reads what containers print.
 type Logs interface {
 	// ContainerLog writes to out what the first process of a container has
 	// printed on both its streams, also where the container has ended. With
-	// Follow it goes on with what is printed next until the container ends;
+	// Follow it continues with what is printed next until the container ends;
 	// when ctx ends it returns its error. An error of out is returned as it
 	// is. Container absent: ErrNotFound.
 	ContainerLog(ctx context.Context, name string, request LogRequest, out io.Writer) error
@@ -212,15 +212,15 @@ type Inventory interface {
 	ListVolumes(ctx context.Context, selector map[string]string) ([]Volume, error)
 }
 
-// EventSource tells what happened to containers.
+// EventSource reports what happened to containers.
 type EventSource interface {
 	// Events calls handle, never concurrently, for each event of the closed
 	// list of EventKind until ctx ends, and then returns. It reconnects by
 	// itself; the first event of each connection is an EventRelist: what
-	// happened before is to be observed anew. Where there is no connection for
+	// happened before has to be observed again. Where there is no connection for
 	// some seconds, also from the beginning, that is one EventLost. Events that
 	// the provider's own reading causes are never reported. Why there is no
-	// connection is told to the logr.Logger of ctx, if it has one.
+	// connection is logged to the logr.Logger of ctx, if it has one.
 	Events(ctx context.Context, handle func(Event))
 }
 

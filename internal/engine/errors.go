@@ -55,7 +55,7 @@ type ConflictError struct {
 	// Resource is what is taken.
 	Resource Resource
 	// Value is the name, address, port or subnet in question; may be empty
-	// when the engine does not tell.
+	// when the engine does not report it.
 	Value string
 	// Err is the engine's own error.
 	Err error
@@ -90,7 +90,7 @@ type ExitError struct {
 }
 
 // Error implements error.
-func (e *ExitError) Error() string { return fmt.Sprintf("command ended with exit code %d", e.Code) }
+func (e *ExitError) Error() string { return fmt.Sprintf("command exited with code %d", e.Code) }
 
 // WithKind gives an engine's error the kind that callers decide on, and keeps
 // its text, which says enough. It returns err as it is where kind is nil.

@@ -53,7 +53,7 @@ func Demultiplex(stream io.Reader, stdout, stderr io.Writer) error {
 		case frameStderr:
 			out = stderr
 		default:
-			return fmt.Errorf("output of a stream numbered %d", header[0])
+			return fmt.Errorf("unknown stream %d in output", header[0])
 		}
 		length := binary.BigEndian.Uint32(header[4:])
 		if length > MaxReadBytes {

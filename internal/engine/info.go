@@ -33,7 +33,7 @@ type Info struct {
 	Version, APIVersion string
 	// Endpoint that was connected to, without credentials.
 	Endpoint string
-	// ChosenBy says for people what named the endpoint, such as "DOCKER_HOST",
+	// ChosenBy says for users what named the endpoint, such as "DOCKER_HOST",
 	// and what was passed over; empty where nothing was chosen.
 	ChosenBy string
 	// CgroupVersion is "1" or "2", CgroupDriver "systemd" or "cgroupfs".
@@ -48,12 +48,12 @@ type Info struct {
 	// StorageDriver such as "overlay2", "btrfs", "zfs".
 	StorageDriver string
 	// Architecture as Go names it, Kernel release, OperatingSystem for
-	// people.
+	// users.
 	Architecture, Kernel, OperatingSystem string
 	// CPUs and MemoryBytes of the host.
 	CPUs        int
 	MemoryBytes int64
-	// Time is the engine's clock, zero where it does not tell; some round
+	// Time is the engine's clock, zero where it does not report it; some round
 	// it down to seconds.
 	Time time.Time
 	// Warnings the engine gives about itself.

@@ -32,7 +32,7 @@ import (
 const MaxReadBytes = 16 << 20
 
 // ErrTooLarge is returned for what exceeds MaxReadBytes.
-var ErrTooLarge = fmt.Errorf("larger than %d MiB, the limit of what is read from a container", MaxReadBytes>>20)
+var ErrTooLarge = fmt.Errorf("exceeds the limit of %d MiB for files of containers", MaxReadBytes>>20)
 
 // Buffer keeps what is written to it. A write that exceeds MaxReadBytes is
 // ErrTooLarge, and writes what fits.

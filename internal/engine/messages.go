@@ -29,7 +29,7 @@ import (
 const MaxMessageBytes = 1 << 20
 
 // ErrMessageTooLarge is returned for a message that exceeds MaxMessageBytes.
-var ErrMessageTooLarge = fmt.Errorf("message larger than %d MiB", MaxMessageBytes>>20)
+var ErrMessageTooLarge = fmt.Errorf("message exceeds the limit of %d MiB", MaxMessageBytes>>20)
 
 // Messages reads a stream of JSON values and calls handle for each, until the
 // stream ends or handle returns an error, which it returns.

@@ -22,7 +22,7 @@ import "net/netip"
 // engine's dynamic addresses: the upper half. Static addresses come from the
 // lower half, where the gateway has the first. Halves, because a network
 // serves both our nodes, which are static, and whatever else a user attaches;
-// the upper one, because people choose addresses from the bottom. A subnet of
+// the upper one, because users choose addresses from the bottom. A subnet of
 // fewer than eight addresses cannot be divided usefully: the zero Prefix. Of a
 // subnet of IPv6 only the first 2^32 addresses are divided, the size of all of
 // IPv4: Docker 20.10 cannot count up to the end of a /64.

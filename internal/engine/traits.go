@@ -19,7 +19,7 @@ package engine
 // Traits are the same for all engines of one kind, and no engine reports them.
 // Callers decide on these, and never on an engine's name.
 type Traits struct {
-	// Product is the name for people, such as "Docker".
+	// Product is the name for users, such as "Docker".
 	Product string
 	// OldestMajor and OldestMinor are the oldest version that is supported.
 	OldestMajor, OldestMinor int

@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// Spec says what a container shall be. Its zero values are the safe ones.
+// Spec is the desired state of a container. Its zero values are the safe ones.
 type Spec struct {
 	// Name is unique on the engine.
 	Name string
@@ -286,7 +286,7 @@ type PullProgress struct {
 // name is created or removed again.
 const LabelCreating = "container.infrastructure.cluster.x-k8s.io/creating-network"
 
-// NetworkSpec says what a network shall be.
+// NetworkSpec is the desired state of a network.
 type NetworkSpec struct {
 	Name   string
 	Labels map[string]string
@@ -331,16 +331,16 @@ type EventKind string
 
 // The closed list of events.
 const (
-	// EventRelist: events may have been missed, observe everything anew.
+	// EventRelist: events may have been missed, observe everything again.
 	EventRelist EventKind = "relist"
-	// EventLost: nothing has been told for some seconds, because the engine
-	// cannot be reached. What was observed before may be so no more; once it is
+	// EventLost: no events for some seconds, because the engine
+	// cannot be reached. What was observed before may be stale; once it is
 	// reached, an EventRelist follows.
 	EventLost  EventKind = "lost"
 	EventStart EventKind = "start"
 	EventDie   EventKind = "die"
 	EventOOM   EventKind = "oom"
-	// EventKill: it was sent a signal, as some engines tell. If it ends by it, an
+	// EventKill: it was sent a signal, as some engines report. If it ends by it, an
 	// EventDie follows; if the kernel does not let it end, nothing does.
 	EventKill       EventKind = "kill"
 	EventPause      EventKind = "pause"
@@ -356,14 +356,14 @@ const (
 type Event struct {
 	Kind EventKind
 	// ContainerID is always set, Container (its name) and Labels where the
-	// engine tells them: Docker's network events carry neither.
+	// engine reports them: Docker's network events have neither.
 	ContainerID, Container string
 	Labels                 map[string]string
 	// Network of EventConnect and EventDisconnect; Podman before 5.0 does not
-	// tell it.
+	// report it.
 	Network string
 	// ExitCode of EventDie. Once the container runs again, only this event
-	// has told it.
+	// has reported it.
 	ExitCode int
 	Time     time.Time
 }

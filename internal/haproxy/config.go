@@ -51,7 +51,7 @@ const (
 	FamilyDual Family = "Dual"
 )
 
-// Config is what a load balancer shall do.
+// Config is the desired configuration of a load balancer.
 type Config struct {
 	// Family to listen on; empty means FamilyIPv4.
 	Family Family
@@ -142,9 +142,9 @@ var (
 	statusesPattern = regexp.MustCompile(`^([1-5][0-9]{2}(,[1-5][0-9]{2})*)?$`)
 )
 
-// normalised returns a copy of the configuration with frontends and backends in order
+// normalized returns a copy of the configuration with frontends and backends in order
 // of their names, or an *InvalidError.
-func (c Config) normalised() (Config, error) {
+func (c Config) normalized() (Config, error) {
 	switch c.Family {
 	case "":
 		c.Family = FamilyIPv4
@@ -168,14 +168,14 @@ func (c Config) normalised() (Config, error) {
 		}
 		ports[frontend.Port] = true
 		var err error
-		if c.Frontends[i], err = frontend.normalised(field); err != nil {
+		if c.Frontends[i], err = frontend.normalized(field); err != nil {
 			return Config{}, err
 		}
 	}
 	return c, nil
 }
 
-func (f Frontend) normalised(field string) (Frontend, error) {
+func (f Frontend) normalized(field string) (Frontend, error) {
 	switch {
 	case !namePattern.MatchString(f.Name):
 		return Frontend{}, &InvalidError{Field: field + ".name", Value: f.Name, Reason: "must match " + namePattern.String()}
@@ -188,7 +188,7 @@ func (f Frontend) normalised(field string) (Frontend, error) {
 	case !statusesPattern.MatchString(f.Check.Statuses) || (f.Check.Statuses == "") != (f.Check.Path == ""):
 		return Frontend{}, &InvalidError{Field: field + ".check.statuses", Value: f.Check.Statuses, Reason: "must match " + statusesPattern.String() + ", and be set with the path alone"}
 	case len(f.Backends) > maxBackends:
-		return Frontend{}, &InvalidError{Field: field + ".backends", Value: fmt.Sprint(len(f.Backends)), Reason: fmt.Sprintf("must be %d at most", maxBackends)}
+		return Frontend{}, &InvalidError{Field: field + ".backends", Value: fmt.Sprint(len(f.Backends)), Reason: fmt.Sprintf("must be at most %d", maxBackends)}
 	}
 	for i, source := range f.Sources {
 		if !source.IsValid() {

@@ -59,7 +59,7 @@ const (
 	// threads bounds memory on hosts with many cores: forwarding the bytes
 	// of one API server keeps less than one busy.
 	threads = 2
-	// hardStopAfter lets watches that were begun before a reload live on in
+	// hardStopAfter lets watches that were opened before a reload live on in
 	// the old process: those of Kubernetes' own clients end by themselves
 	// after ten minutes at most.
 	hardStopAfter = "15m"
@@ -73,8 +73,8 @@ const (
 // computed, so that the hash covers every other byte of the text.
 const generationPlaceholder = "@generation@"
 
-// generationDigits is how many hexadecimal digits tell two configurations
-// apart: 64 bits, not for secrecy.
+// generationDigits is how many hexadecimal digits distinguish two
+// configurations: 64 bits, not for secrecy.
 const generationDigits = 16
 
 //go:embed haproxy.cfg.tmpl
@@ -84,7 +84,7 @@ var configTemplate string
 // texts, whatever the order of the backends. A value that cannot be written
 // safely: *InvalidError.
 func Render(config Config) (string, error) {
-	config, err := config.normalised()
+	config, err := config.normalized()
 	if err != nil {
 		return "", err
 	}
@@ -183,7 +183,7 @@ func viewFrontend(family Family, frontend Frontend) templateFrontend {
 			receiving++
 		}
 	}
-	// Clients of a server that went down shall reconnect to another one at
+	// Clients of a server that went down should reconnect to another one at
 	// once; where there is no other, cutting them off would only do harm.
 	values.ShutDown = receiving > 1
 	return values

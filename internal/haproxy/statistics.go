@@ -68,7 +68,7 @@ type Server struct {
 }
 
 // ErrStatistics says that a text is not haproxy's statistics.
-var ErrStatistics = errors.New("not haproxy's statistics")
+var ErrStatistics = errors.New("not haproxy statistics")
 
 // ParseStatistics reads the servers that are health-checked out of the CSV that
 // StatisticsPath answers, in order of their frontends and names. A text that is not such
@@ -121,7 +121,7 @@ const (
 	fallbackSuffix = "-unready"
 	// statusName is the template's frontend for the generation and the statistics.
 	statusName = "status"
-	// typeServer tells servers from frontends and from sums.
+	// typeServer distinguishes servers from frontends and from sums.
 	typeServer = "2"
 
 	// Columns as haproxy's management guide names them; the first is

@@ -27,7 +27,7 @@ import (
 // +limit
 const MaxLength = 63
 
-// hashLength is how many hexadecimal digits tell two cut names apart: 32 bits
+// hashLength is how many hexadecimal digits distinguish two truncated names: 32 bits
 // keep a collision among a thousand names below one in eight thousand.
 const hashLength = 8
 
@@ -55,7 +55,7 @@ func containerName(owner Owner, kind, name string) string {
 	if readable != owner.Cluster && !strings.HasPrefix(readable, owner.Cluster+"-") {
 		readable = owner.Cluster + "-" + name
 	}
-	// The part before the hash is for people; it must be a valid beginning
+	// The part before the hash is for users; it must be a valid beginning
 	// of a container's name, which API object names are but for dots.
 	readable = strings.ReplaceAll(readable, ".", "-")
 	const suffix = hashLength + 1

@@ -73,11 +73,11 @@ func TestContainerNames(t *testing.T) {
 		reason, got, begins string
 	}{
 		"Machine":      {"A machine that is named after its cluster does not repeat it.", owner.NodeContainer("demo-worker-0"), "demo-worker-0-"},
-		"OtherName":    {"A machine of another name tells its cluster.", owner.NodeContainer("worker"), "demo-worker-"},
+		"OtherName":    {"A machine of another name gets its cluster's name as a prefix.", owner.NodeContainer("worker"), "demo-worker-"},
 		"SamePrefix":   {"The cluster's name is a word of its own.", owner.NodeContainer("demonstration"), "demo-demonstration-"},
 		"Dots":         {"A container's name is a DNS label.", owner.NodeContainer("demo-0.example"), "demo-0-example-"},
 		"Long":         {"The hash is never cut.", long.NodeContainer("worker"), strings.Repeat("c", 50)},
-		"LoadBalancer": {"The load balancer is told apart by people too.", owner.LoadBalancerContainer(), "demo-lb-"},
+		"LoadBalancer": {"Users recognize the load balancer too.", owner.LoadBalancerContainer(), "demo-lb-"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -110,7 +110,7 @@ var kindRoles = map[Role]string{
 type Owner struct {
 	// Namespace and Cluster name the infrastructure cluster object.
 	Namespace, Cluster string
-	// ID tells clusters of one name in two management clusters apart. It
+	// ID distinguishes clusters of one name in two management clusters. It
 	// moves with the cluster.
 	ID string
 }

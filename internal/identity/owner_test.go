@@ -42,14 +42,14 @@ func TestOwns(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"Own":              {"Further labels do not matter.", owner, owner.ContainerLabels(RoleWorker, "demo-0"), true},
-		"OtherNamespace":   {"Clusters of one name live in two namespaces.", owner, with(LabelNamespace, "other"), false},
-		"OtherCluster":     {"Another cluster's.", owner, with(LabelCluster, "other"), false},
-		"OtherManagement":  {"Two management clusters share an engine.", owner, with(LabelOwnerID, "two"), false},
-		"NoNamespace":      {"Every label counts.", owner, without(LabelNamespace), false},
-		"NoOwnerID":        {"Every label counts.", owner, without(LabelOwnerID), false},
-		"None":             {"A container of a user.", owner, nil, false},
-		"NobodyOwnsNobody": {"An owner without an ID yet must not own what has none.", Owner{}, nil, false},
+		"Own":             {"Further labels do not matter.", owner, owner.ContainerLabels(RoleWorker, "demo-0"), true},
+		"OtherNamespace":  {"Clusters of one name live in two namespaces.", owner, with(LabelNamespace, "other"), false},
+		"OtherCluster":    {"Another cluster's.", owner, with(LabelCluster, "other"), false},
+		"OtherManagement": {"Two management clusters share an engine.", owner, with(LabelOwnerID, "two"), false},
+		"NoNamespace":     {"Every label counts.", owner, without(LabelNamespace), false},
+		"NoOwnerID":       {"Every label counts.", owner, without(LabelOwnerID), false},
+		"None":            {"A container of a user.", owner, nil, false},
+		"NoOwnerNoLabels": {"An owner without an ID yet must not own what has none.", Owner{}, nil, false},
 		"IncompleteOwner": {
 			"An owner without an ID yet owns nothing.", Owner{Namespace: "default", Cluster: "demo"}, without(LabelOwnerID), false},
 	}
@@ -73,13 +73,13 @@ func TestMayOwn(t *testing.T) {
 		labels map[string]string
 		want   bool
 	}{
-		"Own":         {"It owns it.", whole, labels, true},
-		"NoID":        {"The ContainerCluster is not there.", Owner{Namespace: "default", Cluster: "demo"}, labels, true},
-		"NoCluster":   {"The name of the Cluster got lost.", Owner{Namespace: "default"}, labels, true},
-		"OtherID":     {"Two management clusters share an engine.", Owner{Namespace: "default", Cluster: "demo", ID: "two"}, labels, false},
-		"OtherWithNo": {"What is known must not differ.", Owner{Namespace: "other"}, labels, false},
-		"Unlabelled":  {"A container of a user is nobody's.", whole, nil, false},
-		"NobodysBy":   {"Nor is it of an owner of whom nothing is known.", Owner{}, nil, false},
+		"Own":          {"It owns it.", whole, labels, true},
+		"NoID":         {"The ContainerCluster is not there.", Owner{Namespace: "default", Cluster: "demo"}, labels, true},
+		"NoCluster":    {"The name of the Cluster got lost.", Owner{Namespace: "default"}, labels, true},
+		"OtherID":      {"Two management clusters share an engine.", Owner{Namespace: "default", Cluster: "demo", ID: "two"}, labels, false},
+		"OtherWithNo":  {"What is known must not differ.", Owner{Namespace: "other"}, labels, false},
+		"Unlabeled":    {"A container of a user has no owner.", whole, nil, false},
+		"UnknownOwner": {"An owner without any value owns nothing.", Owner{}, nil, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

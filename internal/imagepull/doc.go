@@ -16,8 +16,8 @@ limitations under the License.
 
 // Package imagepull fetches images beside the reconciles that need them.
 //
-// A reconcile asks whether an image is there; where it is not, a pull goes on
-// in the background and the reconcile comes back later. What is remembered
+// A reconcile asks whether an image is there; where it is not, a pull continues
+// in the background and the reconcile comes back later. The tracker's state
 // may be lost at any time: the engine is asked first, and a pull that ended
-// with the manager is simply begun again.
+// with the manager is started again.
 package imagepull

@@ -31,7 +31,7 @@ import (
 // connection on which a registry stops sending stays open for days.
 const (
 	// stallLimit is the default of containerd's image_pull_progress_timeout,
-	// after which the kubelet's pulls are cancelled too. It is longer than
+	// after which the kubelet's pulls are canceled too. It is longer than
 	// Docker's own retries of a broken download, some 75 s.
 	stallLimit = 5 * time.Minute
 	// stallLimitOfLayer is for engines that report no bytes, where a layer that
@@ -49,9 +49,9 @@ type Limits struct {
 }
 
 // ErrLocalOnly says that an image is in no registry.
-var ErrLocalOnly = errors.New("images below localhost/ are built or loaded, never pulled")
+var ErrLocalOnly = errors.New("images of localhost/ are never pulled")
 
-// StalledError says that a pull was cancelled, because it made no progress.
+// StalledError says that a pull was canceled, because it made no progress.
 type StalledError struct {
 	// Limit that it exceeded.
 	Limit time.Duration
@@ -59,7 +59,7 @@ type StalledError struct {
 
 // Error implements error.
 func (e *StalledError) Error() string {
-	return fmt.Sprintf("no progress for %s: the registry or the way to it is stalled", e.Limit)
+	return fmt.Sprintf("no progress for %s; check the registry and the network", e.Limit)
 }
 
 // Unwrap returns ErrUnavailable: another try may succeed.
@@ -67,7 +67,7 @@ func (e *StalledError) Unwrap() error { return engine.ErrUnavailable }
 
 // Pull fetches an image as engine.Images does, with progress that may be nil. A
 // name below localhost/ is not asked for: ErrLocalOnly. A pull without progress
-// is cancelled: *StalledError.
+// is canceled: *StalledError.
 func Pull(
 	ctx context.Context, images engine.Images, reference string, credentials *engine.Credentials, progress func(engine.PullProgress),
 ) error {

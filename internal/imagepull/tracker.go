@@ -73,7 +73,7 @@ func NewTracker(images engine.Images) *Tracker {
 		images: images,
 		now:    time.Now,
 		// Ensure never waits: each image is requested at most once at a time,
-		// and nobody has so many.
+		// and no manager needs so many.
 		requests: make(chan request, 1024),
 		pulls:    map[string]*pull{},
 	}
@@ -87,7 +87,7 @@ type Status struct {
 	Present bool
 	// Image is set where it is present.
 	Image engine.Image
-	// Progress of the pull that goes on where it is not.
+	// Progress of the running pull where it is not.
 	Progress engine.PullProgress
 	// Err is why the last pull ended without the image, nil before. It is
 	// tried again.
@@ -102,9 +102,9 @@ func (s Status) Text() string {
 	case s.Present:
 		return "image " + s.Reference + " is present"
 	case errors.Is(s.Err, ErrLocalOnly):
-		return s.Err.Error() + "; build it with \"make images-load\", load it with \"capcon images load FILE\", or name another image"
+		return s.Err.Error() + "; build it with \"make images-load\", load it with \"capcon images load FILE\", or use another image"
 	case s.Err != nil:
-		return s.Err.Error() + "; the pull is retried: check the image's name and the registry, or load the image into the engine"
+		return s.Err.Error() + "; retrying: check the image name and the registry, or load the image into the engine"
 	case s.Progress.LayersTotal == 0:
 		return "pulling image " + s.Reference
 	default:

@@ -155,7 +155,7 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 		if got := pulls(eng); got != 2 {
 			t.Errorf("%d pulls after the pause, want 2", got)
 		}
-		// The image turns up without a pull, as when somebody loads it.
+		// The image appears without a pull, as when a user loads it.
 		eng.AddImage(engine.Image{Tags: []string{reference}}, nil)
 		if status := ask(); !status.Present {
 			t.Error("an image that was loaded is not seen")
@@ -163,7 +163,7 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 	})
 }
 
-// Who asks first is whom the pull is for, in the log too.
+// The pull belongs to the first object that requests it, in the log too.
 func TestPullIsOfWhoAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -38,7 +38,7 @@ type Machine struct {
 
 // Backends decides which machines take new connections: those that stay. One
 // that is deleted takes none as soon as a machine that stays is known to be
-// up. Until then the last usable one goes on: of those deleted that are up,
+// up. Until then the last usable one keeps its weight: of those deleted that are up,
 // one, or all whose health is not known where none is known to be up.
 func Backends(machines []Machine, observed State) []haproxy.Backend {
 	machines = slices.Clone(machines)
@@ -60,7 +60,7 @@ func Backends(machines []Machine, observed State) []haproxy.Backend {
 	return backends
 }
 
-// lastUsable are the machines that go on although they are deleted.
+// lastUsable are the machines that keep their weight although they are deleted.
 func lastUsable(machines []Machine, observed State) map[string]bool {
 	unknown := map[string]bool{}
 	up := ""

@@ -20,7 +20,7 @@ limitations under the License.
 //
 // The calls of one load balancer are made by one writer, the cluster's
 // controller; Observe and Serving may be called by anyone. Nothing is
-// remembered between calls.
+// kept between calls.
 //
 //	state, err := loadbalancer.Ensure(ctx, engine, spec)
 //	config.Backends = loadbalancer.Backends(machines, state)

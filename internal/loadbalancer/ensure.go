@@ -57,7 +57,7 @@ type Spec struct {
 
 // Service of a workload cluster.
 type Service struct {
-	// Namespace and Name are for people, UID identifies it.
+	// Namespace and Name are for users, UID identifies it.
 	Namespace, Name, UID string
 }
 
@@ -93,7 +93,7 @@ func (s Spec) published() string {
 }
 
 // ErrForeign says that a container of our name is not ours; see ForeignError.
-var ErrForeign = errors.New("container belongs to another owner")
+var ErrForeign = errors.New("container is not owned by this cluster")
 
 // ForeignError names a container that has the load balancer's name and is
 // not the owner's. It is never adopted or removed. It matches ErrForeign.
@@ -104,7 +104,7 @@ type ForeignError struct {
 
 // Error implements error.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("container %q exists and does not belong to this cluster: remove or rename it", e.Container)
+	return fmt.Sprintf("container %q already exists and is not owned by this cluster; remove or rename it", e.Container)
 }
 
 // Is reports whether target is ErrForeign.
@@ -142,7 +142,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, found Sta
 		err = restart(ctx, containers, container.Name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
 			!pinsHostPorts(spec) && engine.IsTaken(err, engine.ResourceHostPort) {
-			// Nobody was told of the place it had.
+			// The place it had was not published yet.
 			return recreate(ctx, containers, spec, text)
 		}
 		if err == nil {
@@ -187,7 +187,7 @@ func ours(container engine.Container, spec Spec) bool {
 }
 
 // fit reports whether the container can become what the spec says by being
-// started, if not by itself. One that cannot is made anew: nothing lives in it.
+// started, if not by itself. One that cannot is recreated: it has no state.
 func fit(container engine.Container, spec Spec) bool {
 	switch {
 	case container.Status == engine.StatusRemoving:

@@ -95,7 +95,7 @@ func TestEnsureAgain(t *testing.T) {
 		reason string
 		// change the world or the spec.
 		change func(*testing.T, *simulated.Engine, *loadbalancer.Spec, loadbalancer.State)
-		// recreated and running as they shall be then.
+		// recreated and stopped are the expected outcome.
 		recreated, stopped bool
 	}{
 		"Running": {
@@ -138,7 +138,7 @@ func TestEnsureAgain(t *testing.T) {
 			recreated: true,
 		},
 		"Disconnected": {
-			reason: "Off its network it serves nobody.",
+			reason: "Off its network it serves no client.",
 			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
 				must.Succeed(t, eng.DisconnectNetwork(t.Context(), "capcon", state.Name))
 			},

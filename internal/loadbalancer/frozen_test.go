@@ -43,7 +43,7 @@ func TestObserveDoesNotWaitForAFrozenContainer(t *testing.T) {
 		eng, _, state := ensured(t)
 		began := time.Now()
 		_, err := loadbalancer.Observe(t.Context(), frozen{eng}, state.Name)
-		if err == nil || !strings.Contains(err.Error(), "did not end within 15s") || time.Since(began) != 15*time.Second {
+		if err == nil || !strings.Contains(err.Error(), "did not complete within 15s") || time.Since(began) != 15*time.Second {
 			t.Errorf("after %s: %v, want an error after 15 s", time.Since(began), err)
 		}
 	})

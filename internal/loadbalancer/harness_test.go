@@ -108,7 +108,7 @@ func (h *harness) sync(t *testing.T, name string, backends ...haproxy.Backend) l
 	return state
 }
 
-// apiServer answers as an API server would, and can be told what of.
+// apiServer answers as an API server would, as configured by its fields.
 type apiServer struct {
 	backend haproxy.Backend
 	server  *httptest.Server
@@ -161,7 +161,7 @@ func (h *harness) serve(t *testing.T, name string) *apiServer {
 	return s
 }
 
-// client of the load balancer. Each connects anew for each request where
+// client of the load balancer. Each opens a new connection for each request where
 // keepAlive is false.
 func newClient(t *testing.T, keepAlive bool) *http.Client {
 	t.Helper()

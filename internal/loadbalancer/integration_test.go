@@ -68,7 +68,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 		}
 	}
 
-	// Stopped by the host, and made again with the same place.
+	// Stopped by the host, and recreated with the same place.
 	began := time.Now()
 	must.Succeed(t, h.engine.StopContainer(t.Context(), state.Name, patience))
 	t.Logf("stopped in %s", time.Since(began))
@@ -221,7 +221,7 @@ func TestIntegrationHealth(t *testing.T) {
 	two.readyz.Store(http.StatusForbidden)
 	h.await(t, state.Name, "two down", statuses(haproxy.StatusUp, haproxy.StatusDown))
 
-	// None is ready: who asks shall hear so from an API server.
+	// None is ready: clients should hear so from an API server.
 	one.readyz.Store(http.StatusInternalServerError)
 	h.await(t, state.Name, "both down", statuses(haproxy.StatusDown, haproxy.StatusDown))
 	ask("none is ready", 20, "one", "two")

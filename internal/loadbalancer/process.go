@@ -59,7 +59,7 @@ type answer struct {
 	// stored is the configuration in its file, also where the process does not answer.
 	stored string
 	// odd is why the rest is empty where the process answered otherwise than ours
-	// does: it has loaded what somebody else wrote.
+	// does: it has loaded a configuration that is not ours.
 	odd error
 }
 
@@ -87,7 +87,7 @@ func ask(ctx context.Context, containers engine.Executor, name string) (answer, 
 		return answered, nil
 	}
 	if err != nil {
-		answered.odd = fmt.Errorf("read answer: %w", err)
+		answered.odd = fmt.Errorf("read response: %w", err)
 		return answered, nil
 	}
 	servers, err := haproxy.ParseStatistics(statistics)
@@ -137,13 +137,13 @@ const (
 )
 
 // errNoShell says what an image lacks.
-var errNoShell = errors.New("the image has no bash; use one of haproxy's images that are based on Debian")
+var errNoShell = errors.New("image has no bash; use a haproxy image based on Debian")
 
 // errSilent says that a command did not end; see executeLimit.
-var errSilent = fmt.Errorf("a command in the container did not end within %s", executeLimit)
+var errSilent = fmt.Errorf("command in container did not complete within %s", executeLimit)
 
 // errAnswer says that the process answered something else than asked.
-var errAnswer = errors.New("unexpected answer")
+var errAnswer = errors.New("unexpected response")
 
 // check lets the container's own haproxy judge a text, without storing it
 // anywhere. The text goes through a pipe of bash's: the standard input of an
@@ -194,7 +194,7 @@ func alerts(output engine.Output) string {
 func reload(ctx context.Context, containers engine.Executor, name string) error {
 	_, err := execute(ctx, containers, name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}})
 	if err != nil {
-		return fmt.Errorf("reload: %w", err)
+		return fmt.Errorf("reload haproxy: %w", err)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ const testImage = "localhost/haproxy:test"
 var testOwner = identity.Owner{Namespace: "default", Cluster: "demo", ID: "one"}
 
 // process plays haproxy in a simulated container: it reads its file when it
-// starts and when it is signalled, and answers what the real one does.
+// starts and when it is signaled, and answers what the real one does.
 type process struct {
 	mu     sync.Mutex
 	engine *simulated.Engine
@@ -134,7 +134,7 @@ func (p *process) answer() (engine.Output, error) {
 		csv += fmt.Sprintf("%s,%s,2,%s,%d,%s,200,0,%s,\n", section, name, status, weight, check, address)
 	}
 	if haproxy.Generation(p.text) == "" {
-		// Who edits the file may leave the listener and take away what it answers.
+		// A user who edits the file may leave the listener and remove what it answers.
 		const missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 		return engine.Output{Stdout: []byte(missing + missing)}, nil
 	}

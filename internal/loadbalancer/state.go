@@ -35,7 +35,7 @@ type State struct {
 	Name string
 	// ID of its container.
 	ID string
-	// Exists, Running and Paused tell what the container does; a paused one
+	// Exists, Running and Paused are the state of the container; a paused one
 	// is not Running.
 	Exists, Running, Paused bool
 	// Exit of its last run, where it does not run.
@@ -106,13 +106,13 @@ func (s State) ask(ctx context.Context, containers engine.Executor) (State, erro
 	}
 	answer, err := ask(ctx, containers, s.Name)
 	if err != nil {
-		return State{}, fmt.Errorf("ask load balancer %q: %w", s.Name, err)
+		return State{}, fmt.Errorf("get status of load balancer %q: %w", s.Name, err)
 	}
 	s.Generation, s.Backends, s.stored = answer.generation, answer.servers, answer.stored
 	return s, nil
 }
 
-// stateOf is what the container alone tells.
+// stateOf is what the container alone shows.
 func stateOf(container engine.Container) State {
 	state := State{
 		Name:      container.Name,
@@ -145,7 +145,7 @@ func Serving(ctx context.Context, containers engine.Containers, name, backend st
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("ask load balancer %q: %w", name, err)
+		return false, fmt.Errorf("get status of load balancer %q: %w", name, err)
 	}
 	return slices.ContainsFunc(answer.servers, func(server haproxy.Server) bool {
 		return server.Name == backend && server.Weight > 0

@@ -46,8 +46,8 @@ func (e *RejectedError) Error() string {
 func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
 // ErrNotRunning says that the load balancer does not run, so nothing can be
-// synchronised; Ensure is the remedy.
-var ErrNotRunning = errors.New("load balancer does not run")
+// synchronized; Ensure is the remedy.
+var ErrNotRunning = errors.New("load balancer is not running")
 
 // ErrNotApplied says that the process did not take over a configuration that
 // it had accepted. Calling Sync again is the remedy.
@@ -106,7 +106,7 @@ func Sync(ctx context.Context, containers engine.Containers, state State, config
 }
 
 // use is what the process says when it has a configuration. The generation alone
-// does not tell: who edits the file by hand leaves its line as it is.
+// is not enough: a user who edits the file by hand leaves its line as it is.
 type use struct {
 	generation string
 	servers    []haproxy.Server
@@ -155,11 +155,11 @@ func await(ctx context.Context, containers engine.Containers, state State, wante
 			state.Generation, state.Backends = answered.generation, answered.servers
 			return state, nil
 		case err != nil && limited.Err() == nil:
-			return state, fmt.Errorf("ask load balancer %q: %w", state.Name, err)
+			return state, fmt.Errorf("get status of load balancer %q: %w", state.Name, err)
 		}
 		select {
 		case <-limited.Done():
-			return state, fmt.Errorf("wait for load balancer %q to use generation %s, it uses %q: %w",
+			return state, fmt.Errorf("wait for load balancer %q to use configuration %s instead of %q: %w",
 				state.Name, wanted.generation, last.generation, errors.Join(ErrNotApplied, last.odd, ctx.Err()))
 		case <-signal.C:
 			if err := reload(limited, containers, state.Name); err != nil && limited.Err() == nil {

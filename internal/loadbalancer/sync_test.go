@@ -77,7 +77,7 @@ func TestSyncRepairs(t *testing.T) {
 			"A crash between writing and loading left the process behind.", func(_ func(string), p *process) { p.text = behind }, 1,
 		},
 		"ProcessOther": {
-			"The process loaded what somebody else had written.",
+			"The process loaded a configuration that is not ours.",
 			func(_ func(string), p *process) { p.text = "global\n" }, 1,
 		},
 		"ProcessEdited": {
@@ -228,18 +228,18 @@ func TestServing(t *testing.T) {
 	draining := controlPlane(6443, loadbalancer.Backends(leaving, observed))
 	after := must.Get(synchronize(t.Context(), eng, state.Name, draining))(t)
 	if serving("a") || !serving("b") {
-		t.Error("a was let go of, b is served")
+		t.Error("a was drained, b is served")
 	}
 	if server, _ := after.Backend("a"); !server.Status.Up() || server.Weight != 0 {
 		t.Errorf("backend a = %+v, want it draining", server)
 	}
 	p.text = ""
 	if serving("b") {
-		t.Error("a process that does not answer serves nobody")
+		t.Error("a process that does not answer serves no client")
 	}
 }
 
-func TestObserveTellsOddAnswers(t *testing.T) {
+func TestObserveReportsOddAnswers(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
@@ -252,7 +252,7 @@ func TestObserveTellsOddAnswers(t *testing.T) {
 		"NoBash":    {"An image without bash is named.", "", &engine.ExitError{Code: 127}, "bash", true},
 		"Silent":    {"A connection that ends at once is no answer yet.", "", nil, "did not apply", false},
 		"CutOff":    {"Nor is one that ends in the middle.", "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nabc", nil, "did not apply", false},
-		"Denied":    {"An answer that is not ours is of what somebody else wrote, and told where it stays.", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", nil, "404", false},
+		"Denied":    {"An answer that is not ours comes from another configuration, and is reported where it stays.", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", nil, "404", false},
 		"NoHTTP":    {"So is what is not HTTP.", "SSH-2.0\r\n\r\nSSH-2.0\r\n\r\n", nil, "malformed HTTP", false},
 		"NoColumns": {"And other statistics.", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny", nil, "parse statistics", false},
 	}

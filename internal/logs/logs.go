@@ -46,7 +46,7 @@ const (
 	Console Source = "console"
 )
 
-// units whose journal is told.
+// units whose journal is printed.
 const units = "-u kubelet -u containerd"
 
 // Engine is what reading takes.
@@ -194,7 +194,7 @@ func (l Log) reader(e Engine, lines int) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		text, err := readFile(ctx, e, l.Container, 0)
 		// What is not a whole line yet is for the next time; a node that was
-		// created anew begins from the start.
+		// recreated begins from the start.
 		text = text[:strings.LastIndexByte(text, '\n')+1]
 		before := seen
 		seen = len(text)

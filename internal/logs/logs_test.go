@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 			log: Log{Source: Bootstrap, Secrets: []string{"correct horse"}}, lines: 3,
 			want: "kubeadm join --token [redacted]\npassphrase is [redacted]\nend\n",
 		},
-		"BootstrapNotBegun": {reason: "What is not there yet is empty.", log: Log{Source: Bootstrap}},
+		"BootstrapNotStarted": {reason: "What is not there yet is empty.", log: Log{Source: Bootstrap}},
 		"BootstrapOfStopped": {
 			reason: "A node that does not run still has it.",
 			change: func(t *testing.T, e *simulated.Engine) {
@@ -125,7 +125,7 @@ func TestRead(t *testing.T) {
 	broken := errors.New("broken")
 	e.FailNext("ContainerLog", broken)
 	if _, err := (Log{Container: container, Source: Console}).Read(t.Context(), e, 0); !errors.Is(err, broken) {
-		t.Errorf("An error is told, got %v", err)
+		t.Errorf("An error is returned, got %v", err)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestFollow(t *testing.T) {
 		lines  int
 		want   string
 	}{
-		"Bootstrap": {"Its end, and then what is new; all of one that begins anew.", Bootstrap, 1, "2\n3\n4\nnew\n"},
+		"Bootstrap": {"Its end, and then what is new; all of one that was recreated.", Bootstrap, 1, "2\n3\n4\nnew\n"},
 		"Journal":   {"What is behind the cursor.", Journal, 1, "-n 1\n--after-cursor='s=1;i=2'\n--after-cursor='s=1;i=2'\n--after-cursor='s=1;i=2'\n"},
 		"Console":   {"The engine's own following.", Console, 2, "printed\nhalf"},
 	}

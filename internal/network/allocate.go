@@ -32,7 +32,7 @@ type Holders map[netip.Addr]string
 
 // ErrExhausted says that a subnet has no static address left; see
 // ExhaustedError.
-var ErrExhausted = errors.New("no static address left")
+var ErrExhausted = errors.New("no free static address")
 
 // ExhaustedError says which subnet is full. It matches ErrExhausted.
 type ExhaustedError struct {
@@ -45,7 +45,7 @@ type ExhaustedError struct {
 
 // Error implements error.
 func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf("subnet %s has no static address left: %d of %d are taken; remove clusters that use this network, or use another network with a larger subnet",
+	return fmt.Sprintf("subnet %s has no free static address: %d of %d are in use; delete clusters on this network, or use another network with a larger subnet",
 		e.Subnet.Prefix, e.Taken, e.Static)
 }
 
@@ -62,7 +62,7 @@ func Allocate(subnet engine.Subnet, taken Holders) (netip.Addr, error) {
 }
 
 // spread is over how many addresses containers are spread by their names. Those
-// that are created at the same time do not see each other: whoever meets another
+// that are created at the same time do not see each other: one that meets another
 // has to create its container again, which takes as long as the engine copies the
 // image's volumes. Of ten at once, two meet in one of a hundred cases.
 const spread = 4096
@@ -118,7 +118,7 @@ func isUnusable(subnet engine.Subnet, address, last netip.Addr) bool {
 }
 
 // gateway of a subnet. Engines make it the first address where they do not
-// tell it.
+// report it.
 func gateway(subnet engine.Subnet) netip.Addr {
 	if subnet.Gateway.IsValid() {
 		return subnet.Gateway

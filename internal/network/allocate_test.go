@@ -69,7 +69,7 @@ func TestAllocate(t *testing.T) {
 			subnet: subnet("10.0.0.0/24", "10.0.0.2", "10.0.0.128/25"), taken: holders("10.0.0.1"), want: "10.0.0.3",
 		},
 		"GatewayUnknown": {
-			reason: "Engines take the first address where they do not tell.",
+			reason: "Engines take the first address where they report none.",
 			subnet: subnet("10.0.0.0/24", "", "10.0.0.128/25"), want: "10.0.0.2",
 		},
 		"DynamicFirst": {
@@ -77,7 +77,7 @@ func TestAllocate(t *testing.T) {
 			subnet: subnet("10.0.0.0/24", "10.0.0.1", "10.0.0.0/25"), want: "10.0.0.128",
 		},
 		"DynamicInTheMiddle": {
-			reason: "Static addresses go on after the dynamic slice.",
+			reason: "Static addresses continue after the dynamic slice.",
 			subnet: subnet("10.0.0.0/29", "10.0.0.1", "10.0.0.2/31"), want: "10.0.0.4",
 		},
 		"WholeIsDynamic": {

@@ -30,8 +30,8 @@ import (
 func CheckName(name string) error {
 	if slices.Contains(connect.ReservedNetworks(), name) {
 		return &UnusableError{
-			Network: name, Reason: "is the engine's own and takes no static addresses",
-			Remedy: "name another network; one that does not exist is created",
+			Network: name, Reason: "is a predefined network of the engine, without static addresses",
+			Remedy: "use another network; it is created if it does not exist",
 		}
 	}
 	return nil
@@ -41,13 +41,13 @@ func CheckName(name string) error {
 type SubnetError struct {
 	// Subnet as it was given.
 	Subnet string
-	// Reason and Remedy, for people.
+	// Reason and Remedy, for users.
 	Reason, Remedy string
 }
 
 // Error implements error.
 func (e *SubnetError) Error() string {
-	return fmt.Sprintf("subnet %q %s: %s", e.Subnet, e.Reason, e.Remedy)
+	return fmt.Sprintf("subnet %q %s; %s", e.Subnet, e.Reason, e.Remedy)
 }
 
 // leastHostBits of a subnet that has two static addresses, of a load balancer
@@ -64,14 +64,14 @@ func ParseSubnet(text string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil || prefix.Addr().Is4In6():
-		return refuse("is not in CIDR notation", "write it as 172.30.0.0/16 or fd00:30::/64")
+		return refuse("is not in CIDR notation", "use for example 172.30.0.0/16 or fd00:30::/64")
 	case prefix != prefix.Masked():
-		return refuse("has bits set behind the prefix", "write it as "+prefix.Masked().String())
+		return refuse("has host bits set", "use "+prefix.Masked().String())
 	case !reachable(prefix):
-		return refuse("is no range for containers", "take a private one, such as 172.30.0.0/16 or fd00:30::/64")
+		return refuse("is not a usable unicast range", "use a private range, such as 172.30.0.0/16 or fd00:30::/64")
 	case prefix.Addr().BitLen()-prefix.Bits() < leastHostBits:
 		return refuse("is too small for a load balancer and a machine",
-			fmt.Sprintf("take a larger one, a /%d at least", prefix.Addr().BitLen()-leastHostBits))
+			fmt.Sprintf("use a larger range, at least a /%d", prefix.Addr().BitLen()-leastHostBits))
 	}
 	return prefix, nil
 }
@@ -87,8 +87,8 @@ func reachable(prefix netip.Prefix) bool {
 
 // ErrIPv6Endpoint says that an endpoint is an IPv6 address: load balancers
 // listen on IPv4 only.
-var ErrIPv6Endpoint = errors.New("is an IPv6 address, and IPv6 endpoints are not supported; " +
-	"give an IPv4 address, or a DNS name that resolves to one")
+var ErrIPv6Endpoint = errors.New("is an IPv6 address, which is not supported for endpoints; " +
+	"use an IPv4 address, or a DNS name that resolves to one")
 
 // CheckEndpoint says why no cluster can have its endpoint at a host:
 // ErrIPv6Endpoint. A DNS name is not resolved.
@@ -101,16 +101,16 @@ func CheckEndpoint(host string) error {
 
 // CheckAddress says why no container of a subnet can have an address, whatever
 // network has the subnet: *SubnetError. Which address is the gateway's only the
-// network tells.
+// network itself says.
 func CheckAddress(subnet netip.Prefix, address netip.Addr) error {
 	refuse := func(reason string) error {
-		return &SubnetError{Subnet: subnet.String(), Reason: reason, Remedy: "take another address of the subnet"}
+		return &SubnetError{Subnet: subnet.String(), Reason: reason, Remedy: "use another address of the subnet"}
 	}
 	switch {
 	case !subnet.Contains(address):
 		return refuse(fmt.Sprintf("does not contain %s", address))
 	case outermost(subnet, address, lastAddress(subnet)):
-		return refuse(fmt.Sprintf("keeps %s for itself, as its own or its broadcast address", address))
+		return refuse(fmt.Sprintf("reserves %s as network or broadcast address", address))
 	}
 	return nil
 }

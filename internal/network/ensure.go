@@ -50,13 +50,13 @@ var ErrUnusable = errors.New("network is unusable")
 type UnusableError struct {
 	// Network is its name.
 	Network string
-	// Reason and Remedy, for people.
+	// Reason and Remedy, for users.
 	Reason, Remedy string
 }
 
 // Error implements error.
 func (e *UnusableError) Error() string {
-	return fmt.Sprintf("network %q %s: %s", e.Network, e.Reason, e.Remedy)
+	return fmt.Sprintf("network %q %s; %s", e.Network, e.Reason, e.Remedy)
 }
 
 // Is reports whether target is ErrUnusable.
@@ -109,34 +109,34 @@ func usable(network engine.Network, wanted []netip.Prefix) error {
 		return &UnusableError{Network: network.Name, Reason: reason, Remedy: remedy}
 	}
 	if network.Driver != "" && network.Driver != "bridge" {
-		return unusable(fmt.Sprintf("has the driver %q", network.Driver), "use a bridge network, or name one that does not exist and is then created")
+		return unusable(fmt.Sprintf("has driver %q", network.Driver), "use a bridge network; it is created if it does not exist")
 	}
 	if len(network.Subnets) == 0 {
 		return unusable("has no subnet", remedyOther)
 	}
 	if !slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().Is4() }) && len(wanted) == 0 {
-		return unusable("has no IPv4 subnet", "name an IPv6 subnet of it, or use another network")
+		return unusable("has no IPv4 subnet", "set its IPv6 subnet in spec.network.subnet, or use another network")
 	}
 	for _, prefix := range wanted {
 		at := slices.IndexFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().BitLen() == prefix.Addr().BitLen() })
 		if at < 0 {
-			return unusable(fmt.Sprintf("has no subnet of the family of %s", prefix), remedyOther)
+			return unusable(fmt.Sprintf("has no subnet of the IP family of %s", prefix), remedyOther)
 		}
 		if found := network.Subnets[at].Prefix; found != prefix.Masked() {
-			return unusable(fmt.Sprintf("has the subnet %s and not %s", found, prefix.Masked()),
-				"ask for the subnet it has or for none, or use another network")
+			return unusable(fmt.Sprintf("has subnet %s instead of %s", found, prefix.Masked()),
+				"use its subnet, omit the subnet, or use another network")
 		}
 	}
 	for _, subnet := range network.Subnets {
 		// Without this, the first container would find out.
 		if _, err := Allocate(subnet, nil); err != nil {
-			return unusable(fmt.Sprintf("has the subnet %s, which is too small", subnet.Prefix), remedyOther)
+			return unusable(fmt.Sprintf("has subnet %s, which is too small", subnet.Prefix), remedyOther)
 		}
 	}
 	return nil
 }
 
-const remedyOther = "remove it, or name another network; one that does not exist is created"
+const remedyOther = "remove it, or use another network; it is created if it does not exist"
 
 // Remove removes the network if this provider created it and no container,
 // running or not, is attached, and reports whether it is gone. A network

@@ -120,11 +120,11 @@ func TestEnsureRefuses(t *testing.T) {
 		subnets []netip.Prefix
 		want    string
 	}{
-		"Default":    {"Docker's own bridge takes no static addresses.", engine.Network{Name: "bridge", Driver: "bridge", Subnets: subnets("172.17.0.0/16")}, nil, "engine's own"},
+		"Default":    {"Docker's own bridge takes no static addresses.", engine.Network{Name: "bridge", Driver: "bridge", Subnets: subnets("172.17.0.0/16")}, nil, "predefined network of the engine"},
 		"Driver":     {"A macvlan is not reached by its host.", engine.Network{Name: "n", Driver: "macvlan", Subnets: subnets("10.0.0.0/24")}, nil, "driver"},
 		"NoSubnet":   {"Without a subnet there is nothing to allocate from.", engine.Network{Name: "n", Driver: "bridge"}, nil, "no subnet"},
 		"OnlyIPv6":   {"IPv4 is what is meant where nothing is said.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("fd00::/64")}, nil, "no IPv4"},
-		"Other":      {"A subnet asked for is meant.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("10.0.0.0/24")}, prefixes("10.1.0.0/24"), "10.0.0.0/24 and not 10.1.0.0/24"},
+		"Other":      {"A subnet asked for is meant.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("10.0.0.0/24")}, prefixes("10.1.0.0/24"), "10.0.0.0/24 instead of 10.1.0.0/24"},
 		"NoFamily":   {"IPv6 asked for is meant.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("10.0.0.0/24")}, prefixes("10.0.0.0/24", "fd00::/64"), "family of fd00::/64"},
 		"TooSmall":   {"Two addresses are gateway and broadcast.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("10.0.0.0/30", "10.0.1.0/31")}, nil, "too small"},
 		"IPv6Usable": {"IPv6 alone is well where it is asked for.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("fd00::/64")}, prefixes("fd00::/64"), ""},

@@ -82,7 +82,7 @@ func TestIntegrationPlaceAtOnce(t *testing.T) {
 	}
 }
 
-// TestIntegrationPlaceNextAddress: somebody else's container holds the address.
+// TestIntegrationPlaceNextAddress: a container that is not ours holds the address.
 func TestIntegrationPlaceNextAddress(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t, integrationImage)

@@ -137,7 +137,7 @@ func TestPlaceSpreads(t *testing.T) {
 	}
 }
 
-func TestPlaceHonoursStoppedContainers(t *testing.T) {
+func TestPlaceHonorsStoppedContainers(t *testing.T) {
 	t.Parallel()
 	eng, first := newEngine(t), placement("a")
 	first.Addresses = []netip.Addr{preferred(t, "b")}

@@ -173,7 +173,7 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 			return nil, heldBy(address, holder)
 		}
 		if slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return gateway(s) == address }) {
-			return nil, conflict(address, fmt.Errorf("the gateway of network %q: %w", network.Name, engine.ErrConflict))
+			return nil, conflict(address, fmt.Errorf("used by the gateway of network %q: %w", network.Name, engine.ErrConflict))
 		}
 	}
 	maps.Copy(taken, p.refused)
@@ -240,7 +240,7 @@ func (p *placer) holders(ctx context.Context) ([]engine.Container, error) {
 	return containers, nil
 }
 
-// remove takes back a container that could not be placed.
+// remove rolls back a container that could not be placed.
 func (p *placer) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()

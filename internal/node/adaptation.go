@@ -17,10 +17,10 @@ limitations under the License.
 package node
 
 // firstMinorWithoutCgroupV1 is the first Kubernetes minor version whose
-// kubelet refuses cgroup v1 unless told not to (KEP-5573).
+// kubelet refuses cgroup v1 by default (KEP-5573).
 const firstMinorWithoutCgroupV1 = 35
 
-// Kubelet is what the kubelet of one machine is told.
+// Kubelet is the configuration of the kubelet of one machine.
 type Kubelet struct {
 	// ProviderID of the machine.
 	ProviderID string
@@ -35,7 +35,7 @@ type Kubelet struct {
 // KubeletFlags are added after the user's own, which win.
 func KubeletFlags(kubelet Kubelet, host Host) []string {
 	flags := []string{
-		// The Node is right from its first registration: nobody has to wait
+		// The Node is right from its first registration: no client has to wait
 		// for a controller to patch it.
 		"--provider-id=" + kubelet.ProviderID,
 		// The cgroup that kind's entrypoint prepares in every controller.
@@ -44,7 +44,7 @@ func KubeletFlags(kubelet Kubelet, host Host) []string {
 		// The host's swap is not the node's to turn off.
 		"--fail-swap-on=false",
 		// The file system is the host's: how full it is says nothing about
-		// this node, and evicting pods or images would not mend it.
+		// this node, and evicting pods or images would not free it.
 		"--image-gc-high-threshold=100",
 		"--eviction-hard=nodefs.available<0%,nodefs.inodesFree<0%,imagefs.available<0%",
 	}
@@ -58,7 +58,7 @@ func KubeletFlags(kubelet Kubelet, host Host) []string {
 		flags = append(flags, "--fail-cgroupv1=false")
 	}
 	if host.restricted() {
-		// Makes the kubelet go on where it may not set an oom_score_adj or a
+		// Makes the kubelet continue where it may not set an oom_score_adj or a
 		// sysctl; named for rootless, and right for any host that refuses.
 		flags = append(flags, "--feature-gates=KubeletInUserNamespace=true")
 	}

@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package node turns the values of a machine into what an engine needs to
-// create it, and a host's profile into what a node on that host needs to be
-// told.
+// create it, and a host's profile into the configuration that a node on that
+// host needs.
 //
 // Both are pure functions. Each option carries the reason why it is set; what
 // kind sets for its nodes is the measure, since the same images are run.

@@ -42,9 +42,9 @@ func environment(given map[string]string) map[string]string {
 func CheckVariable(name, value string) (reason, remedy string) {
 	switch {
 	case name == "container":
-		return "is how systemd knows that it is in a container", "leave it out"
+		return "is reserved for systemd, which detects containers by it", "remove it"
 	case slices.Contains(proxies(), name) && strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }):
-		return "has a quote, a backslash or a control character, which breaks systemd's configuration", "write it percent-encoded"
+		return "has a quote, a backslash or a control character, which breaks systemd's configuration", "percent-encode these characters"
 	default:
 		return "", ""
 	}

@@ -58,7 +58,7 @@ func RemoveEtcdMember(ctx context.Context, containers Etcd, container string, ad
 	}
 	members, err := askEtcd(ctx, containers, container, "member/list", struct{}{})
 	if err != nil {
-		return fmt.Errorf("list the members of etcd: %w", err)
+		return fmt.Errorf("list etcd members: %w", err)
 	}
 	for _, member := range members {
 		if !member.has(addresses) {
@@ -66,7 +66,7 @@ func RemoveEtcdMember(ctx context.Context, containers Etcd, container string, ad
 		}
 		request := map[string]string{"ID": member.ID}
 		if _, err := askEtcd(ctx, containers, container, "member/remove", request); err != nil {
-			return fmt.Errorf("remove member %s of etcd: %w", member.ID, err)
+			return fmt.Errorf("remove etcd member %s: %w", member.ID, err)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func askEtcd(ctx context.Context, containers engine.Executor, container, method 
 		Members []etcdMember `json:"members"`
 	}
 	if err := json.Unmarshal(output.Stdout, &answer); err != nil {
-		return nil, fmt.Errorf("decode the answer of etcd: %w", err)
+		return nil, fmt.Errorf("decode etcd response: %w", err)
 	}
 	return answer.Members, nil
 }

@@ -24,7 +24,7 @@ type Host struct {
 	// the engine is rootless or remaps users.
 	UserNamespace bool
 	// CannotRaiseLimits: even a privileged container lacks CAP_SYS_RESOURCE,
-	// without which nobody may lower an oom_score_adj or raise a limit.
+	// without which no process may lower an oom_score_adj or raise a limit.
 	CannotRaiseLimits bool
 	// StorageDriver of the engine, such as "overlay2".
 	StorageDriver string

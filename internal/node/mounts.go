@@ -37,30 +37,30 @@ type needed struct {
 // Where a host path may replace what is in the image, such as a directory of
 // containerd's or etcd's below /var, is the user's to know.
 var reserved = []needed{
-	{path: "/run", reason: "it is memory, empty at each start"},
-	{path: "/var/run", reason: "it leads to /run"},
-	{path: "/run/cluster-api", reason: "it tells whether the bootstrap has ended", whole: true},
-	{path: "/tmp", reason: "it is memory, empty at each start"},
-	{path: "/var", reason: "it is the volume of this one node"},
-	{path: "/lib/modules", reason: "the provider mounts the host's there", whole: true},
-	{path: "/usr/lib/modules", reason: "the provider mounts the host's there", whole: true},
-	{path: "/dev/mapper", reason: "the provider mounts the host's where it is needed", whole: true},
-	{path: "/proc", reason: "it is the kernel's", whole: true},
+	{path: "/run", reason: "it is a tmpfs, empty after each start"},
+	{path: "/var/run", reason: "it is a symlink to /run"},
+	{path: "/run/cluster-api", reason: "it has the status of the bootstrap", whole: true},
+	{path: "/tmp", reason: "it is a tmpfs, empty after each start"},
+	{path: "/var", reason: "it is a volume of the node"},
+	{path: "/lib/modules", reason: "the provider mounts that of the host", whole: true},
+	{path: "/usr/lib/modules", reason: "the provider mounts that of the host", whole: true},
+	{path: "/dev/mapper", reason: "the provider mounts that of the host if required", whole: true},
+	{path: "/proc", reason: "it is a kernel file system", whole: true},
 	{path: "/sys/fs/cgroup", reason: "systemd and the kubelet manage it", whole: true},
 	{path: "/etc/hosts", reason: "the node image's entrypoint writes it"},
 	{path: "/etc/hostname", reason: "the engine writes it"},
 	{path: "/etc/machine-id", reason: "the node image's entrypoint writes it"},
 	{path: "/etc/resolv.conf", reason: "the node image's entrypoint writes it"},
-	{path: "/" + containerdDropIns, reason: "it adapts containerd to the host"},
+	{path: "/" + containerdDropIns, reason: "it configures containerd for the host"},
 	{path: "/kind", reason: "the node image's entrypoint keeps its files there"},
-	{path: "/bin", reason: "it is the node's system"},
-	{path: "/lib", reason: "it is the node's system"},
-	{path: "/lib64", reason: "it is the node's system"},
-	{path: "/sbin", reason: "it is the node's system"},
-	{path: "/usr/bin", reason: "it is the node's system"},
-	{path: "/usr/lib", reason: "it is the node's system"},
-	{path: "/usr/local/bin", reason: "it is the node's system"},
-	{path: "/usr/sbin", reason: "it is the node's system"},
+	{path: "/bin", reason: "it belongs to the node's operating system"},
+	{path: "/lib", reason: "it belongs to the node's operating system"},
+	{path: "/lib64", reason: "it belongs to the node's operating system"},
+	{path: "/sbin", reason: "it belongs to the node's operating system"},
+	{path: "/usr/bin", reason: "it belongs to the node's operating system"},
+	{path: "/usr/lib", reason: "it belongs to the node's operating system"},
+	{path: "/usr/local/bin", reason: "it belongs to the node's operating system"},
+	{path: "/usr/sbin", reason: "it belongs to the node's operating system"},
 }
 
 // MountError says what is wrong with one of several mounts.
@@ -72,7 +72,7 @@ type MountError struct {
 	OfHost bool
 	// Path that was given.
 	Path string
-	// Reason and Remedy, for people.
+	// Reason and Remedy, for users.
 	Reason, Remedy string
 }
 
@@ -87,7 +87,7 @@ func (e *MountError) Error() string {
 func CheckMounts(mounts []Mount, bootstrap []string) []*MountError {
 	reserved := slices.Clone(reserved)
 	for _, made := range bootstrap {
-		reserved = append(reserved, needed{path: made, reason: "its bootstrap is there", whole: true})
+		reserved = append(reserved, needed{path: made, reason: "bootstrap files are there", whole: true})
 	}
 	var errs []*MountError
 	for i, mount := range mounts {
@@ -113,27 +113,27 @@ func CheckMounts(mounts []Mount, bootstrap []string) []*MountError {
 func unclean(given string) (reason, remedy string) {
 	switch {
 	case !path.IsAbs(given):
-		return "is not absolute", "write it from the root, beginning with a slash"
+		return "is not absolute", "use a path that begins with a slash"
 	case path.Clean(given) != given:
-		return "is not in its shortest form", "write it as " + path.Clean(given)
+		return "is not a clean path", "use " + path.Clean(given)
 	case strings.ContainsFunc(given, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "has a control character", "take it out"
+		return "contains a control character", "remove it"
 	default:
 		return "", ""
 	}
 }
 
 func hides(given string, reserved []needed) (reason, remedy string) {
-	remedy = "mount it at a path of its own, such as /mnt/data"
+	remedy = "use another path, such as /mnt/data"
 	if i := slices.IndexFunc(reserved, func(n needed) bool { return n.path == given }); i >= 0 {
-		return "is what the node needs: " + reserved[i].reason, remedy
+		return "is used by the node: " + reserved[i].reason, remedy
 	}
 	for _, n := range reserved {
 		switch {
 		case below(n.path, given):
-			return fmt.Sprintf("would hide %s, which the node needs: %s", n.path, n.reason), remedy
+			return fmt.Sprintf("would hide %s, which the node uses: %s", n.path, n.reason), remedy
 		case n.whole && below(given, n.path):
-			return fmt.Sprintf("is below %s, which the node needs: %s", n.path, n.reason), remedy
+			return fmt.Sprintf("is below %s, which the node uses: %s", n.path, n.reason), remedy
 		}
 	}
 	return "", ""
@@ -145,9 +145,9 @@ func collides(given string, before []Mount) (reason, remedy string) {
 	for i, mount := range before {
 		switch {
 		case given == mount.ContainerPath:
-			return fmt.Sprintf("is that of mount %d too", i), "mount only one of them there"
+			return fmt.Sprintf("is also the path of mount %d", i), "use another path for one of them"
 		case below(given, mount.ContainerPath), below(mount.ContainerPath, given):
-			return fmt.Sprintf("and %s, of mount %d, lie within one another", mount.ContainerPath, i), "mount them beside each other"
+			return fmt.Sprintf("overlaps %s of mount %d", mount.ContainerPath, i), "use paths that do not contain each other"
 		}
 	}
 	return "", ""

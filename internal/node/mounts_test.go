@@ -27,7 +27,7 @@ import (
 
 func TestCheckMounts(t *testing.T) {
 	t.Parallel()
-	const own = "mount it at a path of its own, such as /mnt/data"
+	const own = "use another path, such as /mnt/data"
 	at := func(paths ...string) []node.Mount {
 		var mounts []node.Mount
 		for _, containerPath := range paths {
@@ -48,32 +48,32 @@ func TestCheckMounts(t *testing.T) {
 		"SameSource": {"One path of the host may be seen at two places.", at("/a", "/b"), nil},
 		"SameBegin":  {"A common beginning is no nesting.", at("/data", "/data2", "/variable", "/runtime"), nil},
 		"Relative": {"Engines refuse it, or take it for a volume.", []node.Mount{{HostPath: "srv", ContainerPath: "data"}}, []string{
-			`mount 0: path "srv" is not absolute; write it from the root, beginning with a slash`,
-			`mount 0: path "data" is not absolute; write it from the root, beginning with a slash`,
+			`mount 0: path "srv" is not absolute; use a path that begins with a slash`,
+			`mount 0: path "data" is not absolute; use a path that begins with a slash`,
 		}},
 		"Unclean": {"Engines clean it in ways of their own.", []node.Mount{{HostPath: "/srv/../etc", ContainerPath: "/data/"}}, []string{
-			`mount 0: path "/srv/../etc" is not in its shortest form; write it as /etc`,
-			`mount 0: path "/data/" is not in its shortest form; write it as /data`,
+			`mount 0: path "/srv/../etc" is not a clean path; use /etc`,
+			`mount 0: path "/data/" is not a clean path; use /data`,
 		}},
-		"Dots":    {"It is /var in other words.", at("/data/../var"), []string{`mount 0: path "/data/../var" is not in its shortest form; write it as /var`}},
-		"Control": {"Nobody can see it.", at("/da\nta"), []string{`mount 0: path "/da\nta" has a control character; take it out`}},
-		"Twice":   {"One would hide the other.", at("/a", "/b", "/a"), []string{`mount 2: path "/a" is that of mount 0 too; mount only one of them there`}},
+		"Dots":    {"It is /var in other words.", at("/data/../var"), []string{`mount 0: path "/data/../var" is not a clean path; use /var`}},
+		"Control": {"It is not visible.", at("/da\nta"), []string{`mount 0: path "/da\nta" contains a control character; remove it`}},
+		"Twice":   {"One would hide the other.", at("/a", "/b", "/a"), []string{`mount 2: path "/a" is also the path of mount 0; use another path for one of them`}},
 		"Within": {"What comes first is the engine's to decide.", at("/a/b", "/a"), []string{
-			`mount 1: path "/a" and /a/b, of mount 0, lie within one another; mount them beside each other`,
+			`mount 1: path "/a" overlaps /a/b of mount 0; use paths that do not contain each other`,
 		}},
-		"Root": {"It would hide everything.", at("/"), []string{`mount 0: path "/" would hide /run, which the node needs: it is memory, empty at each start; ` + own}},
+		"Root": {"It would hide everything.", at("/"), []string{`mount 0: path "/" would hide /run, which the node uses: it is a tmpfs, empty after each start; ` + own}},
 		"Volume": {"The engine would refuse a second mount there.", at("/var"), []string{
-			`mount 0: path "/var" is what the node needs: it is the volume of this one node; ` + own,
+			`mount 0: path "/var" is used by the node: it is a volume of the node; ` + own,
 		}},
 		"Above": {"What is below would be hidden.", at("/etc"), []string{
-			`mount 0: path "/etc" would hide /etc/hosts, which the node needs: the node image's entrypoint writes it; ` + own,
+			`mount 0: path "/etc" would hide /etc/hosts, which the node uses: the node image's entrypoint writes it; ` + own,
 		}},
 		"Below": {"Nothing can be made below a read-only mount.", at("/lib/modules/extra"), []string{
-			`mount 0: path "/lib/modules/extra" is below /lib/modules, which the node needs: the provider mounts the host's there; ` + own,
+			`mount 0: path "/lib/modules/extra" is below /lib/modules, which the node uses: the provider mounts that of the host; ` + own,
 		}},
-		"All": {"Each is told, not only the first.", at("/proc", "/data", "/tmp"), []string{
-			`mount 0: path "/proc" is what the node needs: it is the kernel's; ` + own,
-			`mount 2: path "/tmp" is what the node needs: it is memory, empty at each start; ` + own,
+		"All": {"Each is reported, not only the first.", at("/proc", "/data", "/tmp"), []string{
+			`mount 0: path "/proc" is used by the node: it is a kernel file system; ` + own,
+			`mount 2: path "/tmp" is used by the node: it is a tmpfs, empty after each start; ` + own,
 		}},
 	}
 	for name, tc := range cases {

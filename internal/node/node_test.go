@@ -106,7 +106,7 @@ func TestAdaptation(t *testing.T) {
 			host:   node.Host{CgroupVersion: "2"}, minor: 36,
 		},
 		"cgroup v1": {
-			reason: "kubelet 1.35 and newer refuse cgroup v1 unless told not to",
+			reason: "kubelet 1.35 and newer refuse cgroup v1 by default",
 			host:   node.Host{CgroupVersion: "1"}, minor: 36, flags: []string{cgroups},
 		},
 		"cgroup v1, kubelet 1.34": {
@@ -118,7 +118,7 @@ func TestAdaptation(t *testing.T) {
 			host:   node.Host{CgroupVersion: "1"}, flags: []string{cgroups},
 		},
 		"no CAP_SYS_RESOURCE": {
-			reason: "nobody may lower an oom_score_adj, neither kubelet nor containerd",
+			reason: "no process may lower an oom_score_adj, neither kubelet nor containerd",
 			host:   node.Host{CgroupVersion: "2", CannotRaiseLimits: true}, minor: 36, flags: []string{userland}, dropIn: true,
 		},
 		"user namespace": {
@@ -177,9 +177,9 @@ func TestImage(t *testing.T) {
 		"built": {reason: "a version that images are built for has one by name", version: "v1.36.3", image: "localhost/capcon/node:v1.36.3"},
 		"published": {reason: "one that kind has published has it by digest", version: "v1.36.4",
 			image: "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed"},
-		"old":       {reason: "an old version is refused by name of the oldest", version: "v1.33.1", problem: "is older than v1.34, the oldest that is supported"},
-		"new":       {reason: "a version from the future is refused", version: "v1.37.0", problem: "is newer than v1.36, the newest that is supported"},
-		"unknown":   {reason: "a patch version without an image asks for one", version: "v1.36.99", problem: "has no known node image, so one must be named"},
+		"old":       {reason: "an old version is refused by name of the oldest", version: "v1.33.1", problem: "is older than v1.34, the oldest supported version"},
+		"new":       {reason: "a version from the future is refused", version: "v1.38.0", problem: "is newer than v1.37, the newest supported version"},
+		"unknown":   {reason: "a patch version without an image asks for one", version: "v1.36.99", problem: "has no default node image"},
 		"no prefix": {reason: "Machine versions begin with v", version: "1.36.3", problem: "is not of the form v1.2.3"},
 		"empty":     {reason: "no version has no image", version: "", problem: "is not of the form v1.2.3"},
 	}
@@ -205,8 +205,8 @@ func TestImage(t *testing.T) {
 func TestVersionErrorNamesKnownVersions(t *testing.T) {
 	t.Parallel()
 	_, err := node.Image("v1.36.99")
-	const want = `Kubernetes version "v1.36.99" has no known node image, so one must be named; ` +
-		"known versions: v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"
+	const want = `Kubernetes version "v1.36.99" has no default node image; ` +
+		"known versions: v1.37.2, v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}

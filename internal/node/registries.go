@@ -107,29 +107,29 @@ func badHost(host string) (reason, remedy string) {
 	// Of a name without a dot, a port or "localhost", the first part is not a registry.
 	named, err := reference.ParseNormalizedNamed(host + "/image")
 	if err != nil || reference.Domain(named) != host {
-		return "does not begin the name of any image",
-			"give the host as in image names, such as docker.io or registry.example.com:5000, without scheme and path"
+		return "is not a registry host",
+			"use the host of image names, such as docker.io or registry.example.com:5000, without scheme and path"
 	}
 	return "", ""
 }
 
 func badURL(text string) (reason, remedy string) {
-	remedy = "write it as http://HOST:PORT or https://HOST"
+	remedy = "use http://HOST:PORT or https://HOST"
 	parsed, err := url.Parse(text)
 	switch {
 	case err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https":
-		return "is not the URL of a registry", remedy
+		return "is not a valid registry URL", remedy
 	case parsed.User != nil:
-		return "has credentials", "put them into the Secret of credentialsSecretName"
+		return "contains credentials", "move them to the Secret of credentialsSecretName"
 	case parsed.RawQuery != "" || parsed.Fragment != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' || r == '\\' }):
-		return "is more than scheme, host and path", remedy
+		return "has more than scheme, host and path", remedy
 	}
 	return "", ""
 }
 
 func badBundle(bundle string) (reason, remedy string) {
 	if bundle != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(bundle)) {
-		return "has no certificate", "give the authority's certificate, which begins with -----BEGIN CERTIFICATE-----"
+		return "has no PEM certificate", "use the PEM-encoded certificate of the CA, which begins with -----BEGIN CERTIFICATE-----"
 	}
 	return "", ""
 }

@@ -54,9 +54,9 @@ func CheckResources(limits Resources, host Host) []ResourceError {
 		switch {
 		case limit == 0:
 		case limit < least:
-			refused = append(refused, ResourceError{field, "is less than a node needs", fmt.Sprintf("give at least %d%s, or leave it out", least/one, unit)})
+			refused = append(refused, ResourceError{field, "is less than a node requires", fmt.Sprintf("use at least %d%s, or omit it", least/one, unit)})
 		case most != 0 && limit > most:
-			refused = append(refused, ResourceError{field, fmt.Sprintf("is %d%s, and the engine's host has %d%s", limit/one, unit, most/one, unit), "ask for less, or leave it out"})
+			refused = append(refused, ResourceError{field, fmt.Sprintf("is %d%s, but the engine's host has only %d%s", limit/one, unit, most/one, unit), "use less, or omit it"})
 		}
 	}
 	check("cpu", "m", 1, limits.MilliCPU, minimumMilliCPU, host.MilliCPU)

@@ -37,12 +37,12 @@ func TestCheckResources(t *testing.T) {
 		"all the host has":   {limits: node.Resources{MilliCPU: 4000, MemoryBytes: 8 << 30}, host: host},
 		"host is not known":  {limits: node.Resources{MilliCPU: 400_000, MemoryBytes: 8 << 40}},
 		"too little": {limits: node.Resources{MilliCPU: 749, MemoryBytes: 1}, host: host, want: []node.ResourceError{
-			{Field: "cpu", Reason: "is less than a node needs", Remedy: "give at least 750m, or leave it out"},
-			{Field: "memory", Reason: "is less than a node needs", Remedy: "give at least 1024Mi, or leave it out"},
+			{Field: "cpu", Reason: "is less than a node requires", Remedy: "use at least 750m, or omit it"},
+			{Field: "memory", Reason: "is less than a node requires", Remedy: "use at least 1024Mi, or omit it"},
 		}},
 		"more than the host has": {limits: node.Resources{MilliCPU: 4001, MemoryBytes: 9 << 30}, host: host, want: []node.ResourceError{
-			{Field: "cpu", Reason: "is 4001m, and the engine's host has 4000m", Remedy: "ask for less, or leave it out"},
-			{Field: "memory", Reason: "is 9216Mi, and the engine's host has 8192Mi", Remedy: "ask for less, or leave it out"},
+			{Field: "cpu", Reason: "is 4001m, but the engine's host has only 4000m", Remedy: "use less, or omit it"},
+			{Field: "memory", Reason: "is 9216Mi, but the engine's host has only 8192Mi", Remedy: "use less, or omit it"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

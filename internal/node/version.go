@@ -28,10 +28,10 @@ import (
 // work in the containers of this release.
 const (
 	oldestMinor = 34
-	newestMinor = 36
+	newestMinor = 37
 )
 
-// DefaultVersion is what runs where nobody asks for a version: the one that the
+// DefaultVersion is used where no version is requested: the one that the
 // images built from source have.
 const DefaultVersion = "v1.36.3"
 
@@ -52,6 +52,7 @@ var knownImages = map[string]string{
 	"v1.35.8":  published + "sha256:07b2536e30b803ed61d1677a79df6115f798ce64c80f9e22f6ed45afd09323c0",
 	"v1.34.11": published + "sha256:44e222ee2132dab25ff87301682f89eb82c7880ea3a1bf543bfe9708fd08d67d",
 	// What is built from source. No registry has it.
+	"v1.37.2": built + "v1.37.2",
 	"v1.36.3": built + "v1.36.3",
 	"v1.35.4": built + "v1.35.4",
 	"v1.34.4": built + "v1.34.4",
@@ -90,9 +91,9 @@ func Minor(version string) (int, error) {
 	case err != nil || !strings.HasPrefix(version, "v"):
 		return 0, &VersionError{Version: version, Problem: "is not of the form v1.2.3"}
 	case parsed.Major != 1 || parsed.Minor < oldestMinor:
-		return 0, &VersionError{Version: version, Problem: fmt.Sprintf("is older than v1.%d, the oldest that is supported", oldestMinor)}
+		return 0, &VersionError{Version: version, Problem: fmt.Sprintf("is older than v1.%d, the oldest supported version", oldestMinor)}
 	case parsed.Minor > newestMinor:
-		return 0, &VersionError{Version: version, Problem: fmt.Sprintf("is newer than v1.%d, the newest that is supported", newestMinor)}
+		return 0, &VersionError{Version: version, Problem: fmt.Sprintf("is newer than v1.%d, the newest supported version", newestMinor)}
 	}
 	return int(parsed.Minor), nil
 }
@@ -108,7 +109,7 @@ func Image(version string) (string, error) {
 	}
 	image, known := knownImages[version]
 	if !known {
-		return "", &VersionError{Version: version, Problem: "has no known node image, so one must be named"}
+		return "", &VersionError{Version: version, Problem: "has no default node image"}
 	}
 	return image, nil
 }

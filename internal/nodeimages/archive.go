@@ -43,7 +43,7 @@ type Archived struct {
 }
 
 // ErrNotAnArchive says that a file is no docker-archive.
-var ErrNotAnArchive = errors.New("it is not a docker-archive (\"docker save\" makes one)")
+var ErrNotAnArchive = errors.New("not a docker-archive; create it with \"docker save\"")
 
 // Load loads the images of a docker-archive, unless the engine has them all.
 // It returns what is in the archive and whether it was loaded.

@@ -77,13 +77,13 @@ type nodeImages []nodeImage
 func imagesOf(ctx context.Context, nodes engine.Executor, container string) (nodeImages, error) {
 	output, err := run(ctx, nodes, container, engine.Command{Args: []string{"crictl", "images", "--output=json"}})
 	if err != nil {
-		return nil, fmt.Errorf("list images of the node: %w", err)
+		return nil, fmt.Errorf("list images of node: %w", err)
 	}
 	var list struct {
 		Images nodeImages `json:"images"`
 	}
 	if err := json.Unmarshal(output, &list); err != nil {
-		return nil, fmt.Errorf("read the images of the node: %w", err)
+		return nil, fmt.Errorf("parse images of node: %w", err)
 	}
 	return list.Images, nil
 }
@@ -108,7 +108,7 @@ func (n nodeImages) tag(ctx context.Context, nodes engine.Executor, container st
 	name := wanted.RepoTags[0]
 	at := slices.IndexFunc(n, func(present nodeImage) bool { return present.ID == wanted.ID && len(present.RepoTags) > 0 })
 	if at < 0 {
-		return fmt.Errorf("containerd does not list %s after its import", name)
+		return fmt.Errorf("image %s not found in containerd after import", name)
 	}
 	if _, err := ctr(ctx, nodes, container, nil, "tag", "--force", n[at].RepoTags[0], name); err != nil {
 		return fmt.Errorf("tag image %s: %w", name, err)

@@ -53,17 +53,17 @@ func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source
 	}
 	info, err := e.Info(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("get the engine's architecture: %w", err)
+		return nil, fmt.Errorf("get architecture of the engine: %w", err)
 	}
 	image, err := e.InspectImage(ctx, reference)
 	if errors.Is(err, engine.ErrNotFound) {
-		return nil, fmt.Errorf("image %q not found in the engine; build or pull it first: %w", reference, engine.ErrNotFound)
+		return nil, fmt.Errorf("image %q not found on the engine; build or pull it first: %w", reference, engine.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if its, nodes := image.Architecture, info.Architecture; its != "" && nodes != "" && its != nodes {
-		return nil, fmt.Errorf("image %q is for %s and the nodes are %s; build it with --platform=linux/%s: %w", reference, its, nodes, nodes, engine.ErrInvalid)
+		return nil, fmt.Errorf("image %q has architecture %s, but nodes have %s; build it with --platform=linux/%s: %w", reference, its, nodes, nodes, engine.ErrInvalid)
 	}
 	return &Source{Reference: reference, Name: name, engine: e, id: image.ID}, nil
 }
@@ -73,7 +73,7 @@ func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source
 func Name(reference string) (string, error) {
 	parsed, err := imageref.Parse(reference)
 	if err == nil && parsed.Pinned {
-		err = fmt.Errorf("image %q is named by a digest, which a copy does not keep; use its tag", reference)
+		err = fmt.Errorf("image %q has a digest, which is not preserved in nodes; use a tag", reference)
 	}
 	if err != nil {
 		return "", errors.Join(engine.ErrInvalid, err)
@@ -111,7 +111,7 @@ func (s *Source) open(ctx context.Context) (io.Reader, error) {
 	}
 	size, err := s.archive.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, fmt.Errorf("read the size of the image archive: %w", err)
+		return nil, fmt.Errorf("get size of image archive: %w", err)
 	}
 	return io.NewSectionReader(s.archive, 0, size), nil
 }
@@ -124,18 +124,18 @@ func (s *Source) save(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, stream.Close()) }()
 	file, err := os.CreateTemp("", "capcon-image-*.tar")
 	if err != nil {
-		return fmt.Errorf("create the image archive: %w", err)
+		return fmt.Errorf("create image archive: %w", err)
 	}
 	s.archive = file
 	if _, err := io.Copy(file, stream); err != nil {
 		return fmt.Errorf("save image %q: %w", s.Reference, err)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("read the image archive: %w", err)
+		return fmt.Errorf("read image archive: %w", err)
 	}
 	archived, err := readArchive(file)
 	if err != nil {
-		return fmt.Errorf("read the archive of image %q: %w", s.Reference, err)
+		return fmt.Errorf("read archive of image %q: %w", s.Reference, err)
 	}
 	// Where the engine stores images with containerd, the ID it reports is another digest.
 	s.id = archived[0].ID

@@ -22,5 +22,5 @@ limitations under the License.
 // The container is nothing but its image: all state lies in a volume, which
 // also records, as a label, the host port the API is published on. So a plane
 // may be replaced by one of a newer image, and a container that was lost is
-// made again, and kubeconfigs printed before go on working.
+// recreated, and kubeconfigs printed before stay valid.
 package plane

@@ -39,13 +39,13 @@ func (e *RemoteError) Error() string {
 	if e.ChosenBy != "" {
 		named = " (" + e.ChosenBy + ")"
 	}
-	return fmt.Sprintf("the container engine at %s%s is on another host, whose 127.0.0.1 the management plane and clusters "+
-		"are published on: %s", e.Endpoint, named, e.Remedy())
+	return fmt.Sprintf("the container engine at %s%s is remote, and publishes ports of the management plane and clusters "+
+		"on 127.0.0.1 of its host only: %s", e.Endpoint, named, e.Remedy())
 }
 
 // Remedy says what to do.
 func (*RemoteError) Remedy() string {
-	return "run capcon on that host, or choose an engine of this one (--engine, DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST)"
+	return "run capcon on that host, or select a local engine (--engine, DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST)"
 }
 
 // CheckLocal returns a *RemoteError unless the engine is on this host, or in a

@@ -33,7 +33,7 @@ const (
 	adminKubeconfig = "admin.kubeconfig"
 	// stopGrace covers the graces of the processes inside.
 	stopGrace = 50 * time.Second
-	// ensureTries bounds the looks at the plane in one call. A first Ensure takes
+	// ensureTries bounds the observations of the plane in one call. A first Ensure takes
 	// three, the removal of a retired plane one more; the others are for other
 	// processes that are faster.
 	ensureTries = 20
@@ -54,9 +54,9 @@ type Ready struct {
 	Kubeconfig []byte
 }
 
-// errChanged means that the plane has become another one under our hands: look
-// again.
-var errChanged = errors.New("other processes keep replacing the management plane: try again")
+// errChanged means that another process has replaced the plane meanwhile:
+// observe again.
+var errChanged = errors.New("management plane is being replaced by another process; try again")
 
 // Ensure makes sure that the plane runs from the image, which must be local, and
 // is ready. A container of another image, or described otherwise, is replaced; the
@@ -73,7 +73,7 @@ func (p *Plane) Ensure(ctx context.Context, image string, progress func(string))
 	}
 	info, err := p.engine.Info(ctx)
 	if err != nil {
-		return Ready{}, fmt.Errorf("ask the container engine about itself: %w", err)
+		return Ready{}, fmt.Errorf("get engine info: %w", err)
 	}
 	if err := CheckLocal(info); err != nil {
 		return Ready{}, err
@@ -99,11 +99,11 @@ type attempt struct {
 }
 
 // ensure takes the plane as it is one step further, and waits for it where
-// there is nothing left to do. errChanged: look again.
+// there is nothing left to do. errChanged: observe again.
 func (a *attempt) ensure(ctx context.Context) (Ready, error) {
 	image, err := a.engine.InspectImage(ctx, a.image)
 	if err != nil {
-		return Ready{}, fmt.Errorf("find image %q of the management plane: %w", a.image, err)
+		return Ready{}, fmt.Errorf("inspect image %q of the management plane: %w", a.image, err)
 	}
 	container, err := a.inspect(ctx)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -123,14 +123,14 @@ func (a *attempt) ensure(ctx context.Context) (Ready, error) {
 	return Ready{ID: id, Created: id == a.created, Kubeconfig: kubeconfig}, nil
 }
 
-// ensureRunning makes sure that the container is what it shall be, and runs.
+// ensureRunning makes sure that the container has its desired configuration, and runs.
 func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, container engine.Container) error {
 	retired, err := a.retired(ctx, container)
 	if err != nil {
 		return err
 	}
 	if retired {
-		a.progress("removing the one before")
+		a.progress("removing the retired management plane")
 		return cmp.Or(a.removeRetired(ctx, container), errChanged)
 	}
 	volume, err := a.engine.InspectVolume(ctx, volumeOf(container))
@@ -152,13 +152,47 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 	case container.Status == engine.StatusPaused:
 		return ErrPaused
 	case container.ImageID != image.ID || container.Labels[labelSpec] != spec.Labels[labelSpec]:
-		a.progress("replacing its container")
+		if err := a.verify(ctx, spec); err != nil {
+			return err
+		}
+		a.progress("replacing container")
 		return cmp.Or(a.discard(ctx, container.ID), errChanged)
 	case container.Status == engine.StatusRunning, container.ID == a.started:
 		return nil // the engine restarts one that exits; await reports one that keeps exiting
 	default:
 		return a.start(ctx, container.ID, port)
 	}
+}
+
+// verify creates the new container under another name and removes it: what the engine
+// rejects, such as a socket that is not on its host, must not cost the container that runs.
+func (a *attempt) verify(ctx context.Context, spec engine.Spec) error {
+	if err := a.removeVerified(ctx); err != nil {
+		return err
+	}
+	spec.Name = a.verifiedName()
+	_, err := a.engine.CreateContainer(ctx, spec)
+	switch {
+	case err == nil:
+		return a.removeVerified(ctx)
+	case engine.IsTaken(err, engine.ResourceName), errors.Is(err, engine.ErrNotFound):
+		return nil // by another process that verifies too; or the network is gone, as create finds out
+	}
+	return fmt.Errorf("verify the new container of the management plane: %w; the running one was not changed", err)
+}
+
+// verifiedName is that of the container of verify, which a crash may leave.
+func (p *Plane) verifiedName() string { return p.opts.Name + "-verify" }
+
+func (p *Plane) removeVerified(ctx context.Context) error {
+	container, err := p.inspectNamed(ctx, p.verifiedName())
+	if err != nil {
+		return engine.IgnoreNotFound(err)
+	}
+	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
+		return fmt.Errorf("remove container %q: %w", container.Name, err)
+	}
+	return nil
 }
 
 // create creates the container, on its network and for the volume of a plane
@@ -179,20 +213,20 @@ func (a *attempt) create(ctx context.Context) error {
 	if _, err := network.Ensure(ctx, a.engine, network.Request{Name: a.opts.Network}); err != nil {
 		return err
 	}
-	a.progress("creating its container")
+	a.progress("creating container")
 	_, err = a.engine.CreateContainer(ctx, spec)
 	switch {
 	case engine.IsTaken(err, engine.ResourceName):
 		return a.yield(ctx, volume.Name)
 	case errors.Is(err, engine.ErrNotFound):
-		return nil // another process has removed the network; the next look finds out
+		return nil // another process has removed the network; the next observation finds out
 	case err != nil:
 		return fmt.Errorf("create container %q: %w", a.opts.Name, err)
 	}
 	return nil
 }
 
-// yield removes the volume that this call created for nothing: another process
+// yield removes the volume that this call created needlessly: another process
 // was faster and has a plane of another volume.
 func (a *attempt) yield(ctx context.Context, volume string) error {
 	container, err := a.inspect(ctx)
@@ -251,7 +285,7 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 	return nil
 }
 
-// describe says what the container shall be.
+// describe returns the desired container.
 func (a *attempt) describe(volume string, port uint16) (engine.Spec, error) {
 	d := description{
 		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
@@ -277,7 +311,7 @@ func (a *attempt) await(ctx context.Context, container engine.Container) ([]byte
 	}()
 	defer func() { changed(nil); <-watched }()
 
-	a.progress("waiting for its container")
+	a.progress("waiting for container")
 	kubeconfig, err := a.awaitKubeconfig(waiting, container.ID)
 	if err == nil {
 		err = a.ready(waiting, kubeconfig, func(err error) { a.progress(stage(err)) })
@@ -337,14 +371,14 @@ func (p *Plane) notReady(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	// The caller's time is up; a look at the container takes none.
+	// The caller's time is up; inspecting the container takes none.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTimeout)
 	defer cancel()
 	container, inspectErr := p.inspect(ctx)
 	if inspectErr != nil {
 		return errors.Join(fmt.Errorf("%w: %w", ErrNotReady, err), inspectErr)
 	}
-	return fmt.Errorf("%w: container %q is %s (last exit code %d); its log says more: %w",
+	return fmt.Errorf("%w: container %q is %s (last exit code %d); see its log: %w",
 		ErrNotReady, p.opts.Name, container.Status, container.ExitCode, err)
 }
 

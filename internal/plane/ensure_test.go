@@ -75,7 +75,7 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	p := newPlane(eng)
 	p.choosePort = func(context.Context) (uint16, error) { return testPort + 1, nil }
 	mustEnsure(t, p)
-	if diff := cmp.Diff([]string{"StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
+	if diff := cmp.Diff([]string{"CreateContainer", "RemoveContainer", "StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
 		t.Errorf("Ensure: -want, +got:\n%s", diff)
 	}
 	kept, err := eng.ReadFile(DefaultName, stateDir+"/state")
@@ -86,6 +86,42 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	if got := spec.Ports[0].HostPort; got != testPort {
 		t.Errorf("port after the replacement: want %d, got %d", testPort, got)
 	}
+}
+
+// What the engine rejects does not cost the plane that runs.
+func TestEnsureVerifiesAReplacement(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	eng.RemoveImage(testImage)
+	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	eng.FailNext("CreateContainer", engine.ErrInvalid)
+	_, err := newPlane(eng).Ensure(t.Context(), testImage, nil)
+	if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "was not changed") {
+		t.Errorf("Ensure: %v, want what the engine rejects", err)
+	}
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)}))(t)
+	if len(containers) != 1 || containers[0].Status != engine.StatusRunning {
+		t.Errorf("planes: %+v, want the one that runs", containers)
+	}
+}
+
+// A user's container that has the name is not removed.
+func TestEnsureVerifiesBesideAForeignContainer(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := newPlane(eng)
+	mustEnsure(t, p)
+	must.Get(eng.CreateContainer(t.Context(), engine.Spec{
+		Name: p.verifiedName(), Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
+	}))(t)
+	eng.RemoveImage(testImage)
+	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	_, err := p.Ensure(t.Context(), testImage, nil)
+	if foreign := (*ForeignError)(nil); !errors.As(err, &foreign) || foreign.Name != p.verifiedName() {
+		t.Errorf("Ensure: %v, want a ForeignError", err)
+	}
+	must.Get(eng.InspectContainer(t.Context(), p.verifiedName()))(t)
 }
 
 // Before planes could retire, container and volume had the plane's name, and no label said
@@ -129,7 +165,7 @@ func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
 func TestEnsureAfterACrash(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"before", "after"} {
-		for step := range 8 {
+		for step := range 12 {
 			t.Run(fmt.Sprintf("%s call %d", when, step), func(t *testing.T) {
 				t.Parallel()
 				eng := newEngine(t)
@@ -264,7 +300,7 @@ func TestEnsureRefuses(t *testing.T) {
 			},
 		},
 		"Paused": {
-			reason: "What somebody paused is not stopped or started behind their back.",
+			reason: "A container that a user paused is neither stopped nor started.",
 			given: func(ctx context.Context, eng *simulated.Engine) error {
 				if _, err := newPlane(eng).Ensure(ctx, testImage, nil); err != nil {
 					return err

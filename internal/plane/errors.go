@@ -24,11 +24,11 @@ import (
 // ErrNotReady means that the plane did not become ready in time.
 var ErrNotReady = errors.New("management plane is not ready")
 
-// ErrPaused means that somebody paused the plane's container.
-var ErrPaused = errors.New("container of the management plane is paused: unpause it with the engine's own command")
+// ErrPaused means that a user paused the plane's container.
+var ErrPaused = errors.New("container of the management plane is paused; unpause it with \"docker unpause\" or \"podman unpause\"")
 
 // ErrCannotRetire means that the plane is from a version in which planes could not retire.
-var ErrCannotRetire = errors.New("management plane is from an earlier version, which cannot be removed safely")
+var ErrCannotRetire = errors.New("management plane has an earlier version, which cannot be removed safely")
 
 // ForeignError says that something has the plane's name and is not a plane's.
 // It is neither used nor removed.
@@ -39,7 +39,7 @@ type ForeignError struct {
 
 // Error implements error.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s %q was not made for a management plane: remove or rename it", e.Kind, e.Name)
+	return fmt.Sprintf("%s %q already exists and is not part of a management plane; remove or rename it", e.Kind, e.Name)
 }
 
 // PortTakenError says that the plane's host port is in use. It is never
@@ -52,7 +52,7 @@ type PortTakenError struct {
 
 // Error implements error.
 func (e *PortTakenError) Error() string {
-	return fmt.Sprintf("port %d of 127.0.0.1, which is the management plane's for its life, is in use: stop what listens on it and try again", e.Port)
+	return fmt.Sprintf("port %d of 127.0.0.1 is in use, but is reserved for the management plane; stop the process that listens on it, and try again", e.Port)
 }
 
 // Unwrap returns the engine's own error.

@@ -86,7 +86,7 @@ func New(eng Engine, opts Options) *Plane {
 	return &Plane{engine: eng, opts: opts, choosePort: freePort, ready: waitReady, answers: checkAnswers}
 }
 
-// The range that ports are chosen from: above the registered services people
+// The range that ports are chosen from: above the registered services users
 // run, below the ports that Linux gives to outgoing connections, one of which
 // might have the plane's after a reboot.
 const (
@@ -107,7 +107,7 @@ func freePort(ctx context.Context) (uint16, error) {
 		}
 		return port, listener.Close()
 	}
-	return 0, fmt.Errorf("choose a free port: %w", last)
+	return 0, fmt.Errorf("find free port: %w", last)
 }
 
 func waitReady(ctx context.Context, kubeconfig []byte, missing func(error)) error {
@@ -119,7 +119,7 @@ func waitReady(ctx context.Context, kubeconfig []byte, missing func(error)) erro
 	return err
 }
 
-// answerTimeout bounds the look whether the API server answers.
+// answerTimeout bounds the check whether the API server answers.
 const answerTimeout = 3 * time.Second
 
 func checkAnswers(ctx context.Context, kubeconfig []byte) error {
@@ -144,7 +144,7 @@ type State struct {
 	Image string
 	// Answers says that API server and controllers are ready.
 	Answers bool
-	// Detail is for people: why it does not answer, or where it does.
+	// Detail is for users: why it does not answer, or where it does.
 	Detail string
 	// Kubeconfig that works on this host; empty where it does not answer.
 	Kubeconfig []byte
@@ -157,9 +157,9 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	if errors.Is(err, engine.ErrNotFound) {
 		volume, err := p.findVolume(ctx)
 		if errors.Is(err, engine.ErrNotFound) {
-			return State{Detail: "does not exist"}, nil
+			return State{Detail: "not found"}, nil
 		}
-		return State{ID: volume.Name, Exists: err == nil, Detail: "its container is gone, its data is there"}, err
+		return State{ID: volume.Name, Exists: err == nil, Detail: "container not found, data volume exists"}, err
 	}
 	if err != nil {
 		return State{}, err
@@ -174,7 +174,7 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		return state, nil
 	}
 	if container.Status != engine.StatusRunning {
-		state.Detail = "its container is " + string(container.Status)
+		state.Detail = "container is " + string(container.Status)
 		return state, nil
 	}
 	kubeconfig, err := p.downloadKubeconfig(ctx, container.ID)
@@ -189,30 +189,34 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		state.Detail = stage(err)
 		return state, nil
 	}
-	state.Answers, state.Detail, state.Kubeconfig = true, "answers", kubeconfig
+	state.Answers, state.Detail, state.Kubeconfig = true, "ready", kubeconfig
 	return state, nil
 }
 
 // inspect returns the plane's container. One of that name that is not a
 // plane's: *ForeignError.
 func (p *Plane) inspect(ctx context.Context) (engine.Container, error) {
-	container, err := p.engine.InspectContainer(ctx, p.opts.Name)
+	return p.inspectNamed(ctx, p.opts.Name)
+}
+
+func (p *Plane) inspectNamed(ctx context.Context, name string) (engine.Container, error) {
+	container, err := p.engine.InspectContainer(ctx, name)
 	if err != nil {
-		return engine.Container{}, fmt.Errorf("inspect container %q: %w", p.opts.Name, err)
+		return engine.Container{}, fmt.Errorf("inspect container %q: %w", name, err)
 	}
 	if container.Labels[identity.LabelRole] != string(identity.RolePlane) {
-		return engine.Container{}, &ForeignError{Kind: "container", Name: p.opts.Name}
+		return engine.Container{}, &ForeignError{Kind: "container", Name: name}
 	}
 	return container, nil
 }
 
-// stage says for people what a plane that is not ready lacks.
+// stage says for users what a plane that is not ready lacks.
 func stage(err error) string {
 	switch {
 	case errors.Is(err, readiness.ErrAPIServer):
-		return "waiting for its API server"
+		return "waiting for API server"
 	case errors.Is(err, readiness.ErrControllers):
-		return "waiting for its controllers"
+		return "waiting for controllers"
 	default:
 		return err.Error()
 	}

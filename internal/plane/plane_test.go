@@ -154,7 +154,7 @@ func TestEngineMount(t *testing.T) {
 			environment: map[string]string{"CONTAINER_HOST": "unix:///run/capcon/engine/podman.sock"},
 		},
 		"PodmanElsewhere": {
-			reason:      "What else is in such a directory is nobody's business.",
+			reason:      "The rest of such a directory must not be mounted.",
 			description: description{engineName: "podman", traits: podman.Traits(), engineSocket: "/srv/podman.sock"},
 			mount:       engine.Mount{Type: engine.MountBind, Source: "/srv/podman.sock", Target: "/run/capcon/engine.sock"},
 			environment: map[string]string{"CONTAINER_HOST": "unix:///run/capcon/engine.sock"},
@@ -186,7 +186,7 @@ func TestRemove(t *testing.T) {
 		if err != nil {
 			t.Fatalf("State(...): %v", err)
 		}
-		if diff := cmp.Diff(State{Detail: "does not exist"}, state); diff != "" {
+		if diff := cmp.Diff(State{Detail: "not found"}, state); diff != "" {
 			t.Errorf("state after Remove: -want, +got:\n%s", diff)
 		}
 	}
@@ -252,45 +252,45 @@ func TestState(t *testing.T) {
 		"None": {
 			reason: "Nothing is no error.",
 			given:  func(context.Context, *simulated.Engine) error { return nil },
-			want:   State{Detail: "does not exist"},
+			want:   State{Detail: "not found"},
 		},
 		"Answers": {
 			reason: "A plane that answers gives its kubeconfig.",
 			given:  ensured,
-			want:   State{Exists: true, Image: testImage, Answers: true, Detail: "answers", Kubeconfig: []byte("kubeconfig")},
+			want:   State{Exists: true, Image: testImage, Answers: true, Detail: "ready", Kubeconfig: []byte("kubeconfig")},
 		},
 		"APIServerDown": {
 			reason:  "What a plane lacks is its detail.",
 			given:   ensured,
 			answers: readiness.ErrAPIServer,
-			want:    State{Exists: true, Image: testImage, Detail: "waiting for its API server"},
+			want:    State{Exists: true, Image: testImage, Detail: "waiting for API server"},
 		},
 		"ControllersDown": {
 			reason:  "What a plane lacks is its detail.",
 			given:   ensured,
 			answers: readiness.ErrControllers,
-			want:    State{Exists: true, Image: testImage, Detail: "waiting for its controllers"},
+			want:    State{Exists: true, Image: testImage, Detail: "waiting for controllers"},
 		},
 		"Stopped": {
 			reason: "A stopped plane exists.",
 			given: func(ctx context.Context, eng *simulated.Engine) error {
 				return errors.Join(ensured(ctx, eng), eng.StopContainer(ctx, DefaultName, 0))
 			},
-			want: State{Exists: true, Image: testImage, Detail: "its container is exited"},
+			want: State{Exists: true, Image: testImage, Detail: "container is exited"},
 		},
 		"ContainerGone": {
 			reason: "A plane whose container is gone exists: its data is there.",
 			given: func(ctx context.Context, eng *simulated.Engine) error {
 				return errors.Join(ensured(ctx, eng), eng.RemoveContainer(ctx, DefaultName))
 			},
-			want: State{Exists: true, Detail: "its container is gone, its data is there"},
+			want: State{Exists: true, Detail: "container not found, data volume exists"},
 		},
 		"Foreign": {
-			reason: "Somebody else's volume is no plane.",
+			reason: "A volume that is not ours is no plane.",
 			given: func(ctx context.Context, eng *simulated.Engine) error {
 				return eng.CreateVolume(ctx, DefaultName, nil)
 			},
-			want: State{Detail: "does not exist"},
+			want: State{Detail: "not found"},
 		},
 	}
 	for name, tc := range cases {

@@ -76,18 +76,18 @@ func (p *Plane) removeOne(ctx context.Context, container engine.Container) (clus
 // retire asks the plane in the container to retire. Container absent: ErrNotFound.
 func (p *Plane) retire(ctx context.Context, container engine.Container) (clusters []string, err error) {
 	if container.Labels[labelVolume] == "" {
-		return nil, fmt.Errorf("%w: run capcon plane up to upgrade it, then remove it", ErrCannotRetire)
+		return nil, fmt.Errorf("%w; upgrade it with \"capcon plane up\", then remove it", ErrCannotRetire)
 	}
 	output, err := p.engine.Exec(ctx, container.ID, engine.Command{Args: []string{program, "retire", "--state-dir=" + stateDir}})
 	if errors.Is(err, engine.ErrConflict) {
-		return nil, fmt.Errorf("%w: its container is %s: %w", ErrNotReady, container.Status, err)
+		return nil, fmt.Errorf("%w: container is %s: %w", ErrNotReady, container.Status, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("retire the management plane: %w: %s", err, bytes.TrimSpace(output.Stderr))
 	}
 	var answer retirement.Answer
 	if err := json.Unmarshal(output.Stdout, &answer); err != nil {
-		return nil, fmt.Errorf("read what the management plane answers: %w", err)
+		return nil, fmt.Errorf("parse response of the management plane: %w", err)
 	}
 	return answer.Clusters, nil
 }
@@ -103,10 +103,10 @@ func (p *Plane) retired(ctx context.Context, container engine.Container) (bool, 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look whether the management plane is retired: %w", err)
+		return false, fmt.Errorf("check whether the management plane is retired: %w", err)
 	}
 	if err := mark.Close(); err != nil {
-		return false, fmt.Errorf("look whether the management plane is retired: %w", err)
+		return false, fmt.Errorf("check whether the management plane is retired: %w", err)
 	}
 	return true, nil
 }
@@ -116,6 +116,9 @@ func (p *Plane) removeRetired(ctx context.Context, container engine.Container) e
 	// Killed, not stopped: nothing runs in it.
 	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
 		return fmt.Errorf("remove container %q: %w", container.Name, err)
+	}
+	if err := p.removeVerified(ctx); err != nil {
+		return err
 	}
 	return p.removeVolume(ctx, volumeOf(container))
 }

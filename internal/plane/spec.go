@@ -90,7 +90,7 @@ func (d description) spec() (engine.Spec, error) {
 		},
 
 		// The controllers reach workload clusters on this network. The
-		// address may change with each start: nobody knows it.
+		// address may change with each start: no client depends on it.
 		Attachment: engine.Attachment{Network: d.network},
 		// On this host, only its users reach the API; on the network, nodes and
 		// Pods do: docs/adr/0007-plane-on-the-network.md.

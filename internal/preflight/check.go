@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// Severity tells what an Item keeps from working.
+// Severity says what an Item keeps from working.
 type Severity string
 
 // The severities.

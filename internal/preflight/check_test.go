@@ -39,7 +39,7 @@ func good() (engine.Info, Host) {
 		}, Host{
 			InotifyWatches: 524288, InotifyInstances: 8192, OpenFiles: 1048576,
 			Capabilities: 0x1ffffffffff, HasCapabilities: true,
-			StorageFreeBytes: 100 * gibibyte, StorageTotalBytes: 200 * gibibyte, StorageFreeInodes: 1e6,
+			StorageFreeBytes: 100 * gibibyte, StorageFreeInodes: 1e6,
 			Processes: unknown, PidMax: 4194304, ThreadsMax: 127000, UserIDs: 4294967295,
 			CgroupControllers: []string{"cpuset", "cpu", "io", "memory", "pids"}, HasCgroupControllers: true,
 			IPForward: 1, BridgeNetfilter: 1, IPv6: 1,
@@ -53,7 +53,7 @@ func TestRefusedSocketHasARemedyForPods(t *testing.T) {
 	refused := fmt.Errorf("dial unix /var/run/docker.sock: connect: permission denied: %w", engine.ErrUnauthorized)
 	// As a manager that has not been connected yet says it.
 	got := Summary(Check(Facts{EngineError: engine.WithKind(refused, engine.ErrUnavailable)}))
-	for _, want := range []string{"EnginePermission (error): dial unix /var/run/docker.sock: connect: permission denied", "a Pod: runAsUser 0"} {
+	for _, want := range []string{"EnginePermission (error): dial unix /var/run/docker.sock: connect: permission denied", "Pod: runAsUser 0"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("Got %q, want %q in it", got, want)
 		}
@@ -146,11 +146,11 @@ func TestCheck(t *testing.T) {
 			}, []string{"CgroupDelegation error", "UserNamespace warning"},
 		},
 		"NoMemoryController": {
-			"Some kernels have it off until they are told.",
+			"Some kernels disable it by default.",
 			func(_ *Facts, h *Host) { h.CgroupControllers = []string{"cpu", "pids"} }, []string{"CgroupControllers error"},
 		},
 		"FewUserIDs": {
-			"Files of nobody cannot be unpacked.",
+			"Files of the user ID 65534 cannot be unpacked.",
 			func(f *Facts, h *Host) { f.Engine.Rootless, h.UserIDs = true, 1 }, []string{"UserIDs error", "UserNamespace warning"},
 		},
 		"SlowStorageDriver": {
@@ -158,7 +158,7 @@ func TestCheck(t *testing.T) {
 			func(f *Facts, _ *Host) { f.Engine.StorageDriver = "vfs" }, []string{"StorageDriver warning"},
 		},
 		"Kernel": {
-			"What the default cluster does not need is told.",
+			"What the default cluster does not need is a warning.",
 			func(_ *Facts, h *Host) { h.IPForward, h.BridgeNetfilter, h.IPv6 = 0, 0, 0 },
 			[]string{"IPForward warning", "BridgeNetfilter warning", "IPv6 warning"},
 		},
@@ -181,7 +181,7 @@ func TestCheck(t *testing.T) {
 			[]string{"UserNamespace warning", "UserProcesses warning"},
 		},
 		"ClockBehind": {
-			"Seconds do no harm and are told.",
+			"Seconds do no harm and are a warning.",
 			func(f *Facts, _ *Host) { f.Engine.Time = f.Engine.Time.Add(-20 * time.Second) }, []string{"Clock warning"},
 		},
 		"ClockAhead": {
@@ -192,20 +192,20 @@ func TestCheck(t *testing.T) {
 			"An engine may round its answer.",
 			func(f *Facts, _ *Host) { f.Engine.Time = f.Engine.Time.Add(-2 * time.Second) }, nil,
 		},
-		"ClockNotTold": {
+		"ClockUnknown": {
 			"What is not known is not judged.",
 			func(f *Facts, _ *Host) { f.Engine.Time = time.Time{} }, nil,
 		},
 		"Rootless": {
-			"Works, and is told.",
+			"Works, with a warning.",
 			func(f *Facts, _ *Host) { f.Engine.Rootless = true }, []string{"UserNamespace warning"},
 		},
 		"Remapped": {
-			"Nodes cannot be remapped, which is told.",
+			"Nodes cannot be remapped, which is a warning.",
 			func(f *Facts, _ *Host) { f.Engine.UserNamespaceRemap = true }, []string{"UserNamespace warning"},
 		},
 		"SELinux": {
-			"What else uses the socket has to be told apart.",
+			"What else uses the socket has to be distinguished.",
 			func(f *Facts, _ *Host) { f.Engine.SELinux = true }, []string{"SELinux warning"},
 		},
 		"SmallHost": {
@@ -237,12 +237,8 @@ func TestCheck(t *testing.T) {
 			"Nodes that are there have taken what they need.",
 			func(f *Facts, h *Host) {
 				f.Nodes, f.Existing = 20, 18
-				h.StorageFreeBytes, h.StorageTotalBytes = 5*gibibyte, 20*gibibyte
+				h.StorageFreeBytes = 5 * gibibyte
 			}, nil,
-		},
-		"StorageShare": {
-			"Kubelets evict by share.",
-			func(_ *Facts, h *Host) { h.StorageFreeBytes = 20 * gibibyte }, []string{"Storage warning"},
 		},
 		"StorageInodes": {
 			"Nodes are many files.",
@@ -328,12 +324,12 @@ func TestSummary(t *testing.T) {
 	host.InotifyInstances, host.Capabilities = 8, 0x1fffeffffff
 	host.StorageFreeBytes = 0
 	facts := Facts{Engine: info, Host: &host}
-	want := "InotifyInstances (error): fs.inotify.max_user_instances is 8, one node would need some 32 of it, and the rest of the host its own; " +
-		"on the engine's host: sudo sysctl -w fs.inotify.max_user_instances=512, and the same in a file below /etc/sysctl.d to keep it | " +
-		"Storage (error): the engine's storage has 0.0 GiB free, one node would need some 1.5 GiB; " +
-		"free space there (docker system df or podman system df show what takes it), or move the engine's storage to a larger disk | " +
-		"CapabilitySysResource (warning): privileged containers lack CAP_SYS_RESOURCE; nodes are adapted and protect no process from the kernel's OOM killer; " +
-		"give it to the engine if workloads need it: it may itself run in a container or a sandbox that holds it back"
+	want := "InotifyInstances (error): fs.inotify.max_user_instances is 8, one node would need about 32 in addition to other processes of the host; " +
+		"on the engine's host: sudo sysctl -w fs.inotify.max_user_instances=512, and persist it in /etc/sysctl.d | " +
+		"Storage (error): the engine's storage has 0.0 GiB free, one node would need about 1.5 GiB; " +
+		"free disk space (see \"docker system df\" or \"podman system df\"), or move the engine's storage to a larger disk | " +
+		"CapabilitySysResource (warning): privileged containers lack CAP_SYS_RESOURCE; nodes are configured not to protect processes from the OOM killer; " +
+		"grant it to the engine, which may run in a container or sandbox that drops it, if workloads need it"
 	if diff := cmp.Diff(want, Summary(Check(facts))); diff != "" {
 		t.Errorf("Summary: -want +got:\n%s", diff)
 	}

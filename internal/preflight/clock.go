@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// clockWarning is more than clocks differ that anybody looks after, with
+	// clockWarning is more than synchronized clocks differ, with
 	// what the engine's answer may be rounded to.
 	clockWarning = 5 * time.Second
 	// clockError: certificates are valid from five minutes before they are
@@ -48,12 +48,12 @@ func checkClock(facts Facts) []Item {
 	}
 	item := Item{
 		Name: "Clock", Severity: SeverityWarning,
-		Message: fmt.Sprintf("the engine's clock is %s %s ours", skew.Round(time.Second), word),
-		Remedy:  "synchronize both clocks (timedatectl set-ntp true); a virtual machine's is often right again after its restart",
+		Message: fmt.Sprintf("the engine's clock is %s %s the local clock", skew.Round(time.Second), word),
+		Remedy:  "synchronize both clocks (timedatectl set-ntp true), or restart the engine's virtual machine",
 	}
 	if skew >= clockError {
 		item.Severity = SeverityError
-		item.Message += "; certificates made here would not be valid there, or those made there not here"
+		item.Message += "; certificates would be expired or not yet valid"
 	}
 	return []Item{item}
 }

@@ -40,13 +40,13 @@ func engineError(err error) Item {
 	switch {
 	case errors.Is(err, engine.ErrUnauthorized):
 		item.Name = "EnginePermission"
-		item.Remedy = "let the user of this process use the engine's socket (Docker: the group docker; a Pod: runAsUser 0, as in config/docker-socket and config/podman-socket), or run it as one who may"
+		item.Remedy = "give the user of this process access to the engine's socket (Docker: the group docker; Pod: runAsUser 0, as in config/docker-socket and config/podman-socket), or run as another user"
 	case errors.Is(err, engine.ErrUnavailable):
 		item.Name = "EngineReachable"
-		item.Remedy = "start the container engine, or name the one that runs (DOCKER_HOST for Docker, CONTAINER_HOST for Podman, or the flag --engine)"
+		item.Remedy = "start the container engine, or select another one (DOCKER_HOST for Docker, CONTAINER_HOST for Podman, or the flag --engine)"
 	default:
 		item.Name = "EngineAnswer"
-		item.Remedy = "look into the engine's own log"
+		item.Remedy = "check the log of the engine"
 	}
 	return item
 }
@@ -64,15 +64,15 @@ func checkEngine(facts Facts) []Item {
 	if info.CPUs > 0 && info.CPUs < minCPUs {
 		items = append(items, Item{
 			Name: "CPUs", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine has %d CPU, a control plane wants %d", info.CPUs, minCPUs),
-			Remedy:  "give the engine's host more CPUs, or expect everything to be slow",
+			Message: fmt.Sprintf("the engine has %d CPU, a control plane requires %d", info.CPUs, minCPUs),
+			Remedy:  "add CPUs to the engine's host; otherwise, nodes are slow",
 		})
 	}
 	if need := memoryBase + int64(facts.Nodes)*memoryPerNode; info.MemoryBytes > 0 && info.MemoryBytes < need {
 		items = append(items, Item{
 			Name: "Memory", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine has %s of memory, %s need some %s", size(info.MemoryBytes), some(facts.Nodes), size(need)),
-			Remedy:  "give the engine's host more memory, or use fewer nodes",
+			Message: fmt.Sprintf("the engine has %s of memory, %s need about %s", size(info.MemoryBytes), some(facts.Nodes), size(need)),
+			Remedy:  "add memory to the engine's host, or use fewer nodes",
 		})
 	}
 	return items
@@ -118,12 +118,12 @@ func parseVersion(text string) (version, bool) {
 }
 
 // checkStorageDriver: nodes nest their own snapshots in a volume, which any
-// driver has; it is the node image's many files that tell drivers apart.
+// driver has; the node image's many files make the difference between drivers.
 func checkStorageDriver(info engine.Info) []Item {
 	var why string
 	switch info.StorageDriver {
 	case "vfs":
-		why = "copies the whole image for each container: nodes take long to create and gigabytes each"
+		why = "copies the image for each container: nodes are slow to create and use gigabytes each"
 	case "devicemapper", "aufs":
 		why = "is no longer maintained"
 	default:
@@ -132,17 +132,17 @@ func checkStorageDriver(info engine.Info) []Item {
 	return []Item{{
 		Name: "StorageDriver", Severity: SeverityWarning,
 		Message: fmt.Sprintf("the engine's storage driver %s %s", info.StorageDriver, why),
-		Remedy:  "use overlay2 (Docker: storage-driver in daemon.json) or overlay (Podman: driver in storage.conf); images and containers have to be made again",
+		Remedy:  "use overlay2 (Docker: storage-driver in daemon.json) or overlay (Podman: driver in storage.conf); images and containers must be recreated",
 	}}
 }
 
-// size is a number of bytes for people.
+// size is a number of bytes for users.
 func size(bytes int64) string {
 	const gibibyte = 1 << 30
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/gibibyte)
 }
 
-// some is a number of nodes for people.
+// some is a number of nodes for users.
 func some(nodes int) string {
 	if nodes == 1 {
 		return "one node would"

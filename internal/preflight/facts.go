@@ -32,7 +32,7 @@ type Facts struct {
 	Asked, Answered time.Time
 	// Host as a probe found it; nil = not probed, and not judged.
 	Host *Host
-	// Nodes that the host shall carry, those it has included; 0 means 1.
+	// Nodes that the host has to run, existing ones included; 0 means 1.
 	Nodes int
 	// Existing of them have their containers already, and what these take of
 	// the disk.
@@ -66,9 +66,9 @@ type Host struct {
 	// kernel numbers them; HasCapabilities says that it is known.
 	Capabilities    uint64
 	HasCapabilities bool
-	// StorageFreeBytes of StorageTotalBytes, and StorageFreeInodes, where
-	// the engine keeps the file systems of its containers.
-	StorageFreeBytes, StorageTotalBytes, StorageFreeInodes int64
+	// StorageFreeBytes and StorageFreeInodes are free where the engine keeps the file
+	// systems of its containers.
+	StorageFreeBytes, StorageFreeInodes int64
 	// PrivilegedError is why a privileged container did not start, if so;
 	// all else is unknown then.
 	PrivilegedError error

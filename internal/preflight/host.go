@@ -45,8 +45,8 @@ func checkHost(facts Facts, host Host) []Item {
 	if host.PrivilegedError != nil {
 		return []Item{{
 			Name: "PrivilegedContainer", Severity: SeverityError,
-			Message: fmt.Sprintf("the engine does not run a privileged container: %v", host.PrivilegedError),
-			Remedy:  "let the engine run privileged containers; where the host itself lacks a capability, give the engine an OCI runtime that leaves it out",
+			Message: fmt.Sprintf("the engine cannot run privileged containers: %v", host.PrivilegedError),
+			Remedy:  "allow privileged containers on the engine; if the host lacks a capability, configure an OCI runtime that omits it",
 		}}
 	}
 	var items []Item
@@ -74,14 +74,14 @@ func checkCapabilities(host Host) []Item {
 		items = append(items, Item{
 			Name: "Capabilities", Severity: SeverityError,
 			Message: "privileged containers lack " + strings.Join(missing, ", "),
-			Remedy:  "give them to the engine: it may itself run in a container or a sandbox that holds them back",
+			Remedy:  "grant them to the engine, which may run in a container or sandbox that drops them",
 		})
 	}
 	if !canRaiseLimits(host) {
 		items = append(items, Item{
 			Name: "CapabilitySysResource", Severity: SeverityWarning,
-			Message: "privileged containers lack CAP_SYS_RESOURCE; nodes are adapted and protect no process from the kernel's OOM killer",
-			Remedy:  "give it to the engine if workloads need it: it may itself run in a container or a sandbox that holds it back",
+			Message: "privileged containers lack CAP_SYS_RESOURCE; nodes are configured not to protect processes from the OOM killer",
+			Remedy:  "grant it to the engine, which may run in a container or sandbox that drops it, if workloads need it",
 		})
 	}
 	return items
@@ -101,7 +101,7 @@ func checkOpenFiles(info engine.Info, host Host) []Item {
 	}
 	return []Item{{
 		Name: "OpenFiles", Severity: severity,
-		Message: fmt.Sprintf("containers may open %d files, a load balancer needs %d and nodes as many", host.OpenFiles, haproxy.OpenFiles),
+		Message: fmt.Sprintf("containers can open %d files, load balancers and nodes need %d", host.OpenFiles, haproxy.OpenFiles),
 		Remedy:  "raise the hard limit RLIMIT_NOFILE of the engine (LimitNOFILE of its systemd unit, or its default ulimits)",
 	}}
 }

@@ -23,10 +23,10 @@ import (
 )
 
 // firstWithoutCgroupV1 is the minor version of Kubernetes from which on the
-// kubelet refuses cgroup v1 unless told otherwise.
+// kubelet refuses cgroup v1 by default.
 const firstWithoutCgroupV1 = 35
 
-// leastUserIDs is how many IDs images use: nobody is 65534.
+// leastUserIDs is how many IDs images use: the highest is 65534.
 const leastUserIDs = 65536
 
 const (
@@ -46,8 +46,8 @@ func checkIsolation(facts Facts) []Item {
 	if facts.Engine.SELinux {
 		items = append(items, Item{
 			Name: "SELinux", Severity: SeverityWarning,
-			Message: "SELinux denies the engine's socket to containers; nodes and the management plane of capcon run without its separation",
-			Remedy:  "give a manager Pod that mounts the socket the SELinux type spc_t, as config/docker-socket and config/podman-socket do",
+			Message: "SELinux denies containers access to the engine's socket; nodes and the management plane run without SELinux confinement",
+			Remedy:  "set the SELinux type spc_t for a manager Pod that mounts the socket, as config/docker-socket and config/podman-socket do",
 		})
 	}
 	return items
@@ -59,15 +59,15 @@ func checkCgroups(facts Facts) []Item {
 	case info.CgroupVersion == "1" && info.Rootless:
 		return []Item{{
 			Name: "CgroupVersion", Severity: SeverityError,
-			Message: "a rootless engine needs cgroup v2 with delegation of the controllers cpu, memory and pids; " +
-				"this host has cgroup v1, where only root may limit resources",
+			Message: "a rootless engine requires cgroup v2 with delegation of the controllers cpu, memory and pids; " +
+				"this host has cgroup v1, where only root can limit resources",
 			Remedy: moveToV2 + " and " + delegate + "; or use an engine that runs as root",
 		}}
 	case info.CgroupVersion == "1" && (facts.KubernetesMinor == 0 || facts.KubernetesMinor >= firstWithoutCgroupV1):
 		return []Item{{
 			Name: "CgroupVersion", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the host uses cgroup v1, which kubelets from v1.%d on refuse by default; the nodes' kubelets are configured to accept it", firstWithoutCgroupV1),
-			Remedy:  moveToV2 + " before a later Kubernetes drops it",
+			Message: fmt.Sprintf("the host uses cgroup v1, which the kubelet rejects by default since v1.%d; the kubelets of nodes are configured to accept it", firstWithoutCgroupV1),
+			Remedy:  moveToV2 + ", because later Kubernetes versions will not support cgroup v1",
 		}}
 	}
 	return checkControllers(facts)
@@ -92,16 +92,16 @@ func checkControllers(facts Facts) []Item {
 	case info.Rootless:
 		return []Item{{
 			Name: "CgroupDelegation", Severity: SeverityError,
-			Message: "a rootless engine needs cgroup v2 with delegation of the controllers cpu, memory and pids; " +
+			Message: "a rootless engine requires cgroup v2 with delegation of the controllers cpu, memory and pids; " +
 				"not delegated: " + strings.Join(missing, ", "),
 			Remedy: delegate + "; or use an engine that runs as root",
 		}}
 	}
 	return []Item{{
 		Name: "CgroupControllers", Severity: SeverityError,
-		Message: "containers lack these controllers of cgroup v2, which kubelets need: " + strings.Join(missing, ", "),
-		Remedy: "turn them on for the engine (cgroup.subtree_control of the cgroups above it); " +
-			"where the kernel itself has memory off, boot it with cgroup_enable=memory",
+		Message: "cgroup v2 controllers that the kubelet requires are not available in containers: " + strings.Join(missing, ", "),
+		Remedy: "enable them for the engine (cgroup.subtree_control of its parent cgroups); " +
+			"if the kernel disables the memory controller, boot with cgroup_enable=memory",
 	}}
 }
 
@@ -111,21 +111,21 @@ func checkUserNamespace(facts Facts) []Item {
 	case facts.Engine.Rootless:
 		items = append(items, Item{
 			Name: "UserNamespace", Severity: SeverityWarning,
-			Message: "root in containers is not root on the host (the engine is rootless); nodes are adapted to it",
-			Remedy:  "use an engine that runs as root if a workload needs more",
+			Message: "the engine is rootless: root in containers is not root on the host; nodes are configured for it",
+			Remedy:  "use an engine that runs as root if workloads need more privileges",
 		})
 	case facts.Engine.UserNamespaceRemap:
 		items = append(items, Item{
 			Name: "UserNamespace", Severity: SeverityWarning,
-			Message: "the engine remaps users (userns-remap), but not those of nodes and of the management plane: they are privileged or use its socket",
-			Remedy:  "do not rely on userns-remap for what runs in clusters, or use a rootless engine",
+			Message: "userns-remap of the engine does not apply to nodes and the management plane, which are privileged or use the engine's socket",
+			Remedy:  "do not rely on userns-remap to isolate workloads, or use a rootless engine",
 		})
 	}
 	if host := facts.Host; host != nil && host.UserIDs != unknown && host.UserIDs < leastUserIDs {
 		items = append(items, Item{
 			Name: "UserIDs", Severity: SeverityError,
-			Message: fmt.Sprintf("containers have %d user IDs, images use %d", host.UserIDs, leastUserIDs),
-			Remedy: "give the engine's user more: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, " +
+			Message: fmt.Sprintf("containers have %d user IDs, images need %d", host.UserIDs, leastUserIDs),
+			Remedy: "add subordinate IDs for the engine's user: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, " +
 				"then restart the engine (Podman: podman system migrate)",
 		})
 	}

@@ -25,28 +25,28 @@ func checkKernel(host Host) []Item {
 		// A warning: some engines turn it on when they set up a network.
 		items = append(items, Item{
 			Name: "IPForward", Severity: SeverityWarning,
-			Message: "net.ipv4.ip_forward is 0 in a new container: Pods may reach nothing outside of their node",
+			Message: "net.ipv4.ip_forward is 0 in new containers: Pods may have no connectivity outside their node",
 			Remedy:  "on the engine's host: " + setSysctl("net.ipv4.ip_forward", 1),
 		})
 	}
 	if host.BridgeNetfilter == 0 {
 		items = append(items, Item{
 			Name: "BridgeNetfilter", Severity: SeverityWarning,
-			Message: "iptables does not see what crosses a bridge (br_netfilter is not loaded or turned off): " +
-				"with a Pod network that uses a bridge, Pods do not reach Services whose Pods are on their own node; the default one uses none",
+			Message: "traffic across bridges bypasses iptables (br_netfilter is not loaded or is disabled): " +
+				"with a CNI plugin that uses a bridge, Pods cannot reach Services with endpoints on the same node; the default Pod network uses none",
 			Remedy: "on the engine's host: sudo modprobe br_netfilter && " + setSysctl("net.bridge.bridge-nf-call-iptables", 1),
 		})
 	}
 	if host.IPv6 == 0 {
 		items = append(items, Item{
 			Name: "IPv6", Severity: SeverityWarning,
-			Message: "the host's kernel has no IPv6: clusters with IPv6 addresses, also dual-stack ones, cannot be made",
-			Remedy:  "boot the engine's host without ipv6.disable=1, or stay with IPv4",
+			Message: "IPv6 is disabled in the host's kernel: IPv6 and dual-stack clusters cannot be created",
+			Remedy:  "boot the engine's host without ipv6.disable=1, or use IPv4",
 		})
 	}
 	return items
 }
 
 func setSysctl(name string, value int64) string {
-	return fmt.Sprintf("sudo sysctl -w %s=%d, and the same in a file below /etc/sysctl.d to keep it", name, value)
+	return fmt.Sprintf("sudo sysctl -w %s=%d, and persist it in /etc/sysctl.d", name, value)
 }

@@ -39,9 +39,6 @@ const (
 	// logs. The base is what an image takes while it is being loaded.
 	storagePerNode = 512 << 20
 	storageBase    = 1 << 30
-	// storageShare is the part that must be free: the kubelet evicts pods
-	// when less than a tenth is, and removes images when less than 15 % are.
-	storageShare = 0.15
 	// inodesPerNode is the files of one node's volume with its images.
 	inodesPerNode = 50000
 )
@@ -67,7 +64,7 @@ func (n shared) check(nodes int) []Item {
 	}
 	return []Item{{
 		Name: n.item, Severity: severity,
-		Message: fmt.Sprintf("%s is %d, %s need some %d of it, and the rest of the host its own", n.setting, n.limit, some(nodes), need),
+		Message: fmt.Sprintf("%s is %d, %s need about %d in addition to other processes of the host", n.setting, n.limit, some(nodes), need),
 		Remedy:  "on the engine's host: " + setSysctl(n.setting, max(n.recommended, 2*need)),
 	}}
 }
@@ -84,7 +81,7 @@ func checkInotify(nodes int, host Host) []Item {
 	return append(instances.check(nodes), watches.check(nodes)...)
 }
 
-// checkProcesses: the kernel's numbers are everybody's. The limit of one user
+// checkProcesses: all users share the kernel's limits. The limit of one user
 // does not bind root, unless root is one of a user namespace.
 func checkProcesses(facts Facts, host Host) []Item {
 	limits := []shared{
@@ -99,7 +96,7 @@ func checkProcesses(facts Facts, host Host) []Item {
 	if facts.Engine.Rootless && host.Processes != unknown && host.Processes < need {
 		items = append(items, Item{
 			Name: "UserProcesses", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's user may have %d processes, %s need some %d", host.Processes, some(facts.Nodes), need),
+			Message: fmt.Sprintf("the engine's user is limited to %d processes, %s need about %d", host.Processes, some(facts.Nodes), need),
 			Remedy:  "raise RLIMIT_NPROC of the engine (LimitNPROC of its systemd unit, nproc in /etc/security/limits.d)",
 		})
 	}
@@ -109,27 +106,21 @@ func checkProcesses(facts Facts, host Host) []Item {
 // checkStorage for the nodes that are to be made, at least one: those there are
 // have taken what they need.
 func checkStorage(nodes int, host Host) []Item {
-	const remedy = "free space there (docker system df or podman system df show what takes it), or move the engine's storage to a larger disk"
+	const remedy = "free disk space (see \"docker system df\" or \"podman system df\"), or move the engine's storage to a larger disk"
 	need := storageBase + int64(nodes)*storagePerNode
-	switch free, total := host.StorageFreeBytes, host.StorageTotalBytes; {
+	switch free := host.StorageFreeBytes; {
 	case free == unknown:
 		return nil
 	case free < need:
 		return []Item{{
 			Name: "Storage", Severity: SeverityError,
-			Message: fmt.Sprintf("the engine's storage has %s free, %s need some %s", size(free), some(nodes), size(need)),
-			Remedy:  remedy,
-		}}
-	case total > 0 && float64(free) < storageShare*float64(total):
-		return []Item{{
-			Name: "Storage", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's storage has %.0f%% free; kubelets remove images below 15%% and evict pods below 10%%", 100*float64(free)/float64(total)),
+			Message: fmt.Sprintf("the engine's storage has %s free, %s need about %s", size(free), some(nodes), size(need)),
 			Remedy:  remedy,
 		}}
 	case host.StorageFreeInodes != unknown && host.StorageFreeInodes < int64(nodes)*inodesPerNode:
 		return []Item{{
 			Name: "Storage", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's storage has %d inodes free, %s need some %d", host.StorageFreeInodes, some(nodes), nodes*inodesPerNode),
+			Message: fmt.Sprintf("the engine's storage has %d inodes free, %s need about %d", host.StorageFreeInodes, some(nodes), nodes*inodesPerNode),
 			Remedy:  remedy,
 		}}
 	}

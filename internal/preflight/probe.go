@@ -68,7 +68,7 @@ const (
 	sectionIPv6    = "ipv6"
 )
 
-// probeLifetime is how long the probe would stay if nobody removed it.
+// probeLifetime is how long the probe would stay if it were not removed.
 const probeLifetime = "60"
 
 // cleanupTimeout bounds removing the probe, also when the caller has gone.
@@ -76,7 +76,7 @@ const cleanupTimeout = 30 * time.Second
 
 // ProbeContainer is the container that Probe looks through.
 type ProbeContainer struct {
-	// Name of it; Labels tell whose it is, should it be left behind.
+	// Name of it; Labels say which cluster owns it, should it be left behind.
 	Name   string
 	Labels map[string]string
 	// Image needs a POSIX shell.
@@ -116,7 +116,7 @@ func Probe(ctx context.Context, containers engine.Containers, probe ProbeContain
 	}
 	output, err := containers.Exec(ctx, name, engine.Command{Args: []string{"sh", "-c", probeScript}})
 	if err != nil {
-		return Host{}, fmt.Errorf("look at the host from %q: %w", name, err)
+		return Host{}, fmt.Errorf("inspect host from probe %q: %w", name, err)
 	}
 	return parseProbe(string(output.Stdout)), nil
 }
@@ -167,7 +167,7 @@ func parseProbe(text string) Host {
 		host.CgroupControllers, host.HasCgroupControllers = strings.Fields(text), true
 	}
 	host.Capabilities, host.HasCapabilities = boundingSet(sections[fileStatus])
-	host.StorageFreeBytes, host.StorageTotalBytes, host.StorageFreeInodes = storage(sections[sectionStorage])
+	host.StorageFreeBytes, host.StorageFreeInodes = storage(sections[sectionStorage])
 	return host
 }
 
@@ -220,10 +220,10 @@ func mappedIDs(text string) int64 {
 
 // storage reads block size, free and all blocks, free and all inodes. File
 // systems that make inodes as they need them have none in all.
-func storage(text string) (freeBytes, totalBytes, freeInodes int64) {
+func storage(text string) (freeBytes, freeInodes int64) {
 	fields := strings.Fields(text)
 	if len(fields) != 5 {
-		return unknown, unknown, unknown
+		return unknown, unknown
 	}
 	var values [5]int64
 	for i, field := range fields {
@@ -231,10 +231,10 @@ func storage(text string) (freeBytes, totalBytes, freeInodes int64) {
 	}
 	size, free, total, inodes, allInodes := values[0], values[1], values[2], values[3], values[4]
 	if size <= 0 || free == unknown || total <= 0 || max(free, total) > math.MaxInt64/size {
-		return unknown, unknown, unknown
+		return unknown, unknown
 	}
 	if allInodes <= 0 {
 		inodes = unknown
 	}
-	return free * size, total * size, inodes
+	return free * size, inodes
 }

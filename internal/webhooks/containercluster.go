@@ -64,8 +64,8 @@ func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 // them once it has them.
 func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorList {
 	const (
-		kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
-		containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
+		kubeconfigs = "kubeconfigs contain it; restore the value, or create another cluster"
+		containers  = "containers of the cluster have addresses on this network; restore the value, or create another cluster"
 	)
 	// One from before there were webhooks.
 	before = before.DeepCopy()
@@ -77,21 +77,21 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 	errs = append(errs, validateUnchangedOnceSet(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
-		"the endpoint is served so; put it back, or make another cluster")...)
-	if hasBegun(before) {
+		"it decides who serves the endpoint; restore the value, or create another cluster")...)
+	if hasStarted(before) {
 		errs = append(errs, validateUnchangedOnceSet(network.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
 		if before.Spec.Network.Subnet != after.Spec.Network.Subnet {
 			errs = append(errs, field.Invalid(network.Child("subnet"), after.Spec.Network.Subnet,
-				"comes too late, since "+containers))
+				"is immutable once the network is in use: "+containers))
 		}
 	}
 	return append(errs, validateOwnershipUpdate(before, after)...)
 }
 
-// hasBegun reports whether containers may be on the cluster's network. Until
+// hasStarted reports whether containers may be on the cluster's network. Until
 // then, one that turned out to be unusable can be exchanged. Host port: a
 // cluster that was moved or restored has no status yet.
-func hasBegun(cluster *infrav1.ContainerCluster) bool {
+func hasStarted(cluster *infrav1.ContainerCluster) bool {
 	return ptr.Deref(cluster.Status.Initialization.Provisioned, false) || cluster.Spec.LoadBalancer.HostPort != 0
 }
 
@@ -104,19 +104,19 @@ func validateOwnershipUpdate(before, after *infrav1.ContainerCluster) field.Erro
 	}
 	annotations := field.NewPath("metadata", "annotations")
 	errs := validateUnchangedOnceSet(field.NewPath("spec", "ownerID"), before.OwnerID(), after.OwnerID(),
-		"the cluster's containers carry it as a label and would be orphaned; put it back")
+		"containers of the cluster have it as a label and would be orphaned; restore the value")
 	_, managedBefore := before.Annotations[clusterv1.ManagedByAnnotation]
 	manager, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
 	if managedBefore && !managedAfter {
 		errs = append(errs, field.Required(annotations.Key(clusterv1.ManagedByAnnotation),
-			"cannot be taken away: this provider would make again what another manages; put it back"))
+			"must not be removed: this provider would recreate externally managed infrastructure; restore it"))
 	}
 	// Either comes before anything on the engine.
 	taken := controllerutil.ContainsFinalizer(before, infrav1.ClusterFinalizer) || before.OwnerID() != ""
 	if !managedBefore && managedAfter && taken {
 		errs = append(errs, field.Invalid(annotations.Key(clusterv1.ManagedByAnnotation), manager,
-			"comes too late: this provider manages the cluster and would leave its network, load balancer and finalizer behind; "+
-				"take the annotation away, or make another cluster that has it from the start"))
+			"must be set on creation: this provider already manages the cluster, whose network, load balancer and finalizer would be orphaned; "+
+				"remove the annotation, or create another cluster with it"))
 	}
 	return errs
 }
@@ -124,7 +124,7 @@ func validateOwnershipUpdate(before, after *infrav1.ContainerCluster) field.Erro
 func warnCluster(cluster *infrav1.ContainerCluster) admission.Warnings {
 	if cluster.Spec.LoadBalancer.Type == infrav1.LoadBalancerNone && cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		return admission.Warnings{"spec.loadBalancer.type is None and spec.controlPlaneEndpoint is not set: " +
-			"the cluster waits until it is set here or in the Cluster"}
+			"provisioning waits until it is set here or in the Cluster"}
 	}
 	return nil
 }

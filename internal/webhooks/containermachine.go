@@ -47,7 +47,7 @@ func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 	if id := machine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
 			errs = append(errs, field.Invalid(path.Child("providerID"), id,
-				identity.ErrProviderID.Error()+"; leave it out unless it names a container to take over"))
+				identity.ErrProviderID.Error()+"; omit it, unless it is the provider ID of a container to adopt"))
 		}
 	}
 	return errs
@@ -64,7 +64,7 @@ func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSp
 	errs = append(errs, validateDevices(path.Child("devices"), spec.Devices)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("bootstrapTimeout"), timeout.Duration.String(),
-			"must be longer than nothing; leave it out, or give a duration such as 10m"))
+			"must be greater than 0; omit it, or use a duration such as 10m"))
 	}
 	return errs
 }
@@ -74,11 +74,11 @@ func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSp
 func validateMachineUpdate(before, after *infrav1.ContainerMachine) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateUnchangedOnceSet(path.Child("providerID"), before.Spec.ProviderID, after.Spec.ProviderID,
-		"the Node has it and it names the container; put it back")
+		"it is the provider ID of the Node and identifies the container; restore the value")
 	if ptr.Deref(before.Spec.Bootstrap.Completed, false) && !ptr.Deref(after.Spec.Bootstrap.Completed, false) {
 		errs = append(errs, field.Invalid(path.Child("bootstrap", "completed"), false,
-			"is true for life: without it a missing container would be bootstrapped a second time; put it back"))
+			"is immutable once true: a missing container would be bootstrapped again; restore the value"))
 	}
 	return append(errs, validateImmutable(path, before.Spec.Immutable(), after.Spec.Immutable(),
-		"field is immutable; roll out a template with the new value")...)
+		"field is immutable; roll out a new template with this value")...)
 }

@@ -47,7 +47,7 @@ func validateMachinePool(pool *infrav1.ContainerMachinePool) field.ErrorList {
 	for i, id := range pool.Spec.ProviderIDList {
 		if _, err := identity.ParseProviderID(id); err != nil {
 			errs = append(errs, field.Invalid(path.Child("providerIDList").Index(i), id,
-				identity.ErrProviderID.Error()+"; leave the list out, it is filled in"))
+				identity.ErrProviderID.Error()+"; omit the list, which the controller sets"))
 		}
 	}
 	return errs
@@ -60,7 +60,7 @@ func validatePoolTemplate(path *field.Path, template infrav1.ContainerMachinePoo
 	for _, recorded := range []string{infrav1.VersionAnnotation, infrav1.BootstrapDataSecretAnnotation, infrav1.FailureDomainAnnotation} {
 		if value, found := template.ObjectMeta.Annotations[recorded]; found {
 			errs = append(errs, field.Invalid(metadata.Child("annotations").Key(recorded), value,
-				"records what each instance was made with; leave it out, and set it in the MachinePool"))
+				"is reserved for the controller; remove it, and set the value in the MachinePool"))
 		}
 	}
 	return append(errs, validateCommonSpec(path.Child("spec"), &template.Spec)...)

@@ -86,9 +86,9 @@ func validateLabels(path *field.Path, labels map[string]string) field.ErrorList 
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		switch {
 		case key == "" || strings.Contains(key, "="):
-			errs = append(errs, field.Invalid(path, key, "is no key of a label; use one such as example.com/team"))
+			errs = append(errs, field.Invalid(path, key, "is not a valid label key; use for example example.com/team"))
 		case identity.IsReserved(key):
-			errs = append(errs, field.Invalid(path, key, "is reserved for the provider, which finds its containers by such labels; use a prefix of your own"))
+			errs = append(errs, field.Invalid(path, key, "has a prefix that is reserved for this provider; use another prefix"))
 		}
 	}
 	return errs
@@ -102,13 +102,13 @@ func validateDevices(path *field.Path, devices []infrav1.Device) field.ErrorList
 		at := path.Index(i)
 		switch {
 		case device.Path == "" && device.Name == "":
-			errs = append(errs, field.Required(at.Child("path"), "a device is given by its path on the engine's host, or by its name in the Container Device Interface"))
+			errs = append(errs, field.Required(at.Child("path"), "set the path of the device on the engine's host, or the name of a CDI device"))
 		case device.Path != "" && device.Name != "":
-			errs = append(errs, field.Invalid(at.Child("name"), device.Name, "is given beside a path; make a device of each"))
+			errs = append(errs, field.Invalid(at.Child("name"), device.Name, "must not be set together with path; use one device for each"))
 		case device.Name != "" && device.ContainerPath != "":
-			errs = append(errs, field.Invalid(at.Child("containerPath"), device.ContainerPath, "is what the specification of a named device decides; leave it out"))
+			errs = append(errs, field.Invalid(at.Child("containerPath"), device.ContainerPath, "is decided by the CDI specification; remove it"))
 		case names[device.Name]:
-			errs = append(errs, field.Invalid(at.Child("name"), device.Name, "is given twice; leave one out"))
+			errs = append(errs, field.Invalid(at.Child("name"), device.Name, "is a duplicate; remove it"))
 		}
 		names[device.Name] = device.Name != ""
 	}
@@ -126,14 +126,14 @@ func validatePorts(path *field.Path, mappings []infrav1.PortMapping) field.Error
 	for i, mapping := range mappings {
 		if _, err := netip.ParseAddr(cmp.Or(mapping.Address, infrav1.DefaultPortAddress)); err != nil {
 			errs = append(errs, field.Invalid(path.Index(i).Child("address"), mapping.Address,
-				"is not an IP address of the engine's host; use 127.0.0.1, or 0.0.0.0 for all"))
+				"is not an IP address; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host"))
 		}
 		if mapping.HostPort == 0 {
 			continue
 		}
 		one := port{mapping.HostPort, cmp.Or(mapping.Protocol, infrav1.PortProtocolTCP)}
 		if used[one] {
-			errs = append(errs, field.Invalid(path.Index(i).Child("hostPort"), mapping.HostPort, "is given twice; use another port"))
+			errs = append(errs, field.Invalid(path.Index(i).Child("hostPort"), mapping.HostPort, "is a duplicate; use another port"))
 		}
 		used[one] = true
 	}

@@ -58,7 +58,7 @@ func validateImages(path *field.Path, images []string) field.ErrorList {
 		errs = append(errs, validateImage(path.Index(i), image)...)
 		named, err := reference.ParseNormalizedNamed(image)
 		if _, pinned := named.(reference.Digested); err == nil && pinned {
-			errs = append(errs, field.Invalid(path.Index(i), image, "is named by a digest, which a copy does not keep; use its tag"))
+			errs = append(errs, field.Invalid(path.Index(i), image, "has a digest, which is not preserved in nodes; use a tag"))
 		}
 	}
 	return errs

@@ -49,7 +49,7 @@ func validateEndpoint(path *field.Path, spec infrav1.ContainerClusterSpec) field
 	endpoint, host, port := spec.ControlPlaneEndpoint, path.Child("host"), path.Child("port")
 	errs := validateHost(host, endpoint.Host)
 	if spec.LoadBalancer.Type == infrav1.LoadBalancerNone {
-		const remedy = "with the load balancer's type None it must be given together with the other part of the endpoint"
+		const remedy = "must be set together with the other field of the endpoint if spec.loadBalancer.type is None"
 		switch {
 		case endpoint.Host != "" && endpoint.Port == 0:
 			errs = append(errs, field.Required(port, remedy))
@@ -63,7 +63,7 @@ func validateEndpoint(path *field.Path, spec infrav1.ContainerClusterSpec) field
 	}
 	if endpoint.Port == haproxy.StatusPort {
 		errs = append(errs, field.Invalid(port, endpoint.Port, fmt.Sprintf(
-			"is where the load balancer itself tells its state; take another one, such as %d", defaultPort)))
+			"is reserved for the load balancer's status; use another port, such as %d", defaultPort)))
 	}
 	return errs
 }
@@ -81,19 +81,19 @@ func validateHost(path *field.Path, host string) field.ErrorList {
 	address, err := netip.ParseAddr(host)
 	switch {
 	case err == nil && (address.IsLoopback() || address.IsUnspecified() || address.IsMulticast()), host == "localhost":
-		return refuse("leads each node to itself or nowhere; give an address or a name by which every node reaches the API servers")
+		return refuse("is not reachable from nodes; use an address or DNS name by which all nodes reach the API servers")
 	case err == nil:
 		if err := network.CheckEndpoint(host); err != nil {
 			return refuse(err.Error())
 		}
 		return nil
 	case strings.Contains(host, "://") || strings.ContainsAny(host, "[]/") || strings.Count(host, ":") == 1:
-		return refuse("is more than a host; write the address or the name alone, and the port in its own field")
+		return refuse("is not a host; use an address or DNS name without scheme and port, and set the port in its own field")
 	}
 	// A name that ends in a number is read as an IPv4 address, and is none.
 	ending := host[strings.LastIndex(host, ".")+1:]
 	if wrong := validation.IsDNS1123Subdomain(host); len(wrong) > 0 || strings.Trim(ending, "0123456789") == "" {
-		return refuse("is neither an address nor a DNS name; write it as 172.30.0.5 or api.example.com, in lower case")
+		return refuse("is neither an IP address nor a lower case DNS name; use for example 172.30.0.5 or api.example.com")
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func validateFailureDomains(path *field.Path, domains []clusterv1.FailureDomain)
 	for i, domain := range domains {
 		if wrong := validation.IsValidLabelValue(domain.Name); len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path.Index(i).Child("name"), domain.Name,
-				"becomes a label of Nodes and cannot; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"))
+				"is not a valid value of the zone label of Nodes; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"))
 		}
 	}
 	return errs
@@ -118,13 +118,13 @@ func validateImage(path *field.Path, image string) field.ErrorList {
 	}
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
 		return field.ErrorList{field.Invalid(path, image,
-			"is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case")}
+			"is not a valid image reference; use NAME:TAG or NAME@DIGEST, in lower case")}
 	}
 	return nil
 }
 
 // warnImage of a node image whose tag is a version of Kubernetes that
-// is not known to work here. Which version a machine shall have is said in
+// is not known to work here. The version of a machine is set in
 // Cluster API's objects, where controllers find it; a tag is no more than a
 // hint, and a person may know better.
 func warnImage(path *field.Path, image string) admission.Warnings {
@@ -161,7 +161,7 @@ func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpoint
 		}
 		return errs
 	}
-	const remedy = "there is no load balancer where the type is None; leave it out, or take the type HAProxy"
+	const remedy = "must not be set if the type is None; remove it, or use the type HAProxy"
 	var errs field.ErrorList
 	if given.Image != "" {
 		errs = append(errs, field.Invalid(path.Child("image"), given.Image, remedy))
@@ -209,22 +209,22 @@ func validateAddress(path *field.Path, address netip.Addr, given infrav1.Network
 	var refused *network.SubnetError
 	if errors.As(network.CheckAddress(subnet, address), &refused) {
 		return field.ErrorList{field.Invalid(path, address.String(),
-			"cannot be the load balancer's: subnet "+refused.Subnet+" "+refused.Reason+"; "+refused.Remedy+", or leave it out to have one chosen")}
+			"cannot be the address of the load balancer: subnet "+refused.Subnet+" "+refused.Reason+"; "+refused.Remedy+", or omit it to have one allocated")}
 	}
 	return nil
 }
 
 // validateUnchangedOnceSet refuses another value than the one there was, if there was one. The
-// reason completes "is X for life, since …".
+// reason completes "is immutable once set (X): …".
 func validateUnchangedOnceSet[T comparable](path *field.Path, before, after T, reason string) field.ErrorList {
 	var none T
 	if before == none || before == after {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, after, fmt.Sprintf("is %v for life, since %s", before, reason))}
+	return field.ErrorList{field.Invalid(path, after, fmt.Sprintf("is immutable once set (%v): %s", before, reason))}
 }
 
-const templateIsImmutable = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
+const templateIsImmutable = "is immutable, because objects were created from the template; create a new template, and reference it"
 
 // validateImmutable refuses each field that differs, with the same message.
 func validateImmutable(path *field.Path, before, after any, message string) field.ErrorList {

@@ -30,8 +30,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// Everything that is wrong is told at once, each with its value.
-func TestAllIsToldAtOnce(t *testing.T) {
+// All problems are reported at once, each with its value.
+func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	err := create(t, inputs.Decode(t, "ContainerCluster", "bad", `
 spec:
@@ -44,12 +44,12 @@ spec:
 	}
 	for _, value := range []string{`"host"`, `"10.0.0.1/8"`, `"localhost"`, "8405", `"not an image"`, `"a b"`, `"c/d"`} {
 		if !strings.Contains(err.Error(), "Invalid value: "+value) {
-			t.Errorf("the value %s is not told: %v", value, err)
+			t.Errorf("the value %s is not reported: %v", value, err)
 		}
 	}
 }
 
-// What tools and people make, and what comes back from a backup, is admitted.
+// What tools and users make, and what comes back from a backup, is admitted.
 func TestGoodInput(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ reason, kind, object string }{
@@ -64,14 +64,14 @@ spec:
   network: {name: capcon}
   loadBalancer: {type: HAProxy, image: "haproxy:3.2", hostPort: 32768}
   failureDomains: [{name: a, controlPlane: true}]`},
-		"Adopted": {"Objects are made anew with nothing but their provider ID.", "ContainerMachine", `spec: {providerID: "container:///demo-worker-0-a1b2c3d4"}`},
+		"Adopted": {"Objects are recreated with nothing but their provider ID.", "ContainerMachine", `spec: {providerID: "container:///demo-worker-0-a1b2c3d4"}`},
 		"MovedMachine": {"With everything set.", "ContainerMachine", `
 spec:
   providerID: "container:///demo-worker-0-a1b2c3d4"
   image: "kindest/node:v1.36.3@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
   extraMounts: [{hostPath: /var/run/docker.sock, containerPath: /var/run/docker.sock}, {hostPath: /, containerPath: /host, readOnly: true}]
   bootstrapTimeout: 20m`},
-		"External":      {"Somebody else serves the endpoint.", "ContainerCluster", `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com, port: 443}}`},
+		"External":      {"The endpoint is external.", "ContainerCluster", `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com, port: 443}}`},
 		"ExternalLater": {"A hosted control plane sets it later.", "ContainerCluster", `spec: {loadBalancer: {type: None}}`},
 		"ExternalClass": {"A class has no endpoint.", "ContainerClusterTemplate", `spec: {template: {spec: {loadBalancer: {type: None}}}}`},
 		"OtherFamily": {"A network with an IPv6 subnet has an IPv4 one too.", "ContainerCluster",
@@ -175,8 +175,8 @@ func TestDeletedObjectsPass(t *testing.T) {
 	}
 }
 
-// That nobody has said yet where the API servers are is no error, and worth a
-// word.
+// An endpoint of the API servers that is not set yet is no error, but worth a
+// warning.
 func TestWarning(t *testing.T) {
 	t.Parallel()
 	for _, object := range []string{`spec: {loadBalancer: {type: None}}`, `spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: a, port: 1}}`, `spec: {}`} {
@@ -195,7 +195,7 @@ func TestWarning(t *testing.T) {
 // worth the words that conditions and capcon have for it.
 func TestImageWarning(t *testing.T) {
 	t.Parallel()
-	const tooOld = `Kubernetes version "v1.33.1" is older than v1.34, the oldest that is supported; known versions: v1.36.4, `
+	const tooOld = `Kubernetes version "v1.33.1" is older than v1.34, the oldest supported version; known versions: v1.37.2, `
 	for image, warned := range map[string]bool{
 		"kindest/node:v1.33.1": true, "localhost:5000/node:v1.33.1": true,
 		"kindest/node:v1.36.3": false, "kindest/node:v1.36.99": false, "mine:latest": false, "mine:1.33.1": false, "mine:v1": false, "mine": false, "": false,

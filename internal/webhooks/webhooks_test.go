@@ -99,7 +99,7 @@ func admit[T client.Object](t *testing.T, k kind[T], before client.Object, after
 	return err
 }
 
-// refusals are what a user is told, each as "field: message".
+// refusals are what a user sees, each as "field: message".
 func refusals(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -109,16 +109,16 @@ func refusals(t *testing.T, err error) []string {
 	if !errors.As(err, &status) || !apierrors.IsInvalid(err) {
 		t.Fatalf("the error is of type %T: %v", err, err)
 	}
-	var told []string
+	var refused []string
 	for _, cause := range status.Status().Details.Causes {
 		_, message, _ := strings.Cut(cause.Message, ": ")
 		if cause.Type == metav1.CauseTypeFieldValueInvalid {
 			// The value stands before what is wrong with it.
 			_, message, _ = strings.Cut(message, ": ")
 		}
-		told = append(told, cause.Field+": "+message)
+		refused = append(refused, cause.Field+": "+message)
 	}
-	return told
+	return refused
 }
 
 func TestBadInput(t *testing.T) {

@@ -147,7 +147,7 @@ func (c *cluster) machines(ctx context.Context) ([]clusterv1.Machine, error) {
 }
 
 // awaitNodes installs the Pod network as soon as the API server answers, and
-// waits for the Nodes. The watch on them goes on until watching ends.
+// waits for the Nodes. The watch on them continues until watching ends.
 func (c *cluster) awaitNodes(ctx, watching context.Context) (time.Time, error) {
 	if err := c.connect(ctx); err != nil {
 		return time.Time{}, err

@@ -35,7 +35,7 @@ import (
 const (
 	deadInInfrastructure = "killed worker: Machine's InfrastructureReady not True after"
 	deadInReady          = "killed worker: Machine's Ready not True after"
-	deadMended           = "killed worker: its Machine Ready again after"
+	deadRepaired         = "killed worker: its Machine Ready again after"
 	apiAgain             = "engine restart: the API answers again after"
 	nodesAgain           = "engine restart: all Nodes Ready again after"
 )
@@ -49,7 +49,7 @@ func (c *cluster) killWorker(ctx context.Context) (map[string]value, error) {
 		return nil, err
 	}
 	seen := map[string]value{
-		deadInInfrastructure: never(c.bench.faultLimit), deadInReady: never(c.bench.faultLimit), deadMended: never(c.bench.faultLimit),
+		deadInInfrastructure: never(c.bench.faultLimit), deadInReady: never(c.bench.faultLimit), deadRepaired: never(c.bench.faultLimit),
 	}
 	limited, stop := context.WithTimeout(ctx, c.bench.faultLimit)
 	defer stop()
@@ -75,10 +75,10 @@ func (c *cluster) killWorker(ctx context.Context) (map[string]value, error) {
 		if !ready {
 			note(deadInReady)
 		}
-		// Ready again means that it was seen not to be, and mended since.
+		// Ready again means that it was seen not to be, and repaired since.
 		again := infrastructure && ready && seen[deadInReady].limit == 0
 		if again {
-			note(deadMended)
+			note(deadRepaired)
 		}
 		return again, nil
 	})

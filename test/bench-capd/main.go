@@ -83,13 +83,13 @@ func (b *bench) addFlags(set *flag.FlagSet) {
 	set.StringVar(&b.capdLoadBalancer, "capd-load-balancer-image", "localhost/capcon-bench/haproxy:2.6", "image of CAPD's load balancers: it must be called haproxy and start without a configuration")
 	set.StringVar(&b.engineSocket, "engine-socket", "/var/run/docker.sock", "socket of the engine")
 	set.IntVar(&b.rounds, "rounds", 3, "how many rounds")
-	set.StringVar(&b.parts, "parts", "capd,container,capcon,small,large,faults", "whom to measure: capd, container, capcon; and what: small (1 + 1), large (3 + 3), faults; or idle with whom")
+	set.StringVar(&b.parts, "parts", "capd,container,capcon,small,large,faults", "providers to measure: capd, container, capcon; and parts: small (1 + 1), large (3 + 3), faults; or idle with providers")
 	set.DurationVar(&b.createLimit, "create-limit", 10*time.Minute, "how long a cluster may take")
 	set.DurationVar(&b.deleteLimit, "delete-limit", 3*time.Minute, "how long deleting may take")
 	set.DurationVar(&b.faultLimit, "fault-limit", 75*time.Second, "after which a killed container was never noticed")
 	set.DurationVar(&b.restartLimit, "restart-limit", 2*time.Minute, "after which a cluster did not survive the engine's restart")
 	set.DurationVar(&b.idle, "idle", 5*time.Minute, "how long to look at an idle cluster")
-	set.BoolVar(&b.resume, "continue", false, "go on with the figures of the last run, which was interrupted or measured other parts")
+	set.BoolVar(&b.resume, "continue", false, "continue with the figures of the last run, which was interrupted or measured other parts")
 	set.StringVar(&b.output, "output", "", "file for the table; default: standard output only")
 }
 
@@ -142,7 +142,7 @@ func (b *bench) run(ctx context.Context) error {
 				runs = append(runs, func(ctx context.Context) error { return b.runProvider(ctx, p) })
 			}
 		}
-		// Who is first changes, so that nobody always gets the warm caches.
+		// The order changes, so that no provider always gets the warm caches.
 		if round%2 == 0 {
 			slices.Reverse(runs)
 		}

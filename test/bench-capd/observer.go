@@ -62,7 +62,7 @@ func managementKinds(p provider) []client.Object {
 	return watched
 }
 
-// observer holds what an API server has, by watches, and tells of changes at
+// observer holds what an API server has, by watches, and reports changes at
 // once: nothing is measured by asking again and again.
 type observer struct {
 	cache.Cache
@@ -85,7 +85,7 @@ func newObserver(ctx context.Context, config *rest.Config, journal *journal, kin
 			return nil, fmt.Errorf("watch %T: %w", kind, err)
 		}
 		note := func(what string, object any) {
-			o.tell()
+			o.notify()
 			journal.note(what, object)
 		}
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
@@ -102,7 +102,7 @@ func newObserver(ctx context.Context, config *rest.Config, journal *journal, kin
 	return o, nil
 }
 
-func (o *observer) tell() {
+func (o *observer) notify() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	close(o.changed)
@@ -131,7 +131,7 @@ func (o *observer) until(ctx context.Context, condition func(ctx context.Context
 	}
 }
 
-// nodeIsReady tells whether a Node is.
+// nodeIsReady says whether a Node is.
 func nodeIsReady(node *corev1.Node) bool {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

@@ -37,7 +37,7 @@ var clusterFiles embed.FS
 
 // provider is one of those that are compared.
 type provider struct {
-	// key is for files and clusters' names, title for people.
+	// key is for files and clusters' names, title for users.
 	key, title string
 	// manager of the provider, whose engine calls go through a socket.
 	manager func(b *bench, socket string) manager

@@ -111,7 +111,7 @@ func callName(path string) string {
 	}
 }
 
-// difference is what was called between two looks.
+// difference is what was called between two readings.
 func difference(before, after map[string]int) map[string]int {
 	between := map[string]int{}
 	for name, count := range after {

@@ -66,7 +66,7 @@ func (b *bench) save(path string) error {
 func (b *bench) report(ctx context.Context, table string) error {
 	var out strings.Builder
 	out.WriteString(table)
-	fmt.Fprintf(&out, "\nBegun %s; commit %s; %s. Load average at the begin and end of each round: %s.\n",
+	fmt.Fprintf(&out, "\nStarted %s; commit %s; %s. Load average at the begin and end of each round: %s.\n",
 		strings.Join(b.MeasuredAt, ", "), b.commit(ctx), b.machine(ctx), strings.Join(b.Loads, ", "))
 	if len(b.Troubles) > 0 {
 		out.WriteString("\nWhat went wrong:\n\n")

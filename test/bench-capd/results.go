@@ -45,7 +45,7 @@ func metrics() []string {
 			rows = append(rows, metric(s, name))
 		}
 	}
-	return append(rows, deadInInfrastructure, deadInReady, deadMended, apiAgain, nodesAgain)
+	return append(rows, deadInInfrastructure, deadInReady, deadRepaired, apiAgain, nodesAgain)
 }
 
 // aims by row: the most that our figure may be of CAPD's.

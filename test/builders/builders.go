@@ -44,7 +44,7 @@ const (
 	Machine   = "m1"
 	OwnerID   = "abcdefgh"
 
-	// NodeImage and LoadBalancerImage are no image of anybody's.
+	// NodeImage and LoadBalancerImage do not exist anywhere.
 	NodeImage         = "example.test/node:v1.36.3"
 	LoadBalancerImage = "example.test/haproxy:1"
 )

@@ -48,8 +48,8 @@ const (
 )
 
 // TestIntegrationClusterctl does what a user does before there is a cluster, on
-// an API server that has nothing: init, and generate cluster with each flavour.
-// No Pod runs there, so nobody waits for one; what is real is clusterctl, its
+// an API server that has nothing: init, and generate cluster with each flavor.
+// No Pod runs there, so the test waits for none; what is real is clusterctl, its
 // checks, the API server with its schemas, and every object that is installed. That
 // what is installed runs is proven by the e2e suite on kind.
 func TestIntegrationClusterctl(t *testing.T) {
@@ -62,12 +62,12 @@ func TestIntegrationClusterctl(t *testing.T) {
 
 	needsCertManager(t, program, repository, api)
 	must.Get(program.Run(t.Context(), "init", "--kubeconfig", kubeconfig, "--infrastructure", "container"))(t)
-	nobodyServesWebhooks(t, api)
-	flavours := repository.Files("cluster-template*.yaml")
-	if len(flavours) == 0 {
-		t.Fatal("the release has no flavours")
+	removeWebhooks(t, api)
+	flavors := repository.Files("cluster-template*.yaml")
+	if len(flavors) == 0 {
+		t.Fatal("the release has no flavors")
 	}
-	for _, path := range flavours {
+	for _, path := range flavors {
 		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,8 +75,8 @@ func TestIntegrationClusterctl(t *testing.T) {
 				"generate", "cluster", "demo", "--kubeconfig", kubeconfig, "--kubernetes-version", "v1.36.3",
 				"--control-plane-machine-count", "1", "--worker-machine-count", "2",
 			}
-			if flavour, named := strings.CutPrefix(name, "cluster-template-"); named {
-				args = append(args, "--flavor", flavour)
+			if flavor, named := strings.CutPrefix(name, "cluster-template-"); named {
+				args = append(args, "--flavor", flavor)
 			}
 			const image = "registry.example.com/node:1"
 			for _, given := range []string{"", image} {
@@ -121,8 +121,8 @@ func needsCertManager(t *testing.T, program *clusterctl.Clusterctl, repository *
 	}
 }
 
-// nobodyServesWebhooks here: they are there, and would refuse everything.
-func nobodyServesWebhooks(t *testing.T, api client.Client) {
+// removeWebhooks, because no manager serves them here and they would refuse everything.
+func removeWebhooks(t *testing.T, api client.Client) {
 	t.Helper()
 	for _, name := range []string{"capcon-mutating-webhook-configuration", "capi-mutating-webhook-configuration"} {
 		if err := api.Get(t.Context(), client.ObjectKey{Name: name}, &admissionregistrationv1.MutatingWebhookConfiguration{}); err != nil {

@@ -36,7 +36,7 @@ import (
 )
 
 // TestAdoption takes the steps of Cluster API's e2e test of adoption: all
-// ContainerMachines of a cluster are lost, and made again with nothing but
+// ContainerMachines of a cluster are lost, and recreated with nothing but
 // spec.providerID. The containers that run are taken over as they are.
 func TestAdoption(t *testing.T) {
 	t.Parallel()
@@ -74,14 +74,14 @@ func TestAdoption(t *testing.T) {
 	settle(w)
 	check(t, "what was done to the engine", []string{}, effects(w, since))
 	after := observe(w)
-	// Nobody gave them the image again, which the container has.
+	// They were recreated without the image, which the container has.
 	before.Specs, after.Specs = nil, nil
 	check(t, "the cluster", before, after)
 }
 
 // TestRestore restores a cluster from a backup, which has no status, after all
 // its objects were lost. Cluster API's own status is lost too, and comes back
-// later. What runs is found and nothing is made again.
+// later. What runs is found and nothing is recreated.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	w := live(t)
@@ -117,7 +117,7 @@ func TestRestore(t *testing.T) {
 }
 
 // takeBackup returns all objects as a backup has them, in the order in which
-// they can be made again.
+// they can be recreated.
 func takeBackup(t *testing.T, w *world.World) []client.Object {
 	t.Helper()
 	names := []struct {
@@ -167,13 +167,13 @@ func pause(w *world.World, paused bool) {
 	world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(paused) })
 }
 
-// TestExternallyManaged has somebody else bring up network, endpoint and
+// TestExternallyManaged has another controller bring up network, endpoint and
 // status of a cluster. The provider touches neither the object nor anything
 // that belongs to it, and makes its machines all the same.
 func TestExternallyManaged(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(func(o *builders.Objects) {
-		metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, clusterv1.ManagedByAnnotation, "somebody")
+		metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, clusterv1.ManagedByAnnotation, "another")
 		o.ContainerCluster.Finalizers = nil
 		o.ContainerCluster.Spec = infrav1.ContainerClusterSpec{
 			OwnerID:              builders.OwnerID,
@@ -211,6 +211,6 @@ func TestExternallyManaged(t *testing.T) {
 	given, _ = world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
 	look()
 	if _, err := w.Engine.InspectNetwork(t.Context(), "capcon"); err != nil {
-		t.Errorf("the network, which somebody else manages: %v", err)
+		t.Errorf("the network, which another controller manages: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func TestIntegrationWatchFilter(t *testing.T) {
 	}
 }
 
-// oneOfEach makes a cluster with a machine and a pool, labelled as being for
+// oneOfEach makes a cluster with a machine and a pool, labeled as being for
 // this value and named after it.
 func oneOfEach(t *testing.T, api client.Client, filter string) []client.Object {
 	t.Helper()
@@ -131,8 +131,8 @@ func awaitFinalizer(t *testing.T, api client.Client, object client.Object) {
 func isLeftAlone(t *testing.T, api client.Client, object client.Object) {
 	t.Helper()
 	must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(object), object))
-	told, ok := object.(conditions.Getter)
-	if !ok || len(object.GetFinalizers())+len(told.GetConditions()) > 0 {
+	observed, ok := object.(conditions.Getter)
+	if !ok || len(object.GetFinalizers())+len(observed.GetConditions()) > 0 {
 		t.Errorf("%T %s is looked at: %+v", object, object.GetName(), object)
 	}
 }

@@ -20,13 +20,13 @@ package contract
 func inputs() []Rule {
 	return []Rule{
 		{ID: "B1", Says: "Bootstrap data is in the key value of the data secret.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
-		{ID: "B1", Says: "Its format is in the key format; what is not understood is refused.", Proof: Proof{machineTests, "TestReconcile/DataOfUnknownFormat"}},
-		{ID: "B1", Says: "It holds private keys, and is repeated nowhere.", Proof: Proof{machineTests, "TestReconcile/Failed"}},
+		{ID: "B1", Says: "Its format is in the key format; an unknown format is refused.", Proof: Proof{machineTests, "TestReconcile/DataOfUnknownFormat"}},
+		{ID: "B1", Says: "It contains private keys, and is never logged or reported.", Proof: Proof{machineTests, "TestReconcile/Failed"}},
 		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{"internal/bootstrap", "TestScriptKubernetesUp"}},
-		{ID: "B3", Says: "Nodes may register with a taint that Cluster API takes away.", Unproved: "Describes Cluster API itself; rule IM19 proves that it is left alone."},
-		{ID: "B4", Says: "The Machine's version says which Kubernetes its node runs.", Proof: Proof{machineTests, "TestReconcile/VersionUnsupported"}},
-		{ID: "B5", Says: "Workload clusters are reached by the ClusterCache.", Proof: Proof{machineTests, "TestReconcile/ProviderIDMismatch"}},
-		{ID: "B6", Says: "API servers listen where the Cluster's network says.", Proof: Proof{clusterTests, "TestReconcile/APIServerPort"}},
-		{ID: "B7", Says: "What the feature gates of Cluster API 1.14 are by default.", Unproved: "Describes Cluster API itself."},
+		{ID: "B3", Says: "Nodes may register with a taint that Cluster API removes.", Unproved: "Describes Cluster API itself; rule IM19 proves that it is left alone."},
+		{ID: "B4", Says: "The Machine's version is the Kubernetes version of its node.", Proof: Proof{machineTests, "TestReconcile/VersionUnsupported"}},
+		{ID: "B5", Says: "Workload clusters are accessed through the ClusterCache.", Proof: Proof{machineTests, "TestReconcile/ProviderIDMismatch"}},
+		{ID: "B6", Says: "API servers listen on the port of the Cluster's network.", Proof: Proof{clusterTests, "TestReconcile/APIServerPort"}},
+		{ID: "B7", Says: "The defaults of the feature gates of Cluster API 1.14.", Unproved: "Describes Cluster API itself."},
 	}
 }

@@ -91,7 +91,7 @@ func kubeconfig(t *testing.T) *corev1.Secret {
 	return secret
 }
 
-// state is what must be the same after objects were lost and made again.
+// state is what must be the same after objects were lost and recreated.
 type state struct {
 	// Containers by name, with identity and status.
 	Containers map[string]string
@@ -142,11 +142,11 @@ func withoutTimes(conditions []metav1.Condition) []metav1.Condition {
 
 // effects are what the controllers did to the engine since there were so many.
 func effects(w *world.World, since int) []string {
-	deeds := []string{}
+	mutations := []string{}
 	for _, call := range w.Calls.Effects()[since:] {
-		deeds = append(deeds, call.Method+" "+call.Name)
+		mutations = append(mutations, call.Method+" "+call.Name)
 	}
-	return deeds
+	return mutations
 }
 
 func check(t *testing.T, what string, want, got any) {

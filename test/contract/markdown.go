@@ -24,19 +24,19 @@ import (
 // introduction of the document.
 const introduction = `<!-- Written by "make generate" from test/contract. Change it there. -->
 
-# The contract, rule by rule
+# Cluster API contract
 
-What Cluster API asks of an infrastructure provider (contract v1beta2, as of 1.14), and the
-test that proves that this provider keeps it. ` + "`make e2e-contract`" + ` mutates the packages that
-keep the rules, and reports which mutants no test of their own package kills.
+The rules of Cluster API for infrastructure providers (contract v1beta2, as of 1.14), and the
+test that proves that this provider follows each of them. ` + "`make e2e-contract`" + ` mutates the packages that
+implement the rules, and reports which mutants no test of their own package kills.
 `
 
-// Markdown returns the table for people.
+// Markdown returns the table for users.
 func Markdown() string {
 	var out strings.Builder
 	out.WriteString(introduction)
 	for _, section := range Sections() {
-		fmt.Fprintf(&out, "\n## %s\n\n| Rule | What it asks for | Test |\n|---|---|---|\n", section.Title)
+		fmt.Fprintf(&out, "\n## %s\n\n| Rule | Requirement | Test |\n|---|---|---|\n", section.Title)
 		for _, rule := range section.Rules {
 			if rule.Unproved != "" {
 				fmt.Fprintf(&out, "| %s | %s | none: %s |\n", rule.ID, rule.Says, rule.Unproved)

@@ -16,23 +16,23 @@ limitations under the License.
 
 package contract
 
-// move are the rules for objects that are made again elsewhere.
+// move are the rules for objects that are recreated elsewhere.
 func move() []Rule {
 	return []Rule{
 		{ID: "M1", Says: "clusterctl finds objects by the labels of their definitions.", Unproved: "clusterctl labels what it installs; rule K9 proves the provider's own label."},
-		{ID: "M2", Says: "What is to be moved along leads to a Cluster by its owners, also when these were taken away.", Proof: Proof{poolTests, "TestReconcile/OwnersAndLabels"}},
-		{ID: "M3", Says: "Objects, or all of a kind, can be labelled to be moved.", Unproved: "None needs it: all have owners."},
-		{ID: "M4", Says: "Status is lost: it is written again as it was, from spec, annotations and the engine.", Proof: Proof{contractTests, "TestRestore"}},
-		{ID: "M4", Says: "Identities are new: nothing on the engine is found by them.", Proof: Proof{contractTests, "TestRestore"}},
-		{ID: "M5", Says: "Pausing holds while deleting.", Proof: Proof{machineTests, "TestDeletions/ClusterPaused"}},
-		{ID: "M5", Says: "For clusters, too.", Proof: Proof{clusterTests, "TestDeletions/ClusterPaused"}},
-		{ID: "M5", Says: "And for pools.", Proof: Proof{poolTests, "TestDelete/Paused"}},
-		{ID: "M6", Says: "A move can be made to wait.", Unproved: "Nothing has to be done before a move."},
-		{ID: "M7", Says: "clusterctl takes all annotations from an object that it has moved, and deletes it.", Proof: Proof{webhookTests, "TestChanges/Moved"}},
-		{ID: "M7", Says: "Its finalizers can be taken away, whatever is wrong with it.", Proof: Proof{webhookTests, "TestDeletedObjectsPass"}},
+		{ID: "M2", Says: "Objects to move have a Cluster in their owner chain, which is restored if it was removed.", Proof: Proof{poolTests, "TestReconcile/OwnersAndLabels"}},
+		{ID: "M3", Says: "Objects, or all of a kind, can be labeled to be moved.", Unproved: "None needs it: all have owners."},
+		{ID: "M4", Says: "Status is lost: it is rebuilt from spec, annotations and the engine.", Proof: Proof{contractTests, "TestRestore"}},
+		{ID: "M4", Says: "UIDs are new: no resource on the engine is found by them.", Proof: Proof{contractTests, "TestRestore"}},
+		{ID: "M5", Says: "A paused machine is not deleted.", Proof: Proof{machineTests, "TestDeletions/ClusterPaused"}},
+		{ID: "M5", Says: "Nor is a paused cluster.", Proof: Proof{clusterTests, "TestDeletions/ClusterPaused"}},
+		{ID: "M5", Says: "Nor is a paused pool.", Proof: Proof{poolTests, "TestDelete/Paused"}},
+		{ID: "M6", Says: "A provider can block a move.", Unproved: "Nothing has to be done before a move."},
+		{ID: "M7", Says: "clusterctl removes all annotations from an object that it has moved, and deletes it.", Proof: Proof{webhookTests, "TestChanges/Moved"}},
+		{ID: "M7", Says: "Its finalizers can be removed even if it is invalid.", Proof: Proof{webhookTests, "TestDeletedObjectsPass"}},
 		{ID: "M8", Says: "Objects without a namespace are copied.", Unproved: "There are none."},
 		{ID: "M9", Says: "So are identities.", Unproved: "There are none."},
-		{ID: "M10", Says: "clusterctl moves clusters that are whole.", Unproved: "Describes clusterctl."},
+		{ID: "M10", Says: "clusterctl moves complete clusters.", Unproved: "Describes clusterctl."},
 		{ID: "M11", Says: "The other management cluster reaches the same engine.", Proof: Proof{repositoryTests, "TestSocketOfTheHost"}},
 	}
 }

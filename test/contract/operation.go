@@ -20,19 +20,19 @@ package contract
 // used.
 func operation() []Rule {
 	return []Rule{
-		{ID: "O1", Says: "What is on the engine is known by labels, not by its name.", Proof: Proof{machineTests, "TestForeignContainerIsNeverRemoved"}},
-		{ID: "O1", Says: "And only by all of them.", Proof: Proof{"internal/identity", "TestOwns"}},
-		{ID: "O2", Says: "What is asked of the engine is bounded.", Proof: Proof{"internal/engine/metered", "TestRate/Burst"}},
+		{ID: "O1", Says: "Resources on the engine are identified by labels, not by name.", Proof: Proof{machineTests, "TestForeignContainerIsNeverRemoved"}},
+		{ID: "O1", Says: "All labels have to match.", Proof: Proof{"internal/identity", "TestOwns"}},
+		{ID: "O2", Says: "Calls to the engine have a rate limit.", Proof: Proof{"internal/engine/metered", "TestRate/Burst"}},
 		{ID: "O3", Says: "The manager has the flags of Cluster API's managers.", Proof: Proof{".", "TestFlags"}},
-		{ID: "O4", Says: "No reconcile waits for what takes long.", Proof: Proof{machineTests, "TestReconcile/ImageBeingPulled"}},
+		{ID: "O4", Says: "No reconcile waits for long operations.", Proof: Proof{machineTests, "TestReconcile/ImageBeingPulled"}},
 		{ID: "O5", Says: "A condition reports one thing.", Proof: Proof{clusterTests, "TestReconcile/PreflightFails"}},
-		{ID: "O6", Says: "Finalizers that were taken away come back.", Proof: Proof{contractTests, "TestResilience/FinalizerOfMachine"}},
-		{ID: "O6", Says: "So do owners.", Proof: Proof{poolTests, "TestReconcile/OwnersAndLabels"}},
+		{ID: "O6", Says: "Removed finalizers are restored.", Proof: Proof{contractTests, "TestResilience/FinalizerOfMachine"}},
+		{ID: "O6", Says: "So are owner references.", Proof: Proof{poolTests, "TestReconcile/OwnersAndLabels"}},
 		{ID: "O6", Says: "A removed owner reference causes a reconcile.", Proof: Proof{"controllers/predicates", "TestChangesOfInstances/Owner"}},
-		{ID: "O6", Says: "Nothing is written where nothing changes.", Proof: Proof{contractTests, "TestNothingIsWrittenForNothing/Cluster"}},
-		{ID: "O7", Says: "Messages say the same of the same.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
-		{ID: "O8", Says: "Logs are structured.", Unproved: "The linter holds it."},
+		{ID: "O6", Says: "Nothing is written without a change.", Proof: Proof{contractTests, "TestNothingIsWrittenWithoutAChange/Cluster"}},
+		{ID: "O7", Says: "Messages are stable: the same state has the same message.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
+		{ID: "O8", Says: "Logs are structured.", Unproved: "The linter enforces it."},
 		{ID: "IPAM", Says: "Addresses may come from a pool of Cluster API.", Unproved: "Optional: they come from the engine's network."},
-		{ID: "RT", Says: "Runtime extensions and updates in place.", Unproved: "Optional, and off."},
+		{ID: "RT", Says: "Runtime extensions and in-place updates.", Unproved: "Optional, and off."},
 	}
 }

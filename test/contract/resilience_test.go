@@ -52,10 +52,10 @@ func TestResilience(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenForNothing looks at a whole cluster and a pool again and
+// TestNothingIsWrittenWithoutAChange reconciles a whole cluster and a pool again and
 // again, as time passes and managers come and go: no object gets another
 // resourceVersion.
-func TestNothingIsWrittenForNothing(t *testing.T) {
+func TestNothingIsWrittenWithoutAChange(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*testing.T) (*world.World, func()){
 		"Cluster": func(t *testing.T) (*world.World, func()) {
@@ -93,8 +93,8 @@ func TestNothingIsWrittenForNothing(t *testing.T) {
 }
 
 // TestProvisionedComesWithTheRest: Cluster API waits for seconds where it is
-// told that a machine is provisioned before it is told which one that is, and
-// for ever where a cluster is without its endpoint.
+// a machine is reported as provisioned before its provider ID is there, and
+// indefinitely where a cluster is without its endpoint.
 func TestProvisionedComesWithTheRest(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(builders.ControlPlane(builders.InitData)))

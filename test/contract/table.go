@@ -50,7 +50,7 @@ func Sections() []Section {
 		{"ContainerMachine", machines()},
 		{"Templates", templates()},
 		{"ContainerMachinePool", pools()},
-		{"What the provider reads of others", inputs()},
+		{"Bootstrap data and other inputs", inputs()},
 		{"Distribution by clusterctl", distribution()},
 		{"Move, backup and restore", move()},
 		{"Operation", operation()},

@@ -92,7 +92,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestDocument: the table for people is the one of now.
+// TestDocument: the table for users is the one of now.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	content := must.Get(os.ReadFile(filepath.Join(root, "docs", "contract.md")))(t)

@@ -173,8 +173,8 @@ func (s *story) machineBootstraps() {
 	})
 }
 
-// identityIsAwaited: a machine of a cluster that somebody else manages goes on
-// when the cluster gets its owner ID, which no other event tells of.
+// identityIsAwaited: a machine of an externally managed cluster continues
+// when the cluster gets its owner ID, which no other event reports.
 func (s *story) identityIsAwaited() {
 	s.t.Helper()
 	const namespace = "elsewhere"
@@ -220,7 +220,7 @@ func (s *story) engineEventIsSeen() {
 		})
 	}
 	sent := &eventsv1.EventList{}
-	s.eventually("Events tell of it", nil, func() bool {
+	s.eventually("Events report it", nil, func() bool {
 		must.Succeed(s.t, s.api.List(s.t.Context(), sent, client.InNamespace(builders.Namespace)))
 		reasons := map[string]bool{}
 		for i := range sent.Items {
@@ -314,7 +314,7 @@ func (s *story) create(object client.Object) {
 	must.Succeed(s.t, s.api.Create(s.t.Context(), object))
 }
 
-// edit changes an object, again where somebody else did meanwhile.
+// edit changes an object, again after a conflict.
 func (s *story) edit(object client.Object, change func()) {
 	s.t.Helper()
 	s.retry(object, change, func() error { return s.api.Update(s.t.Context(), object) })

@@ -20,6 +20,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -116,30 +119,28 @@ func try(t *testing.T, api client.Client, change inputs.Change) error {
 	return api.Update(t.Context(), after, options...)
 }
 
-// checkDefaults: what is filled in stays the same however often it is written,
-// also by server-side apply, as the topology controller does.
+// checkDefaults: what is filled in stays the same however often the samples are applied.
 func checkDefaults(t *testing.T, api client.Client) {
 	t.Helper()
-	for kind, body := range map[string]string{
-		"ContainerCluster":         `spec: {failureDomains: [{name: a}]}`,
-		"ContainerClusterTemplate": `spec: {template: {spec: {failureDomains: [{name: a}]}}}`,
-		"ContainerMachine":         `spec: {image: "node:v1"}`,
-		"ContainerMachineTemplate": `spec: {template: {spec: {image: "node:v1"}}}`,
-		"ContainerMachinePool":     `spec: {template: {spec: {image: "node:v1"}}}`,
-
-		"ContainerMachinePoolTemplate": `spec: {template: {spec: {template: {spec: {image: "node:v1"}}}}}`,
-	} {
-		object := inputs.Decode(t, kind, "defaults", body)
+	strict := client.WithFieldValidation(api, client.FieldValidation(metav1.FieldValidationStrict))
+	samples := must.Get(filepath.Glob("../../config/samples/*.yaml"))(t)
+	if len(samples) != 6 {
+		t.Errorf("%d samples, want one of each kind: %v", len(samples), samples)
+	}
+	for _, sample := range samples {
+		object := &unstructured.Unstructured{}
 		apply := func() string {
-			applied := inputs.Decode(t, kind, "defaults", body)
-			//nolint:staticcheck // Apply wants generated types, which these kinds do not have.
-			must.Succeed(t, api.Patch(t.Context(), applied, client.Apply, client.FieldOwner("topology"), client.ForceOwnership))
+			applied := &unstructured.Unstructured{}
+			must.Succeed(t, yaml.Unmarshal(must.Get(os.ReadFile(sample))(t), applied))
+			applied.SetNamespace(builders.Namespace)
+			object.SetGroupVersionKind(applied.GroupVersionKind())
+			must.Succeed(t, strict.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner("topology"), client.ForceOwnership))
 			must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(applied), object))
 			return object.GetResourceVersion()
 		}
 		first := apply()
 		if again := apply(); again != first {
-			t.Errorf("applying %s again changes it", kind)
+			t.Errorf("applying %s again changes it", sample)
 		}
 		must.Succeed(t, api.Delete(t.Context(), object))
 	}
@@ -196,8 +197,8 @@ func checkFinalizers(t *testing.T, api client.Client) {
 	}
 }
 
-// checkMove does with an object what "clusterctl move" does: it creates it anew
-// with everything but its status, and then takes the old one away, annotations
+// checkMove does with an object what "clusterctl move" does: it recreates it
+// with everything but its status, and then deletes the old one, annotations
 // first and finalizers last.
 func checkMove(t *testing.T, api client.Client) {
 	t.Helper()

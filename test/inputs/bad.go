@@ -24,19 +24,19 @@ const (
 	pool            = "ContainerMachinePool"
 	poolTemplate    = "ContainerMachinePoolTemplate"
 
-	noNetwork   = "is the engine's own and takes no static addresses; name another network; one that does not exist is created"
-	noImage     = "is no reference to an image; write it as NAME:TAG or NAME@DIGEST, in lower case"
-	noHost      = "is neither an address nor a DNS name; write it as 172.30.0.5 or api.example.com, in lower case"
-	noIPv6      = "is an IPv6 address, and IPv6 endpoints are not supported; give an IPv4 address, or a DNS name that resolves to one"
-	notOnlyHost = "is more than a host; write the address or the name alone, and the port in its own field"
-	nowhere     = "leads each node to itself or nowhere; give an address or a name by which every node reaches the API servers"
-	noBalancer  = "there is no load balancer where the type is None; leave it out, or take the type HAProxy"
-	otherPart   = "with the load balancer's type None it must be given together with the other part of the endpoint"
-	noLabel     = "becomes a label of Nodes and cannot; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"
-	ownPath     = "mount it at a path of its own, such as /mnt/data"
-	noTimeout   = "must be longer than nothing; leave it out, or give a duration such as 10m"
-	recorded    = "records what each instance was made with; leave it out, and set it in the MachinePool"
-	noProvider  = "provider ID must be container:///<container name>; leave it out unless it names a container to take over"
+	noNetwork   = "is a predefined network of the engine, without static addresses; use another network; it is created if it does not exist"
+	noImage     = "is not a valid image reference; use NAME:TAG or NAME@DIGEST, in lower case"
+	noHost      = "is neither an IP address nor a lower case DNS name; use for example 172.30.0.5 or api.example.com"
+	noIPv6      = "is an IPv6 address, which is not supported for endpoints; use an IPv4 address, or a DNS name that resolves to one"
+	notOnlyHost = "is not a host; use an address or DNS name without scheme and port, and set the port in its own field"
+	nowhere     = "is not reachable from nodes; use an address or DNS name by which all nodes reach the API servers"
+	noBalancer  = "must not be set if the type is None; remove it, or use the type HAProxy"
+	otherPart   = "must be set together with the other field of the endpoint if spec.loadBalancer.type is None"
+	noLabel     = "is not a valid value of the zone label of Nodes; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"
+	ownPath     = "use another path, such as /mnt/data"
+	noTimeout   = "must be greater than 0; omit it, or use a duration such as 10m"
+	recorded    = "is reserved for the controller; remove it, and set the value in the MachinePool"
+	noProvider  = "provider ID must be container:///<container name>; omit it, unless it is the provider ID of a container to adopt"
 )
 
 // Bad is all input that is refused.
@@ -61,21 +61,21 @@ func badNetworks() map[string]Input {
 		"NetworkContainer": {"It is a mode, not a network.", cluster, `spec: {network: {name: container}}`, name, noNetwork},
 
 		"SubnetNoPrefix": {"An address is no subnet.", cluster, `spec: {network: {subnet: 172.30.0.0}}`, subnet,
-			"is not in CIDR notation; write it as 172.30.0.0/16 or fd00:30::/64"},
+			"is not in CIDR notation; use for example 172.30.0.0/16 or fd00:30::/64"},
 		"SubnetHostBits": {"Engines refuse it, each with words of its own.", cluster, `spec: {network: {subnet: 172.30.0.1/16}}`, subnet,
-			"has bits set behind the prefix; write it as 172.30.0.0/16"},
+			"has host bits set; use 172.30.0.0/16"},
 		"SubnetHostBitsIPv6": {"The same in IPv6.", cluster, `spec: {network: {subnet: "fd00:30::1/64"}}`, subnet,
-			"has bits set behind the prefix; write it as fd00:30::/64"},
+			"has host bits set; use fd00:30::/64"},
 		"SubnetTooSmall": {"Network, gateway and broadcast leave one address.", cluster, `spec: {network: {subnet: 172.30.0.0/30}}`, subnet,
-			"is too small for a load balancer and a machine; take a larger one, a /29 at least"},
+			"is too small for a load balancer and a machine; use a larger range, at least a /29"},
 		"SubnetTooSmallIPv6": {"The same in IPv6.", cluster, `spec: {network: {subnet: "fd00:30::/126"}}`, subnet,
-			"is too small for a load balancer and a machine; take a larger one, a /125 at least"},
+			"is too small for a load balancer and a machine; use a larger range, at least a /125"},
 		"SubnetLoopback": {"It never leaves a container.", cluster, `spec: {network: {subnet: 127.0.0.0/8}}`, subnet,
-			"is no range for containers; take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+			"is not a usable unicast range; use a private range, such as 172.30.0.0/16 or fd00:30::/64"},
 		"SubnetMulticast": {"It is not one container's.", cluster, `spec: {network: {subnet: 224.0.0.0/16}}`, subnet,
-			"is no range for containers; take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+			"is not a usable unicast range; use a private range, such as 172.30.0.0/16 or fd00:30::/64"},
 		"SubnetEverything": {"Nothing else could be reached.", cluster, `spec: {network: {subnet: 0.0.0.0/0}}`, subnet,
-			"is no range for containers; take a private one, such as 172.30.0.0/16 or fd00:30::/64"},
+			"is not a usable unicast range; use a private range, such as 172.30.0.0/16 or fd00:30::/64"},
 	}
 }
 
@@ -98,17 +98,17 @@ func badEndpoints() map[string]Input {
 		"HostNumeric": {"A resolver takes it for a malformed address.", cluster, `spec: {controlPlaneEndpoint: {host: 172.30.0.500}}`, host, noHost},
 		"HostOutsideSubnet": {"The engine would not start the load balancer.", cluster,
 			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.31.0.5}}`, host,
-			"cannot be the load balancer's: subnet 172.30.0.0/16 does not contain 172.31.0.5; " +
-				"take another address of the subnet, or leave it out to have one chosen"},
+			"cannot be the address of the load balancer: subnet 172.30.0.0/16 does not contain 172.31.0.5; " +
+				"use another address of the subnet, or omit it to have one allocated"},
 		"HostIsNetwork": {"It is the network's own.", cluster,
 			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.30.0.0}}`, host,
-			"cannot be the load balancer's: subnet 172.30.0.0/16 keeps 172.30.0.0 for itself, as its own or its broadcast address; " +
-				"take another address of the subnet, or leave it out to have one chosen"},
+			"cannot be the address of the load balancer: subnet 172.30.0.0/16 reserves 172.30.0.0 as network or broadcast address; " +
+				"use another address of the subnet, or omit it to have one allocated"},
 		"PortOfStatus": {"haproxy would not start.", cluster, `spec: {controlPlaneEndpoint: {port: 8405}}`, port,
-			"is where the load balancer itself tells its state; take another one, such as 6443"},
-		"NoneWithoutPort": {"Nobody here knows where somebody else listens.", cluster,
+			"is reserved for the load balancer's status; use another port, such as 6443"},
+		"NoneWithoutPort": {"The port of an external endpoint is not known here.", cluster,
 			`spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: api.example.com}}`, port, otherPart},
-		"NoneWithoutHost": {"Nobody here knows who serves it.", cluster,
+		"NoneWithoutHost": {"The host of an external endpoint is not known here.", cluster,
 			`spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {port: 6443}}`, host, otherPart},
 	}
 }
@@ -128,15 +128,15 @@ func badClusters() map[string]Input {
 			"spec.loadBalancer.additionalPorts[0]", "is the port of the control plane endpoint; remove it"},
 		"NoneWithHostPort": {"It would lead nowhere.", cluster, `spec: {loadBalancer: {type: None, hostPort: 8443}}`, "spec.loadBalancer.hostPort", noBalancer},
 		"RegistryHost": {"containerd would never look at it.", cluster, `spec: {registries: [{host: "https://docker.io"}]}`, "spec.registries[0].host",
-			`does not begin the name of any image; give the host as in image names, such as docker.io or registry.example.com:5000, without scheme and path`},
-		"RegistryAlias": {"Image names have docker.io.", cluster, `spec: {registries: [{host: index.docker.io}]}`, "spec.registries[0].host", "does not begin the name of any image; give the host as in image names, such as docker.io or registry.example.com:5000, without scheme and path"},
+			`is not a registry host; use the host of image names, such as docker.io or registry.example.com:5000, without scheme and path`},
+		"RegistryAlias": {"Image names have docker.io.", cluster, `spec: {registries: [{host: index.docker.io}]}`, "spec.registries[0].host", "is not a registry host; use the host of image names, such as docker.io or registry.example.com:5000, without scheme and path"},
 		"MirrorURL": {"containerd would ignore all of the file.", cluster, `spec: {registries: [{host: docker.io, mirrors: [{url: "cache:5000"}]}]}`,
-			"spec.registries[0].mirrors[0].url", "is not the URL of a registry; write it as http://HOST:PORT or https://HOST"},
+			"spec.registries[0].mirrors[0].url", "is not a valid registry URL; use http://HOST:PORT or https://HOST"},
 		"MirrorPassword": {"A spec is no place for a secret.", cluster, `spec: {registries: [{host: docker.io, mirrors: [{url: "https://a:b@cache.example.com"}]}]}`,
-			"spec.registries[0].mirrors[0].url", "has credentials; put them into the Secret of credentialsSecretName"},
-		"RegistryCA": {"Each pull would fail.", cluster, `spec: {registries: [{host: docker.io, caBundle: "no PEM"}]}`, "spec.registries[0].caBundle", "has no certificate; give the authority's certificate, which begins with -----BEGIN CERTIFICATE-----"},
+			"spec.registries[0].mirrors[0].url", "contains credentials; move them to the Secret of credentialsSecretName"},
+		"RegistryCA": {"Each pull would fail.", cluster, `spec: {registries: [{host: docker.io, caBundle: "no PEM"}]}`, "spec.registries[0].caBundle", "has no PEM certificate; use the PEM-encoded certificate of the CA, which begins with -----BEGIN CERTIFICATE-----"},
 		"ImageByDigest": {"A copy has no digest.", cluster, `spec: {images: ["app@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]}`,
-			"spec.images[0]", "is named by a digest, which a copy does not keep; use its tag"},
+			"spec.images[0]", "has a digest, which is not preserved in nodes; use a tag"},
 		"ImageForm":         {"No engine could have it.", cluster, `spec: {images: ["app dev"]}`, "spec.images[0]", noImage},
 		"FailureDomainForm": {"A kubelet with such a label does not start.", cluster, `spec: {failureDomains: [{name: rack 1}]}`, "spec.failureDomains[0].name", noLabel},
 		"FailureDomainLong": {"So is one that is too long for a label.", cluster,
@@ -157,39 +157,39 @@ func badMachines() map[string]Input {
 		"ProviderIDPath":  {"No container has such a name.", machine, `spec: {providerID: "container:///a/b"}`, id, noProvider},
 		"TimeoutZero":     {"Every bootstrap would take too long.", machine, `spec: {bootstrapTimeout: 0s}`, timeout, noTimeout},
 		"ResourcesCPU": {"The bootstrap would not end.", machine, `spec: {resources: {cpu: 100m}}`, "spec.resources.cpu",
-			"is less than a node needs; give at least 750m, or leave it out"},
+			"is less than a node requires; use at least 750m, or omit it"},
 		"ResourcesMemory": {"The kernel would kill etcd or the API server.", machine, `spec: {resources: {memory: 512M}}`, "spec.resources.memory",
-			"is less than a node needs; give at least 1024Mi, or leave it out"},
+			"is less than a node requires; use at least 1024Mi, or omit it"},
 		"PortAddress": {"No engine could listen there.", machine, `spec: {portMappings: [{containerPort: 80, address: localhost}]}`,
-			"spec.portMappings[0].address", "is not an IP address of the engine's host; use 127.0.0.1, or 0.0.0.0 for all"},
+			"spec.portMappings[0].address", "is not an IP address; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host"},
 		"PortTwice": {"The container would not start.", machine,
 			`spec: {portMappings: [{containerPort: 80, hostPort: 8080}, {containerPort: 81, hostPort: 8080, protocol: TCP}]}`,
-			"spec.portMappings[1].hostPort", "is given twice; use another port"},
+			"spec.portMappings[1].hostPort", "is a duplicate; use another port"},
 		"VariableContainer": {"systemd would take the node for a machine.", machine, `spec: {environment: [{name: container, value: podman}]}`,
-			"spec.environment[0]", "is how systemd knows that it is in a container; leave it out"},
+			"spec.environment[0]", "is reserved for systemd, which detects containers by it; remove it"},
 		"VariableQuote": {"systemd would ignore all proxies.", machine, `spec: {environment: [{name: NO_PROXY, value: 'a"b'}]}`,
-			"spec.environment[0]", "has a quote, a backslash or a control character, which breaks systemd's configuration; write it percent-encoded"},
+			"spec.environment[0]", "has a quote, a backslash or a control character, which breaks systemd's configuration; percent-encode these characters"},
 		"LabelReserved": {"The provider would take the container for another one.", machine,
 			`spec: {labels: {container.infrastructure.cluster.x-k8s.io/machine: a}}`, "spec.labels",
-			"is reserved for the provider, which finds its containers by such labels; use a prefix of your own"},
+			"has a prefix that is reserved for this provider; use another prefix"},
 		"LabelKind": {"kind's tools would take it for a node of another cluster.", machine, `spec: {labels: {io.x-k8s.kind.cluster: a}}`, "spec.labels",
-			"is reserved for the provider, which finds its containers by such labels; use a prefix of your own"},
+			"has a prefix that is reserved for this provider; use another prefix"},
 		"LabelForm": {"An engine could not select by it.", machine, `spec: {labels: {"a=b": c}}`, "spec.labels",
-			"is no key of a label; use one such as example.com/team"},
+			"is not a valid label key; use for example example.com/team"},
 		"DeviceEmpty": {"It names no device.", machine, `spec: {devices: [{containerPath: /dev/a}]}`, "spec.devices[0].path",
-			"a device is given by its path on the engine's host, or by its name in the Container Device Interface"},
+			"set the path of the device on the engine's host, or the name of a CDI device"},
 		"DeviceBoth": {"They are two devices.", machine, `spec: {devices: [{path: /dev/fuse, name: vendor.com/class=name}]}`, "spec.devices[0].name",
-			"is given beside a path; make a device of each"},
+			"must not be set together with path; use one device for each"},
 		"DevicePlace": {"The specification of the device says where it is.", machine,
 			`spec: {devices: [{name: vendor.com/class=name, containerPath: /dev/a}]}`, "spec.devices[0].containerPath",
-			"is what the specification of a named device decides; leave it out"},
+			"is decided by the CDI specification; remove it"},
 		"DeviceTwice": {"The second one adds nothing.", machine,
-			`spec: {devices: [{name: vendor.com/class=name}, {name: vendor.com/class=name}]}`, "spec.devices[1].name", "is given twice; leave one out"},
+			`spec: {devices: [{name: vendor.com/class=name}, {name: vendor.com/class=name}]}`, "spec.devices[1].name", "is a duplicate; remove it"},
 		"DeviceMounted": {"One would hide the other.", machine,
 			`spec: {extraMounts: [{hostPath: /dev/null, containerPath: /dev/fuse}], devices: [{path: /dev/fuse}]}`, "spec.devices[0].path",
-			"is that of mount 0 too; mount only one of them there"},
+			"is also the path of mount 0; use another path for one of them"},
 		"DeviceUnclean": {"Engines clean paths in ways of their own.", machine, `spec: {devices: [{path: /dev/../etc}]}`, "spec.devices[0].path",
-			"is not in its shortest form; write it as /etc"},
+			"is not a clean path; use /etc"},
 		"TimeoutNegative": {"It would have been over before it began.", machine, `spec: {bootstrapTimeout: -5m}`, timeout, noTimeout},
 	}
 }
@@ -206,36 +206,36 @@ func badMounts() map[string]Input {
 	two := func(one, other string) string {
 		return `spec: {extraMounts: [{hostPath: /a, containerPath: ` + one + `}, {hostPath: /b, containerPath: ` + other + `}]}`
 	}
-	const needed = "is what the node needs: "
+	const needed = "is used by the node: "
 	return map[string]Input{
-		"MountRelative": {"A node has no working directory.", machine, at("data"), first, "is not absolute; write it from the root, beginning with a slash"},
+		"MountRelative": {"A node has no working directory.", machine, at("data"), first, "is not absolute; use a path that begins with a slash"},
 		"MountRelativeHost": {"Engines take it for the name of a volume.", machine, `spec: {extraMounts: [{hostPath: data, containerPath: /data}]}`, host,
-			"is not absolute; write it from the root, beginning with a slash"},
-		"MountUnclean": {"Engines clean it in ways of their own.", machine, at("/data/"), first, "is not in its shortest form; write it as /data"},
-		"MountDots":    {"It is /var in other words.", machine, at("/data/../var"), first, "is not in its shortest form; write it as /var"},
+			"is not absolute; use a path that begins with a slash"},
+		"MountUnclean": {"Engines clean it in ways of their own.", machine, at("/data/"), first, "is not a clean path; use /data"},
+		"MountDots":    {"It is /var in other words.", machine, at("/data/../var"), first, "is not a clean path; use /var"},
 		"MountDotsHost": {"It is /etc in other words.", machine, `spec: {extraMounts: [{hostPath: /srv/../etc, containerPath: /data}]}`, host,
-			"is not in its shortest form; write it as /etc"},
-		"MountTwice": {"One would hide the other.", machine, two("/data", "/data"), second, "is that of mount 0 too; mount only one of them there"},
+			"is not a clean path; use /etc"},
+		"MountTwice": {"One would hide the other.", machine, two("/data", "/data"), second, "is also the path of mount 0; use another path for one of them"},
 		"MountWithin": {"Which comes first is the engine's to decide.", machine, two("/data", "/data/logs"), second,
-			"and /data, of mount 0, lie within one another; mount them beside each other"},
-		"MountRoot":    {"It would hide everything.", machine, at("//"), first, "is not in its shortest form; write it as /"},
-		"MountVar":     {"Each node has a volume there.", machine, at("/var"), first, needed + "it is the volume of this one node; " + ownPath},
-		"MountRun":     {"It must be empty at each start.", machine, at("/run"), first, needed + "it is memory, empty at each start; " + ownPath},
-		"MountTmp":     {"It must be empty at each start.", machine, at("/tmp"), first, needed + "it is memory, empty at each start; " + ownPath},
-		"MountModules": {"The engine would refuse a second mount there.", machine, at("/lib/modules"), first, needed + "the provider mounts the host's there; " + ownPath},
+			"overlaps /data of mount 0; use paths that do not contain each other"},
+		"MountRoot":    {"It would hide everything.", machine, at("//"), first, "is not a clean path; use /"},
+		"MountVar":     {"Each node has a volume there.", machine, at("/var"), first, needed + "it is a volume of the node; " + ownPath},
+		"MountRun":     {"It must be empty at each start.", machine, at("/run"), first, needed + "it is a tmpfs, empty after each start; " + ownPath},
+		"MountTmp":     {"It must be empty at each start.", machine, at("/tmp"), first, needed + "it is a tmpfs, empty after each start; " + ownPath},
+		"MountModules": {"The engine would refuse a second mount there.", machine, at("/lib/modules"), first, needed + "the provider mounts that of the host; " + ownPath},
 		"MountCgroup":  {"The kubelet could not bound anything.", machine, at("/sys/fs/cgroup"), first, needed + "systemd and the kubelet manage it; " + ownPath},
 		"MountDev": {"There would be no devices.", machine, at("/dev"), first,
-			"would hide /dev/mapper, which the node needs: the provider mounts the host's where it is needed; " + ownPath},
-		"MountUsr":  {"There would be no system.", machine, at("/usr/bin"), first, needed + "it is the node's system; " + ownPath},
+			"would hide /dev/mapper, which the node uses: the provider mounts that of the host if required; " + ownPath},
+		"MountUsr":  {"There would be no system.", machine, at("/usr/bin"), first, needed + "it belongs to the node's operating system; " + ownPath},
 		"MountKind": {"The node image's entrypoint would find nothing of its own.", machine, at("/kind"), first, needed + "the node image's entrypoint keeps its files there; " + ownPath},
 		"MountBootstrap": {"Secrets of the bootstrap would be on the host.", machine, at("/opt"), first,
-			"would hide /opt/cluster-api-bootstrap, which the node needs: its bootstrap is there; " + ownPath},
+			"would hide /opt/cluster-api-bootstrap, which the node uses: bootstrap files are there; " + ownPath},
 		"MountRecord": {"One machine would take over what another recorded.", machine, at("/var/lib"), first,
-			"would hide /var/lib/cluster-api-bootstrap, which the node needs: its bootstrap is there; " + ownPath},
+			"would hide /var/lib/cluster-api-bootstrap, which the node uses: bootstrap files are there; " + ownPath},
 		"MountKubeletFlags": {"The provider ID of one machine would be written for all.", machine, at("/etc/default/kubelet"), first,
-			needed + "its bootstrap is there; " + ownPath},
+			needed + "bootstrap files are there; " + ownPath},
 		"MountBelowRecord": {"It would be in the way of the record.", machine, at("/var/lib/cluster-api-bootstrap/x"), first,
-			"is below /var/lib/cluster-api-bootstrap, which the node needs: its bootstrap is there; " + ownPath},
+			"is below /var/lib/cluster-api-bootstrap, which the node uses: bootstrap files are there; " + ownPath},
 	}
 }
 
@@ -256,7 +256,7 @@ func badTemplates() map[string]Input {
 			`spec: {template: {spec: {image: "a b"}}}`, spec + "image", noImage},
 		"TemplateMount": {"What no machine can have, no template can.", machineTemplate,
 			`spec: {template: {spec: {extraMounts: [{hostPath: /srv, containerPath: /tmp}]}}}`, spec + "extraMounts[0].containerPath",
-			"is what the node needs: it is memory, empty at each start; " + ownPath},
+			"is used by the node: it is a tmpfs, empty after each start; " + ownPath},
 		"TemplateTimeout": {"What no machine can have, no template can.", machineTemplate,
 			`spec: {template: {spec: {bootstrapTimeout: 0s}}}`, spec + "bootstrapTimeout", noTimeout},
 		"TemplateMachineAnnotation": {"No machine could be made from it.", machineTemplate,
@@ -279,7 +279,7 @@ func badPools() map[string]Input {
 		mount      = `{spec: {extraMounts: [{hostPath: /srv, containerPath: /tmp}]}}`
 		timeout    = `{spec: {bootstrapTimeout: 0s}}`
 		annotation = `{metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/version: v1.36.3}}}`
-		noMount    = "is what the node needs: it is memory, empty at each start; " + ownPath
+		noMount    = "is used by the node: it is a tmpfs, empty after each start; " + ownPath
 	)
 	return map[string]Input{
 		"PoolImage":   {"What no machine can have, no instance can.", pool, in(image), instances + "spec.image", noImage},
@@ -290,7 +290,7 @@ func badPools() map[string]Input {
 				"character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"},
 		"PoolVersion": {"Instances would seem to be of a version that they are not.", pool, in(annotation), instances + version, recorded},
 		"PoolProviderID": {"It is another provider's.", pool, `spec: {providerIDList: ["container:///a", "docker:////b"]}`, "spec.providerIDList[1]",
-			"provider ID must be container:///<container name>; leave the list out, it is filled in"},
+			"provider ID must be container:///<container name>; omit the list, which the controller sets"},
 		"PoolTemplateImage":   {"What no pool can have, no template can.", poolTemplate, inTemplate(image), ofPools + "spec.image", noImage},
 		"PoolTemplateMount":   {"What no pool can have, no template can.", poolTemplate, inTemplate(mount), ofPools + "spec.extraMounts[0].containerPath", noMount},
 		"PoolTemplateTimeout": {"What no pool can have, no template can.", poolTemplate, inTemplate(timeout), ofPools + "spec.bootstrapTimeout", noTimeout},

@@ -17,10 +17,10 @@ limitations under the License.
 package inputs
 
 const (
-	kubeconfigs = "kubeconfigs name it; put it back, or make another cluster"
-	containers  = "the cluster's containers have their addresses on that network; put it back, or make another cluster"
-	immutable   = "field is immutable; roll out a template with the new value"
-	madeFrom    = "cannot change, since objects were made from it; create a template of another name, and refer to that one"
+	kubeconfigs = "kubeconfigs contain it; restore the value, or create another cluster"
+	containers  = "containers of the cluster have addresses on this network; restore the value, or create another cluster"
+	immutable   = "field is immutable; roll out a new template with this value"
+	madeFrom    = "is immutable, because objects were created from the template; create a new template, and reference it"
 
 	ownerID = "spec.ownerID"
 
@@ -107,34 +107,34 @@ spec: {ownerID: abc, controlPlaneEndpoint: {` + endpoint + `}, network: {` + net
 	return map[string]Change{
 		"EndpointHost": {Reason: "Nodes and certificates have it.", Kind: cluster, Before: provisioned,
 			After: with("host: 172.30.0.3, port: 6443", network, balancer),
-			Field: host, Message: "is 172.30.0.2 for life, since certificates and " + kubeconfigs},
-		"EndpointHostGone": {Reason: "It would be chosen anew.", Kind: cluster, Before: provisioned,
+			Field: host, Message: "is immutable once set (172.30.0.2): certificates and " + kubeconfigs},
+		"EndpointHostGone": {Reason: "Another one would be chosen.", Kind: cluster, Before: provisioned,
 			After: with("port: 6443", network, balancer),
-			Field: host, Message: "is 172.30.0.2 for life, since certificates and " + kubeconfigs},
+			Field: host, Message: "is immutable once set (172.30.0.2): certificates and " + kubeconfigs},
 		"EndpointPort": {Reason: "Nodes have it.", Kind: cluster, Before: provisioned,
 			After: with("host: 172.30.0.2, port: 443", network, balancer),
-			Field: port, Message: "is 6443 for life, since " + kubeconfigs},
-		"HostPort": {Reason: "People have it.", Kind: cluster, Before: provisioned,
+			Field: port, Message: "is immutable once set (6443): " + kubeconfigs},
+		"HostPort": {Reason: "Users have it.", Kind: cluster, Before: provisioned,
 			After: with(endpoint, network, "type: HAProxy, hostPort: 8443"),
-			Field: "spec.loadBalancer.hostPort", Message: "is 32768 for life, since " + kubeconfigs},
-		"HostPortGone": {Reason: "It would be chosen anew.", Kind: cluster, Before: provisioned,
+			Field: "spec.loadBalancer.hostPort", Message: "is immutable once set (32768): " + kubeconfigs},
+		"HostPortGone": {Reason: "Another one would be chosen.", Kind: cluster, Before: provisioned,
 			After: with(endpoint, network, "type: HAProxy"),
-			Field: "spec.loadBalancer.hostPort", Message: "is 32768 for life, since " + kubeconfigs},
-		"LoadBalancerType": {Reason: "Nobody would serve the endpoint.", Kind: cluster,
+			Field: "spec.loadBalancer.hostPort", Message: "is immutable once set (32768): " + kubeconfigs},
+		"LoadBalancerType": {Reason: "The endpoint would not be served.", Kind: cluster,
 			Before: `spec: {loadBalancer: {type: HAProxy}}`, After: `spec: {loadBalancer: {type: None}}`,
-			Field: "spec.loadBalancer.type", Message: "is HAProxy for life, since the endpoint is served so; put it back, or make another cluster"},
+			Field: "spec.loadBalancer.type", Message: "is immutable once set (HAProxy): it decides who serves the endpoint; restore the value, or create another cluster"},
 		"LoadBalancerTypeDefault": {Reason: "No type is HAProxy.", Kind: cluster,
 			Before: `spec: {loadBalancer: {image: "haproxy:3.2"}}`, After: `spec: {loadBalancer: {type: None}}`,
-			Field: "spec.loadBalancer.type", Message: "is HAProxy for life, since the endpoint is served so; put it back, or make another cluster"},
+			Field: "spec.loadBalancer.type", Message: "is immutable once set (HAProxy): it decides who serves the endpoint; restore the value, or create another cluster"},
 		"NetworkName": {Reason: "Containers do not move.", Kind: cluster, Before: provisioned,
 			After: with(endpoint, "name: other", balancer),
-			Field: "spec.network.name", Message: "is capcon for life, since " + containers},
+			Field: "spec.network.name", Message: "is immutable once set (capcon): " + containers},
 		"NetworkNameWithoutStatus": {Reason: "A cluster that was just moved has no status.", Kind: cluster,
 			Before: with(endpoint, network, balancer), After: with(endpoint, "name: other", balancer),
-			Field: "spec.network.name", Message: "is capcon for life, since " + containers},
+			Field: "spec.network.name", Message: "is immutable once set (capcon): " + containers},
 		"Subnet": {Reason: "The network has the one it has.", Kind: cluster, Before: provisioned,
 			After: with(endpoint, "name: capcon, subnet: 172.30.0.0/16", balancer),
-			Field: "spec.network.subnet", Message: "comes too late, since " + containers},
+			Field: "spec.network.subnet", Message: "is immutable once the network is in use: " + containers},
 	}
 }
 
@@ -142,10 +142,10 @@ spec: {ownerID: abc, controlPlaneEndpoint: {` + endpoint + `}, network: {` + net
 func clusterIsOwned() map[string]Change {
 	const manager = `cluster.x-k8s.io/managed-by`
 	const managedBy = "metadata.annotations[" + manager + "]"
-	const tooLate = "comes too late: this provider manages the cluster and would leave its network, load balancer and finalizer behind; " +
-		"take the annotation away, or make another cluster that has it from the start"
+	const tooLate = "must be set on creation: this provider already manages the cluster, whose network, load balancer and finalizer would be orphaned; " +
+		"remove the annotation, or create another cluster with it"
 	const owned, annotation = `spec: {ownerID: abc}`, "container.infrastructure.cluster.x-k8s.io/owner-id"
-	const orphaned = "is abc for life, since the cluster's containers carry it as a label and would be orphaned; put it back"
+	const orphaned = "is immutable once set (abc): containers of the cluster have it as a label and would be orphaned; restore the value"
 	annotated := func(annotations string) string { return `metadata: {annotations: {` + annotations + `}}` }
 	return map[string]Change{
 		"OwnerIDFirst": {Reason: "The controller sets it.", Kind: cluster, Before: `spec: {}`, After: owned},
@@ -159,9 +159,9 @@ func clusterIsOwned() map[string]Change {
 			Before: annotated(annotation + ": abc"), After: `spec: {ownerID: xyz}`, Field: ownerID, Message: orphaned},
 		"Moved": {Reason: "clusterctl takes all annotations away from what it has moved.", Kind: cluster,
 			Before: annotated(annotation + ": abc, " + manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
-		"ManagedBy":      {Reason: "Another takes a cluster over that nobody has begun.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
+		"ManagedBy":      {Reason: "Another controller adopts a cluster that was not started.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
 		"ManagedByOther": {Reason: "It may name its version.", Kind: cluster, Before: annotated(manager + ": one"), After: annotated(manager + ": two")},
-		"ManagedByLate": {Reason: "Nobody would remove what is on the engine.", Kind: cluster,
+		"ManagedByLate": {Reason: "No controller would remove what is on the engine.", Kind: cluster,
 			Before: owned, After: annotated(manager+": me") + "\n" + owned, Field: managedBy, Message: tooLate},
 		"ManagedByFinalized": {Reason: "Nor the finalizer.", Kind: cluster,
 			Before: `metadata: {finalizers: [containercluster.infrastructure.cluster.x-k8s.io]}`,
@@ -169,7 +169,7 @@ func clusterIsOwned() map[string]Change {
 			Field:  managedBy, Message: tooLate},
 		"ManagedByGone": {Reason: "Everything would be made twice.", Kind: cluster,
 			Before: annotated(manager + `: ""`), After: `spec: {}`, Field: managedBy,
-			Message: "cannot be taken away: this provider would make again what another manages; put it back"},
+			Message: "must not be removed: this provider would recreate externally managed infrastructure; restore it"},
 	}
 }
 
@@ -180,10 +180,10 @@ func machineChanges() map[string]Change {
 			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v1", providerID: "container:///a"}`},
 		"ProviderIDOther": {Reason: "The Node has the first.", Kind: machine,
 			Before: `spec: {providerID: "container:///a"}`, After: `spec: {providerID: "container:///b"}`, Field: "spec.providerID",
-			Message: "is container:///a for life, since the Node has it and it names the container; put it back"},
+			Message: "is immutable once set (container:///a): it is the provider ID of the Node and identifies the container; restore the value"},
 		"ProviderIDGone": {Reason: "The container would not be found.", Kind: machine,
 			Before: `spec: {providerID: "container:///a"}`, After: `spec: {}`, Field: "spec.providerID",
-			Message: "is container:///a for life, since the Node has it and it names the container; put it back"},
+			Message: "is immutable once set (container:///a): it is the provider ID of the Node and identifies the container; restore the value"},
 		"MachineImage": {Reason: "The container keeps its image.", Kind: machine,
 			Before: `spec: {image: "node:v1"}`, After: `spec: {image: "node:v2"}`, Field: "spec.image", Message: immutable},
 		"MachineImageFirst": {Reason: "It has the image of its version.", Kind: machine,
@@ -216,7 +216,7 @@ func machineChanges() map[string]Change {
 			Before: `spec: {devices: [{path: /dev/fuse}]}`, After: `spec: {devices: [{path: /dev/fuse, containerPath: /dev/fuse}]}`},
 		"MachineTimeout": {Reason: "It is only looked at.", Kind: machine,
 			Before: `spec: {bootstrapTimeout: 10m}`, After: `spec: {bootstrapTimeout: 30m}`},
-		"MachineMaintenance": {Reason: "People write annotations.", Kind: machine,
+		"MachineMaintenance": {Reason: "Users write annotations.", Kind: machine,
 			Before: `spec: {image: "node:v1"}`,
 			After:  `{metadata: {annotations: {container.infrastructure.cluster.x-k8s.io/maintenance: ""}}, spec: {image: "node:v1"}}`},
 		"MachineDryRun": {Reason: "What the topology controller may ask of templates, it may not of machines.", Kind: machine, TopologyAsks: true,
@@ -250,7 +250,7 @@ func machineTemplateChanges() map[string]Change {
 			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}}}`, Field: "spec.template.spec.image", Message: madeFrom},
 		"MachineTemplateDryRun": {Reason: "The topology controller asks whether it needs another.", Kind: machineTemplate, TopologyAsks: true,
 			Before: before, After: `spec: {template: {spec: {image: "node:v2"}}}`},
-		"MachineTemplateDryRunBad": {Reason: "What nobody can have, nobody can ask for.", Kind: machineTemplate, TopologyAsks: true,
+		"MachineTemplateDryRunBad": {Reason: "An invalid template is refused in a dry run too.", Kind: machineTemplate, TopologyAsks: true,
 			Before: before, After: `spec: {template: {spec: {image: "a b"}}}`, Field: "spec.template.spec.image", Message: noImage},
 		"MachineTemplateMetadata": {Reason: "Labels reach the machines by themselves.", Kind: machineTemplate,
 			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}, spec: {image: "node:v1"}}}`},
@@ -283,7 +283,7 @@ func poolTemplateChanges() map[string]Change {
 			Before: before, After: after, Field: "spec.template.spec.template", Message: madeFrom},
 		"PoolTemplateDryRun": {Reason: "The topology controller asks whether it needs another.", Kind: poolTemplate, TopologyAsks: true,
 			Before: before, After: after},
-		"PoolTemplateDryRunBad": {Reason: "What nobody can have, nobody can ask for.", Kind: poolTemplate, TopologyAsks: true,
+		"PoolTemplateDryRunBad": {Reason: "An invalid template is refused in a dry run too.", Kind: poolTemplate, TopologyAsks: true,
 			Before: before, After: `spec: {template: {spec: {template: {spec: {image: "a b"}}}}}`, Field: "spec.template.spec.template.spec.image", Message: noImage},
 		"PoolTemplateMetadata": {Reason: "Labels reach the pools by themselves.", Kind: poolTemplate,
 			Before: before, After: `spec: {template: {metadata: {labels: {a: b}}, spec: {template: {spec: {image: "node:v1"}}}}}`},

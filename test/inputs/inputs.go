@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package inputs has what people write that cannot come about, and the changes
-// they make, with what they are told. The tables are read by the tests of the
-// webhooks and of the API server that asks them, and by people.
+// Package inputs has invalid objects, and valid and invalid
+// changes, with the expected errors. The tables are read by the tests of the
+// webhooks and of the API server that asks them, and by users.
 package inputs
 
 //go:generate go run ./document ../../docs/reference/bad-input.md
@@ -38,7 +38,7 @@ type Input struct {
 	Reason string
 	// Kind of the object, and what it has beside its name, as YAML.
 	Kind, Object string
-	// Field that is at fault, and what the user is told of it.
+	// Field that is at fault, and the error that the user sees.
 	Field, Message string
 }
 
@@ -50,10 +50,10 @@ type Change struct {
 	Kind, Before, After string
 	// TopologyAsks says that the topology controller asks for it in a dry run.
 	TopologyAsks bool
-	// IsOlder says that nobody can make what it was before any more: it is
+	// IsOlder says that what it was before is refused now: it is
 	// from before there were webhooks.
 	IsOlder bool
-	// Field that is at fault, and what the user is told of it; empty where
+	// Field that is at fault, and the error that the user sees; empty where
 	// the change is allowed.
 	Field, Message string
 }

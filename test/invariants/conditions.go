@@ -58,7 +58,7 @@ func Conditions(object conditions.Getter, summedUp, secrets []string) []string {
 		}
 		for _, secret := range secrets {
 			if strings.Contains(condition.Message, secret) {
-				report("condition %s tells a secret: %s", condition.Type, condition.Message)
+				report("condition %s contains a secret: %s", condition.Type, condition.Message)
 			}
 		}
 	}

@@ -36,7 +36,7 @@ const shortest = 8
 type Scanner struct {
 	// byStart are values by their first bytes, so that a text is read once.
 	byStart map[uint64][]value
-	// public are parts of values that anybody may read.
+	// public are parts of values that are not secret.
 	public map[string]bool
 }
 
@@ -79,7 +79,7 @@ func (s *Scanner) Add(owner string, content []byte) {
 	}
 }
 
-// learnPublic remembers the lines of certificates and public keys, and reports
+// learnPublic records the lines of certificates and public keys, and reports
 // whether there is nothing else.
 func (s *Scanner) learnPublic(content []byte) bool {
 	// Within YAML they are indented.

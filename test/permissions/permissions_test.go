@@ -110,7 +110,7 @@ func TestListens(t *testing.T) {
 	}
 }
 
-// What people read is what is compared with containers.
+// What users read is what is compared with containers.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	document := must.Get(os.ReadFile("../../docs/explanation/security.md"))(t)

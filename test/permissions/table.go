@@ -26,7 +26,7 @@ import (
 
 // Permissions of one kind of container. Lists have no order.
 type Permissions struct {
-	// Name for people.
+	// Name for users.
 	Name string
 	// Users are user and group of its processes. Of a node's Pods nothing is
 	// said: their specs decide.
@@ -165,7 +165,7 @@ func Manager() Permissions {
 	}
 }
 
-// Markdown is the table for people.
+// Markdown is the table for users.
 func Markdown() string {
 	kinds := []Permissions{Plane(), LoadBalancer(), ServiceLoadBalancer(), ControlPlane(), Worker(), Manager()}
 	var out strings.Builder

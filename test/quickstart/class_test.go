@@ -26,13 +26,13 @@ import (
 
 const classCluster = "class-test"
 
-// TestClusterClass creates a cluster of the flavour topology as clusterctl's users
+// TestClusterClass creates a cluster of the flavor topology as clusterctl's users
 // do. Its Nodes get their Pod network from the control planes, which apply the
 // manifest in their image, also those that join.
 func TestClusterClass(t *testing.T) {
 	eng := integration.Engine(t)
 	cluster := declare(t, eng, classCluster)
-	values := flavourValues(classCluster)
+	values := flavorValues(classCluster)
 	values["CONTROL_PLANE_MACHINE_COUNT"] = "3"
 	for _, file := range []string{"clusterclass-container.yaml", "cluster-template-topology.yaml"} {
 		for _, object := range fillIn(t, "../../templates/"+file, values) {

@@ -46,7 +46,7 @@ import (
 func (d *drift) disturb(container engine.Container, reason, message string, command ...string) {
 	d.t.Helper()
 	began := time.Now()
-	report := d.expectTold(container, message, reason)
+	report := d.expectReport(container, message, reason)
 	d.run(command...)
 	d.t.Logf("%s: reported after %s", strings.Join(command, " "), milliseconds(report.await().at.Sub(began)))
 }
@@ -73,7 +73,7 @@ func (d *drift) worker() engine.Container {
 	return containers[i]
 }
 
-// answers: all Nodes are Ready, by the kubeconfig that people have.
+// answers: all Nodes are Ready, by the kubeconfig that users have.
 func (d *drift) answers() {
 	d.t.Helper()
 	nodesReady(d.t, d.program.connectCluster(), len(nodeContainers(d.t, d.engine, d.program.cluster)))
@@ -89,7 +89,7 @@ func (d *drift) pause() {
 		if isLoadBalancer(container) {
 			reason = infrav1.LoadBalancerPausedReason
 		}
-		d.expectTold(container, "paused", reason).await()
+		d.expectReport(container, "paused", reason).await()
 		d.run("unpause", container.Name)
 		d.well(container)
 	}
@@ -117,7 +117,7 @@ func (d *drift) exhaust() {
 	defer bound(info.MemoryBytes)
 	for range times {
 		bound(limit)
-		report := d.expectTold(node, "exited with code 137", restarted(node)...)
+		report := d.expectReport(node, "exited with code 137", restarted(node)...)
 		// The text that bash holds doubles until it may have no more.
 		_ = d.try("exec", node.Name, "bash", "-c", "echo 1000 >/proc/1/oom_score_adj; a=0123456789abcdef; while true; do a=$a$a; done")
 		message := report.await().message
@@ -133,12 +133,12 @@ func (d *drift) exhaust() {
 func (d *drift) disconnectNode() {
 	containers := slices.DeleteFunc(d.containers(), isLoadBalancer)
 	node := containers[0]
-	d.disturb(node, infrav1.ContainerDisconnectedReason, "is not on network", "network", "disconnect", "capcon", node.Name)
+	d.disturb(node, infrav1.ContainerDisconnectedReason, "is not connected to network", "network", "disconnect", "capcon", node.Name)
 	d.run("network", "connect", "--ip", node.Labels[identity.LabelAddress], "capcon", node.Name)
 	d.well(node)
 }
 
-// disconnectLoadBalancer: it is made anew where it was, since nothing lives in it.
+// disconnectLoadBalancer: it is recreated in place, since it has no state.
 func (d *drift) disconnectLoadBalancer() {
 	balancer := d.loadBalancer()
 	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "lost its network", "network", "disconnect", "capcon", balancer.Name)
@@ -148,13 +148,13 @@ func (d *drift) disconnectLoadBalancer() {
 
 func (d *drift) removeLoadBalancer() {
 	balancer := d.loadBalancer()
-	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "it was created again", "rm", "--force", balancer.Name)
+	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "has been recreated", "rm", "--force", balancer.Name)
 	d.well(balancer)
 	d.answers()
 }
 
-// editLoadBalancer by hand, and load that: no event tells of it, and the next look
-// undoes it.
+// editLoadBalancer by hand, and load that: no event reports it, and the next reconcile
+// reverts it.
 func (d *drift) editLoadBalancer() {
 	balancer := d.loadBalancer()
 	file := filepath.Join(d.t.TempDir(), "haproxy.cfg")
@@ -190,13 +190,13 @@ func (d *drift) editLoadBalancer() {
 		if err != nil {
 			return "", err
 		}
-		// A look that has its own cause may have undone it already.
+		// A reconcile with another cause may have reverted it already.
 		if present, err := stored(); err != nil || cmp.Equal(before, now) && bytes.Equal(present, edited) {
 			return "it has the old ones", err
 		}
 		return "", nil
 	})
-	// The next look: somebody writes to the object.
+	// The next reconcile: the object is changed.
 	object, key := objectOf(balancer)
 	if err := d.api.Get(d.t.Context(), key, object); err != nil {
 		d.t.Fatal(err)
@@ -208,7 +208,7 @@ func (d *drift) editLoadBalancer() {
 	if err := d.api.Patch(d.t.Context(), object, client.MergeFrom(unchanged)); err != nil {
 		d.t.Fatal(err)
 	}
-	eventually(d.t, "the edit is undone", func(ctx context.Context) (string, error) {
+	eventually(d.t, "the edit is reverted", func(ctx context.Context) (string, error) {
 		present, err := stored()
 		if err != nil {
 			return "", err
@@ -227,7 +227,7 @@ func (d *drift) editLoadBalancer() {
 func (d *drift) backends(ctx context.Context, balancer engine.Container) ([]string, error) {
 	state, err := loadbalancer.Observe(ctx, d.engine, balancer.Name)
 	if err != nil {
-		return nil, fmt.Errorf("ask the load balancer: %w", err)
+		return nil, fmt.Errorf("get status of load balancer: %w", err)
 	}
 	var found []string
 	for _, server := range state.Backends {

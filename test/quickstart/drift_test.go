@@ -63,13 +63,16 @@ func TestDrift(t *testing.T) {
 		}
 	})
 	program.mustRun("up", driftCluster, "--control-planes", "1", "--workers", "1")
-	driftIsTold(t, eng, program, number(t, "KILLS", 20))
+	driftIsReported(t, eng, program, number(t, "KILLS", 20))
 }
 
-// driftIsTold disturbs a cluster's containers in all the ways that an engine's own
+// fewKills kill each container of a cluster of 1+1 once.
+const fewKills = 3
+
+// driftIsReported disturbs a cluster's containers in all the ways that an engine's own
 // command has. Each time the object says so, with the reason, and each time all is
-// well again without help, or as soon as what was done is undone.
-func driftIsTold(t *testing.T, eng engine.Engine, program *capcon, kills int) {
+// healthy again without help, or as soon as the disturbance is reverted.
+func driftIsReported(t *testing.T, eng engine.Engine, program *capcon, kills int) {
 	t.Helper()
 	info := must.Get(eng.Info(t.Context()))(t)
 	d := &drift{t: t, engine: eng, program: program, api: management(t, program), command: info.Name}
@@ -121,7 +124,7 @@ func (d *drift) kill(kills int) {
 		// Before the command: what the engine needs for it is a part of what a
 		// person waits.
 		began := time.Now()
-		report := d.expectTold(container, "exited with code 137", restarted(container)...)
+		report := d.expectReport(container, "exited with code 137", restarted(container)...)
 		if err := d.try("kill", container.Name); err != nil {
 			report.forget()
 			// Podman 4.3 may lose the exit code of what it kills and restarts.
@@ -134,11 +137,11 @@ func (d *drift) kill(kills int) {
 			continue
 		}
 		ended := time.Now()
-		told := report.await()
+		reported := report.await()
 		d.well(container)
-		d.t.Logf("%s: reported after %s, the command took %s; well again %s later", container.Name,
-			milliseconds(told.at.Sub(began)), milliseconds(ended.Sub(began)), milliseconds(time.Since(told.at)))
-		delays = append(delays, milliseconds(told.at.Sub(began)))
+		d.t.Logf("%s: reported after %s, the command took %s; ready again %s later", container.Name,
+			milliseconds(reported.at.Sub(began)), milliseconds(ended.Sub(began)), milliseconds(time.Since(reported.at)))
+		delays = append(delays, milliseconds(reported.at.Sub(began)))
 	}
 	slices.Sort(delays)
 	d.t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",
@@ -200,7 +203,7 @@ type observed interface {
 	conditions.Getter
 }
 
-// objectOf is what tells of a container, empty, and where it is.
+// objectOf is the object that reports a container, empty, and where it is.
 func objectOf(container engine.Container) (observed, client.ObjectKey) {
 	key := client.ObjectKey{Namespace: container.Labels[identity.LabelNamespace], Name: container.Labels[identity.LabelMachine]}
 	if isLoadBalancer(container) {
@@ -240,9 +243,9 @@ func restarted(container engine.Container) []string {
 	return []string{infrav1.ContainerExitedReason, infrav1.ContainerRestartedReason}
 }
 
-// expectTold is for when the container's object is not ready, for one of the reasons
+// expectReport is for when the container's object is not ready, for one of the reasons
 // and with the text in its message.
-func (d *drift) expectTold(container engine.Container, message string, reasons ...string) *expectation {
+func (d *drift) expectReport(container engine.Container, message string, reasons ...string) *expectation {
 	return d.expect(container, fmt.Sprintf("%s with %q", strings.Join(reasons, " or "), message), func(condition metav1.Condition) bool {
 		return condition.Status == metav1.ConditionFalse && slices.Contains(reasons, condition.Reason) && strings.Contains(condition.Message, message)
 	})

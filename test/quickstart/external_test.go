@@ -45,7 +45,7 @@ const externalCluster = "external-test"
 
 // TestExternalEndpoint makes a cluster before whose API server stands
 // something that is not the provider's: a proxy that this test runs, as the
-// people of a data centre run theirs. The cluster waits for the endpoint, then
+// operators of a data center run theirs. The cluster waits for the endpoint, then
 // comes to be without a load balancer, and is deleted without waiting for one.
 func TestExternalEndpoint(t *testing.T) {
 	eng := integration.Engine(t, nodeImage, loadBalancerImage, planeImage)
@@ -58,7 +58,7 @@ func TestExternalEndpoint(t *testing.T) {
 		run  func(t *testing.T)
 	}{
 		{"waits for an endpoint", d.waitsForEndpoint},
-		{"is told of one", func(t *testing.T) {
+		{"gets an endpoint", func(t *testing.T) {
 			edit(t, d.api, d.key(), &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
 				c.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: external.address.String(), Port: endpointPort}
 			})

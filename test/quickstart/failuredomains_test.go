@@ -90,18 +90,18 @@ func TestFailureDomains(t *testing.T) {
 	d.delete(t)
 }
 
-// isIn checks all that tell of where a machine is.
+// isIn checks all objects that report where a machine is.
 func (d *declared) isIn(t *testing.T, nodes kubernetes.Interface, machine *clusterv1.Machine, domain string) {
 	t.Helper()
 	infrastructure := &infrav1.ContainerMachine{}
 	must.Succeed(t, d.api.Get(t.Context(), client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, infrastructure))
 	node := must.Get(nodes.CoreV1().Nodes().Get(t.Context(), machine.Status.NodeRef.Name, metav1.GetOptions{}))(t)
-	told := map[string]string{
+	reported := map[string]string{
 		"the Machine's status":                   machine.Status.FailureDomain,
 		"the ContainerMachine's status":          infrastructure.Status.FailureDomain,
 		"the Node's " + corev1.LabelTopologyZone: node.Labels[corev1.LabelTopologyZone],
 	}
-	for who, where := range told {
+	for who, where := range reported {
 		if where != domain {
 			t.Errorf("%s wants %s to be in %q, and %s says %q", machine.Name, node.Name, domain, who, where)
 		}

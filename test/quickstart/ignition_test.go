@@ -38,7 +38,7 @@ func TestIgnition(t *testing.T) {
 	eng := integration.Engine(t)
 	cluster := declare(t, eng, ignitionCluster)
 	program := cluster.program
-	objects := fillIn(t, "../../templates/cluster-template-ignition.yaml", flavourValues(ignitionCluster))
+	objects := fillIn(t, "../../templates/cluster-template-ignition.yaml", flavorValues(ignitionCluster))
 	for _, object := range objects {
 		cluster.apply(t, object.DeepCopy())
 	}
@@ -60,35 +60,35 @@ func TestIgnition(t *testing.T) {
 		for _, object := range failing(t, objects, "echo the token is "+token, "exit 42") {
 			cluster.apply(t, object)
 		}
-		var told string
+		var reported string
 		eventuallyWithin(t, 10*time.Minute, "the worker's bootstrap failed", func(context.Context) (string, error) {
 			reason, message, err := bootstrapOf(t, program, ignitionCluster+"-failing")
 			if reason == infrav1.BootstrapFailedReason {
-				told = message
+				reported = message
 				return "", nil
 			}
 			return reason + ": " + message, err
 		})
 		for _, want := range []string{"systemd.units[0]", "exit code 42", "the token is [redacted]"} {
-			if !strings.Contains(told, want) {
-				t.Errorf("the condition does not say %q: %s", want, told)
+			if !strings.Contains(reported, want) {
+				t.Errorf("the condition does not say %q: %s", want, reported)
 			}
 		}
-		if strings.Contains(told, token) {
-			t.Errorf("the condition tells the token: %s", told)
+		if strings.Contains(reported, token) {
+			t.Errorf("the condition contains the token: %s", reported)
 		}
 	})
 }
 
-// failing returns the flavour's workers again, with commands before kubeadm.
-func failing(t *testing.T, flavour []*unstructured.Unstructured, commands ...string) []*unstructured.Unstructured {
+// failing returns the flavor's workers again, with commands before kubeadm.
+func failing(t *testing.T, flavor []*unstructured.Unstructured, commands ...string) []*unstructured.Unstructured {
 	t.Helper()
 	const name = ignitionCluster + "-failing"
 	set := func(object *unstructured.Unstructured, value any, fields ...string) {
 		must.Succeed(t, unstructured.SetNestedField(object.Object, value, fields...))
 	}
 	var objects []*unstructured.Unstructured
-	for _, object := range flavour {
+	for _, object := range flavor {
 		object := object.DeepCopy()
 		switch object.GetKind() {
 		case "KubeadmConfigTemplate":

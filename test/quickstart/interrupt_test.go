@@ -38,7 +38,7 @@ const (
 )
 
 // operation is a bootstrap to interrupt: the command that begins it, and the
-// one that goes back to where it can be begun again.
+// one that goes back to where it can be started again.
 type operation struct {
 	begin, back []string
 	// nodes there are before, and when it has ended.
@@ -152,7 +152,7 @@ func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, i
 	if found := nodeContainers(t, eng, interruptCluster); len(found) != o.after {
 		t.Errorf("%d containers of machines, want %d", len(found), o.after)
 	}
-	t.Logf("ready %.0fs after it was begun, %.0fs after the engine stopped", time.Since(began).Seconds(), time.Since(stopped).Seconds())
+	t.Logf("ready %.0fs after its start, %.0fs after the engine stopped", time.Since(began).Seconds(), time.Since(stopped).Seconds())
 }
 
 // awaitContainers waits until the cluster has so many machines on the engine.

@@ -33,7 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// interruption is something that is done to an engine and undone again.
+// interruption is something that is done to an engine and reverted.
 type interruption struct {
 	// stopsAll says that more ends than the containers of this project.
 	stopsAll    bool

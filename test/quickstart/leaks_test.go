@@ -100,7 +100,7 @@ func addSecrets(t *testing.T, scanner *leaks.Scanner, api kubernetes.Interface, 
 	}
 }
 
-// shown is what everybody who may read objects may see of each: metadata and
+// shown is what every user who may read objects may see of each: metadata and
 // status, and all of events.
 func shown(t *testing.T, config *rest.Config) map[string][]byte {
 	t.Helper()

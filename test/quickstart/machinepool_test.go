@@ -134,7 +134,7 @@ func (p *pool) scaled(t *testing.T, replicas int) {
 }
 
 // has waits until the pool has exactly so many Nodes, beside the control
-// plane's, and all who tell of it say the same.
+// plane's, and all objects that report it agree.
 func (p *pool) has(t *testing.T, replicas int) {
 	t.Helper()
 	api := management(t, p.program)
@@ -150,17 +150,17 @@ func (p *pool) has(t *testing.T, replicas int) {
 		if err != nil {
 			return "", err
 		}
-		told := []int{
+		reported := []int{
 			len(infrastructure.Spec.ProviderIDList), int(infrastructure.Status.Replicas), len(machinePool.Spec.ProviderIDList),
 			int(ptr.Deref(machinePool.Status.Replicas, -1)), len(machinePool.Status.NodeRefs), len(containers),
 		}
 		for _, condition := range infrastructure.Status.Conditions {
 			if condition.Type != clusterv1.PausedCondition && condition.Status != metav1.ConditionTrue {
-				return fmt.Sprintf("%v; %s: %s", told, condition.Type, condition.Message), nil
+				return fmt.Sprintf("%v; %s: %s", reported, condition.Type, condition.Message), nil
 			}
 		}
-		if slices.ContainsFunc(told, func(number int) bool { return number != replicas }) {
-			return fmt.Sprintf("provider IDs, replicas, the MachinePool's, its Nodes, containers: %v", told), nil
+		if slices.ContainsFunc(reported, func(number int) bool { return number != replicas }) {
+			return fmt.Sprintf("provider IDs, replicas, the MachinePool's, its Nodes, containers: %v", reported), nil
 		}
 		return "", nil
 	})
@@ -211,7 +211,7 @@ func (p *pool) rollsOut(t *testing.T) {
 	p.has(t, len(before))
 }
 
-// isDrained: of two instances the one goes that somebody chose, and not before
+// isDrained: of two instances, the one that a user chose is removed, and not before
 // its Node is drained.
 func (p *pool) isDrained(t *testing.T) {
 	before := p.containers(t)

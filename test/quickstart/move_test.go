@@ -57,7 +57,7 @@ const (
 
 // TestMove moves a cluster, with a machine pool beside its worker, from capcon's
 // management plane to another one beside it and back, by clusterctl and below clients that never pause. Nothing is made
-// anew, nothing is asked of the engine that changes something, and nothing is
+// recreated, the engine gets no call that changes something, and nothing is
 // left behind; in between the other plane scales the cluster.
 func TestMove(t *testing.T) {
 	eng := integration.Engine(t)
@@ -70,7 +70,7 @@ func TestMove(t *testing.T) {
 			return
 		}
 		ctx := context.WithoutCancel(t.Context())
-		// The other one first: it would make anew what "down" takes away.
+		// The other one first: it would recreate what "down" removes.
 		if err := discardPlane(ctx, eng, otherPlane); err != nil {
 			t.Error(err)
 		}
@@ -98,7 +98,7 @@ func TestMove(t *testing.T) {
 		{"pool 2 to 1 there", func(t *testing.T) { m.scalePool(t, m.away, 1) }},
 		{"back", func(t *testing.T) { m.moves(t, m.away, m.home) }},
 		{"other plane goes", func(t *testing.T) { m.planeGoes(t, other) }},
-		{"nobody was disturbed", func(t *testing.T) {
+		{"no client was disturbed", func(t *testing.T) {
 			asking.stop()
 			t.Log(asking)
 			if asking.failedTwice > 0 {

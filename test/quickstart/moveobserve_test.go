@@ -71,8 +71,8 @@ func (m *move) observe(t *testing.T, at *side) map[string]string {
 	return seen
 }
 
-// observeEngine tells containers, networks and volumes of the cluster apart
-// from any that would have taken their place.
+// observeEngine distinguishes containers, networks and volumes of the cluster
+// from any that would have replaced them.
 func (m *move) observeEngine(t *testing.T, owner identity.Owner) map[string]string {
 	t.Helper()
 	seen := map[string]string{}

@@ -113,7 +113,7 @@ func gcNamesTheOwner(t *testing.T, program *capcon, id string, containers int) {
 			continue
 		}
 		found++
-		if want := fmt.Sprintf("; --owner %s removes it", id); !strings.HasSuffix(decision.Reason, want) {
+		if want := fmt.Sprintf("; delete it with --owner %s", id); !strings.HasSuffix(decision.Reason, want) {
 			t.Errorf("%s %s is kept because it %s, want the end %q", decision.Kind, decision.Name, decision.Reason, want)
 		}
 	}

@@ -62,7 +62,7 @@ func TestOwnBootstrap(t *testing.T) {
 	eng := integration.Engine(t)
 	cluster := declare(t, eng, ownCluster)
 	program := cluster.program
-	values := flavourValues(ownCluster)
+	values := flavorValues(ownCluster)
 	certificate, key := authority(t)
 	cluster.apply(t, &corev1.Secret{
 		ObjectMeta: cluster.meta(ownCluster + "-ca"), Type: clusterv1.ClusterSecretType,

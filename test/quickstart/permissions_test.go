@@ -72,7 +72,7 @@ func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[str
 }
 
 // planeFromNode: a node reaches the management plane's API server and nothing
-// else there. Without a token it is told nothing; with one it may do what the
+// else there. Without a token it gets no answer; with one it may do what the
 // token's owner may.
 func planeFromNode(t *testing.T, eng engine.Engine, program *capcon) {
 	node := nodeContainers(t, eng, program.cluster)[0].Name

@@ -119,7 +119,7 @@ func (c *capcon) getKubeconfig(ctx context.Context, args ...string) ([]byte, err
 }
 
 // connectCluster returns a client made of the kubeconfig that the program
-// prints for people.
+// prints for users.
 func (c *capcon) connectCluster() kubernetes.Interface {
 	c.t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(c.kubeconfig(c.cluster))
@@ -161,11 +161,14 @@ func TestQuickstart(t *testing.T) {
 		{"images of registries", func(t *testing.T) { pullsFromRegistries(t, eng, program.at(t)) }},
 		{"up again changes nothing", func(t *testing.T) { upAgain(t, eng, program.at(t)) }},
 		{"docker: kubectl top", func(t *testing.T) { topAnswers(t, eng, program.at(t)) }},
-		{"disturbances", func(t *testing.T) { withstandsDisturbances(t, eng, program.at(t)) }},
+		{"restarts", func(t *testing.T) { withstandsRestarts(t, eng, program.at(t)) }},
+		{"docker: drift", func(t *testing.T) { driftIsReported(t, eng, program.at(t), number(t, "KILLS", fewKills)) }},
 		{"podman: workers 1 to 2 to 1 under load", func(t *testing.T) { scaleUnderLoad(t, program.at(t)) }},
 		{"docker: stop and start", func(t *testing.T) { stopsAndStarts(t, eng, program.at(t)) }},
-		{"control planes 1 to 3", func(t *testing.T) { program.at(t).mustRun("up", clusterName, "--control-planes", "3") }},
-		{"four nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 4) }},
+		{"podman: control planes 1 to 3", func(t *testing.T) {
+			program.at(t).mustRun("up", clusterName, "--control-planes", "3")
+			nodesReady(t, program.at(t).connectCluster(), 4)
+		}},
 		{"status", func(t *testing.T) { program.at(t).mustRun("status", clusterName) }},
 		{"permissions and secrets", func(t *testing.T) {
 			nothingLeaks(t, eng, program.at(t), comparePermissions(t, eng, clusterName))

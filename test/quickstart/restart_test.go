@@ -55,10 +55,11 @@ const restartCluster = "restart-test"
 
 // TestRestart disturbs a cluster as the quick start's test does, of any size.
 //
-// Environment, besides that of withstandsDisturbances:
+// Environment, besides that of withstandsRestarts:
 //
 //	CONTROL_PLANES  default 1
 //	WORKERS         default 1
+//	KILLS           how many containers are killed at the end; default fewKills
 func TestRestart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
@@ -74,14 +75,14 @@ func TestRestart(t *testing.T) {
 	})
 	program.mustRun("up", restartCluster, "--control-planes", strconv.Itoa(controlPlanes), "--workers", strconv.Itoa(workers))
 	podsTalk(t, eng, program)
-	withstandsDisturbances(t, eng, program)
+	withstandsRestarts(t, eng, program)
+	t.Run("drift", func(t *testing.T) { driftIsReported(t, eng, program.at(t), number(t, "KILLS", fewKills)) })
 }
 
-// withstandsDisturbances: a cluster whose load balancer was reloaded before, and
+// withstandsRestarts: a cluster whose load balancer was reloaded before, and
 // that runs the workload of podsTalk, is still there after its engine, or all
 // containers, stopped and started: same addresses, host port, kubeconfig and
-// Machines, workload running. What happens to its containers after that is reported,
-// and repaired.
+// Machines, workload running.
 //
 // Environment:
 //
@@ -89,9 +90,7 @@ func TestRestart(t *testing.T) {
 //	          default the one that is most like a reboot. What must not be
 //	          done to this engine is skipped, each by its name, and fails
 //	          where it was asked for by name or CI is set
-//	KILLS     how many containers are killed at the end; default 3, of a cluster
-//	          of 1+1 each one once
-func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
+func withstandsRestarts(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
 	storeRecord(t, program)
 	for range 2 {
@@ -121,7 +120,6 @@ func withstandsDisturbances(t *testing.T, eng engine.Engine, program *capcon) {
 	}
 	t.Run("volume", func(t *testing.T) { volumeIsRemoved(t, eng, program.at(t)) })
 	t.Run("status", func(t *testing.T) { stoppedIsNotAvailable(t, eng, program.at(t)) })
-	t.Run("drift", func(t *testing.T) { driftIsTold(t, eng, program.at(t), number(t, "KILLS", 3)) })
 }
 
 // interrupt the engine or its containers, and compare with what was before.
@@ -151,7 +149,7 @@ func interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption in
 	}
 }
 
-// wantedRestarts are names of interruptions, and whether somebody gave them.
+// wantedRestarts are names of interruptions, and whether the user gave them.
 func wantedRestarts(kind string, known []string) (names []string, byName bool) {
 	switch asked := strings.Fields(os.Getenv("RESTARTS")); {
 	case slices.Equal(asked, []string{"all"}):
@@ -336,9 +334,9 @@ func workloadRuns(t *testing.T, eng engine.Engine, program *capcon) {
 	serviceAnswers(t, cluster, "servers")
 }
 
-// currentWebPods waits until each node has told of a server that runs since the
-// node does, and returns their addresses by node. What a node told before it was
-// stopped stays in the API until its kubelet has looked at its Pods again.
+// currentWebPods waits until each node has reported a server that runs since the
+// node does, and returns their addresses by node. What a node reported before it was
+// stopped stays in the API until its kubelet has synchronized its Pods again.
 func currentWebPods(t *testing.T, eng engine.Engine, program *capcon, cluster kubernetes.Interface) map[string]string {
 	t.Helper()
 	booted := map[string]time.Time{}

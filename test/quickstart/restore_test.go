@@ -46,8 +46,8 @@ import (
 // TestRestore loses the management cluster with all that it knew of a cluster
 // with a machine pool, and has a new one take the cluster over from a backup that clusterctl made,
 // which has no status; then it loses the ContainerMachines alone, and makes them
-// again with nothing but spec.providerID. Clients never pause, and the engine is
-// asked for nothing that changes something.
+// again with nothing but spec.providerID. Clients never pause, and the engine gets no
+// call that changes something.
 func TestRestore(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, moveCluster)
@@ -121,9 +121,9 @@ func (m *move) runClusterctl(t *testing.T, flags ...string) {
 	must.Get(m.clusterctl.Run(t.Context(), append([]string{"move", "--namespace", metav1.NamespaceDefault}, flags...)...))(t)
 }
 
-// loseContainerMachines of a cluster that is paused, and make them again with
+// loseContainerMachines of a cluster that is paused, and recreate them with
 // nothing but spec.providerID, as Cluster API's own test of adoption does. A
-// pool would make those anew of whom it does not know of what they are made.
+// pool would replace those whose spec it does not know.
 func (m *move) loseContainerMachines(t *testing.T) {
 	t.Helper()
 	m.pause(t, true)
@@ -157,7 +157,7 @@ func (m *move) loseContainerMachines(t *testing.T) {
 			}),
 		)
 		if err != nil {
-			t.Fatalf("lose and make again %s: %v", lost.Name, err)
+			t.Fatalf("lose and recreate %s: %v", lost.Name, err)
 		}
 	}
 	m.pause(t, false)

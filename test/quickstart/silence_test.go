@@ -89,7 +89,7 @@ func quietNamespace(t *testing.T, cluster kubernetes.Interface) string {
 	return namespace.Name
 }
 
-// session is a program in a Pod that repeats what it is told.
+// session is a program in a Pod that repeats its input.
 type session struct {
 	input *io.PipeWriter
 	lines chan string
@@ -106,11 +106,11 @@ func openSession(t *testing.T, config *rest.Config, cluster kubernetes.Interface
 			Command: []string{"/webtool", "repeat"}, Stdin: true, Stdout: true, Stderr: true,
 		}, scheme.ParameterCodec)
 	executor := must.Get(remotecommand.NewWebSocketExecutor(config, "GET", request.URL().String()))(t)
-	told, input := io.Pipe()
+	received, input := io.Pipe()
 	output, said := io.Pipe()
 	opened := &session{input: input, lines: make(chan string), ended: make(chan error, 1)}
 	go func() {
-		err := executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: told, Stdout: said, Stderr: said})
+		err := executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: received, Stdout: said, Stderr: said})
 		opened.ended <- err
 		_ = said.CloseWithError(io.EOF)
 	}()
@@ -130,7 +130,7 @@ func (s *session) read(ctx context.Context, output io.Reader) {
 	}
 }
 
-// says tells the program a word and waits until it is repeated.
+// says sends the program a word and waits until it is repeated.
 func (s *session) says(t *testing.T, word string) {
 	t.Helper()
 	if _, err := io.WriteString(s.input, word+"\n"); err != nil {

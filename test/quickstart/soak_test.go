@@ -102,7 +102,7 @@ type membership struct {
 	t       *testing.T
 	engine  engine.Engine
 	program *capcon
-	// config by which people reach the cluster.
+	// config by which users reach the cluster.
 	config *rest.Config
 }
 

@@ -76,7 +76,7 @@ func TestStable(t *testing.T) {
 	containers := ids(nodeContainers(t, eng, poolCluster))
 	kept := s.keepers(t)
 	t.Logf("finalizers and owners of %d objects:\n%s", len(kept), strings.Join(slices.Sorted(maps.Values(kept)), "\n"))
-	s.takeAway(t)
+	s.removeMetadata(t)
 	s.touchUsersOfTemplates(t)
 	began := time.Now()
 	eventually(t, "finalizers and owners are back", func(context.Context) (string, error) {
@@ -134,7 +134,7 @@ func (s *stability) keepers(t *testing.T) map[string]string {
 	return kept
 }
 
-func (s *stability) takeAway(t *testing.T) {
+func (s *stability) removeMetadata(t *testing.T) {
 	t.Helper()
 	for name, object := range s.objects(t) {
 		before, ok := object.DeepCopyObject().(client.Object)
@@ -149,8 +149,8 @@ func (s *stability) takeAway(t *testing.T) {
 	}
 }
 
-// touchUsersOfTemplates wakes who owns templates: Cluster API does not watch
-// them, and gives them back their owner when it next looks at what uses them.
+// touchUsersOfTemplates wakes the owners of templates: Cluster API does not watch
+// them, and restores their owner when it next reconciles what uses them.
 func (s *stability) touchUsersOfTemplates(t *testing.T) {
 	t.Helper()
 	for _, list := range []client.ObjectList{&controlplanev1.KubeadmControlPlaneList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.ClusterClassList{}} {

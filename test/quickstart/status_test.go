@@ -58,7 +58,7 @@ func (c clusterStatus) good() bool {
 	return c.Available || c.State == "available"
 }
 
-// status asks the program, and tells the code that it exits with.
+// status runs the program, and returns its exit code.
 func (c *capcon) status(ctx context.Context) (report statusReport, code int, err error) {
 	arguments := []string{"status", c.cluster, "-o", "json", "--engine", integration.EngineName()}
 	output, err := c.command(ctx, arguments...).Output()
@@ -76,17 +76,17 @@ func (c *capcon) status(ctx context.Context) (report statusReport, code int, err
 }
 
 // statusIsUnknown while engine or management plane does not run: the program says
-// which, tells of no cluster, and of the containers what the engine says.
+// which, lists no cluster, and of the containers reports what the engine says.
 func statusIsUnknown(t *testing.T, program *capcon) {
 	t.Helper()
 	report, code, err := program.status(t.Context())
 	t.Logf("status: exit code %d, %+v", code, report)
 	must.Succeed(t, err)
 	if code != 1 || len(report.Clusters) > 0 || report.ManagementPlane.Answers {
-		t.Errorf("status ends with %d and tells %+v, want 1 and nothing of clusters", code, report)
+		t.Errorf("status ends with %d and prints %+v, want 1 and nothing of clusters", code, report)
 	}
 	if report.Engine.Error == "" && len(report.Containers) == 0 {
-		t.Error("status tells nothing of the containers, while the engine answers")
+		t.Error("status prints nothing about the containers, while the engine answers")
 	}
 }
 
@@ -115,9 +115,9 @@ func watchStatus(t *testing.T, eng engine.Engine, program *capcon) *statusWatch 
 	ctx, cancel := context.WithCancel(t.Context())
 	watch := &statusWatch{cancel: cancel}
 	t.Cleanup(watch.end)
-	told := map[string]int{}
+	reported := map[string]int{}
 	watch.ended.Go(func() {
-		defer func() { t.Logf("status meanwhile: %v", told) }()
+		defer func() { t.Logf("status meanwhile: %v", reported) }()
 		ticker := time.NewTicker(500 * time.Millisecond)
 		defer ticker.Stop()
 		for ; ctx.Err() == nil; next(ctx, ticker.C) {
@@ -131,7 +131,7 @@ func watchStatus(t *testing.T, eng engine.Engine, program *capcon) *statusWatch 
 			if len(report.Clusters) == 1 {
 				state = report.Clusters[0].State
 			}
-			told[fmt.Sprintf("%d %.60s", code, state)]++
+			reported[fmt.Sprintf("%d %.60s", code, state)]++
 			if err != nil {
 				t.Errorf("status: %v", err)
 			}
@@ -176,7 +176,7 @@ func stopped(ctx context.Context, eng engine.Engine, cluster string) ([]string, 
 	return names, nil
 }
 
-// stoppedIsNotAvailable: of a worker that is kept stopped the program tells, for as
+// stoppedIsNotAvailable: the program reports a worker that is kept stopped, for as
 // long as it is. Cluster API needs a moment to carry it from the container's object
 // to the Cluster.
 func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcon) {
@@ -199,7 +199,7 @@ func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcon) {
 	must.Succeed(t, eng.StopContainer(t.Context(), worker.Name, 10*time.Second))
 	began := time.Now()
 	var last clusterStatus
-	eventually(t, "status tells of the stopped worker", func(ctx context.Context) (string, error) {
+	eventually(t, "status reports the stopped worker", func(ctx context.Context) (string, error) {
 		report, code, err := program.status(ctx)
 		if err != nil || code != 0 || len(report.Clusters) != 1 {
 			return fmt.Sprintf("exit code %d, %+v", code, report), err
@@ -209,10 +209,10 @@ func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcon) {
 		}
 		return "", nil
 	})
-	t.Logf("told after %.1fs: %s", time.Since(began).Seconds(), last.State)
+	t.Logf("reported after %.1fs: %s", time.Since(began).Seconds(), last.State)
 	for range 5 {
 		if report, _, err := program.status(t.Context()); err != nil || len(report.Clusters) != 1 || report.Clusters[0].good() {
-			t.Errorf("while the worker is stopped, status tells %+v, %v", report, err)
+			t.Errorf("while the worker is stopped, status reports %+v, %v", report, err)
 		}
 	}
 	if got, err := stopped(t.Context(), eng, program.cluster); err != nil || !cmp.Equal([]string{worker.Name}, got) {

@@ -44,21 +44,27 @@ import (
 const (
 	topologyCluster = "topology-test"
 
-	// upgradeFrom is the version of images/kubernetes-previous, upgradeTo the
-	// one of images/kubernetes.
-	upgradeFrom = "v1.35.4"
-	upgradeTo   = "v1.36.3"
+	// The versions of images/kubernetes-previous, images/kubernetes and images/kubernetes-next.
+	previousVersion, currentVersion, nextVersion = "v1.35.4", "v1.36.3", "v1.37.2"
 )
 
 // TestTopology changes a cluster by its topology: what has to reach machines
 // that stay, what replaces them, and another version of Kubernetes.
 //
-// It needs the node image of "make images-load-previous".
+// It needs the node image of "make images-load-previous", or "make images-load-next".
+//
+// Environment:
+//
+//	NEXT  set: upgrade from the current to the next Kubernetes; default: from the
+//	      previous to the current
 func TestTopology(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs an engine and the images, and minutes; run without -short")
 	}
-	c := &topology{engine: integration.Engine(t), program: build(t, topologyCluster)}
+	c := &topology{engine: integration.Engine(t), program: build(t, topologyCluster), from: previousVersion, to: currentVersion}
+	if os.Getenv("NEXT") != "" {
+		c.from, c.to = currentVersion, nextVersion
+	}
 	before := ours(t, c.engine)
 	c.program.mustRun("down", topologyCluster)
 	t.Cleanup(func() {
@@ -71,10 +77,10 @@ func TestTopology(t *testing.T) {
 		run  func(t *testing.T)
 	}{
 		{"up 1+1", func(t *testing.T) {
-			c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", upgradeFrom, "--control-planes", "1", "--workers", "1")
-			c.haveVersion(t, upgradeFrom)
+			c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", c.from, "--control-planes", "1", "--workers", "1")
+			c.haveVersion(t, c.from)
 		}},
-		{"templates tell their capacity", c.templatesTell},
+		{"templates report their capacity", c.templatesReport},
 		{"metadata and taints reach machines that stay", c.propagates},
 		{"variables replace the machines they are about", c.rollsOut},
 		{"upgrade", c.upgrades},
@@ -97,6 +103,8 @@ func TestTopology(t *testing.T) {
 type topology struct {
 	engine  engine.Engine
 	program *capcon
+	// from and to are Kubernetes versions.
+	from, to string
 }
 
 // edit the topology, as a person would.
@@ -113,7 +121,7 @@ func (c *topology) edit(t *testing.T, change func(*clusterv1.Topology)) {
 	})
 }
 
-func (c *topology) templatesTell(t *testing.T) {
+func (c *topology) templatesReport(t *testing.T) {
 	info, err := c.engine.Info(t.Context())
 	must.Succeed(t, err)
 	templates := &infrav1.ContainerMachineTemplateList{}
@@ -124,7 +132,7 @@ func (c *topology) templatesTell(t *testing.T) {
 	for _, template := range templates.Items {
 		cpu, memory := template.Status.Capacity[corev1.ResourceCPU], template.Status.Capacity[corev1.ResourceMemory]
 		if cpu.Value() != int64(info.CPUs) || memory.Value() != info.MemoryBytes || string(template.Status.NodeInfo.Architecture) != info.Architecture {
-			t.Errorf("%s tells %+v of a host with %d CPUs and %d bytes", template.Name, template.Status, info.CPUs, info.MemoryBytes)
+			t.Errorf("%s reports %+v of a host with %d CPUs and %d bytes", template.Name, template.Status, info.CPUs, info.MemoryBytes)
 		}
 	}
 }
@@ -234,8 +242,8 @@ func (c *topology) upgrades(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	watched := make(chan upgradeLog, 1)
 	go func() { watched <- c.watch(ctx, t) }()
-	c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", upgradeTo)
-	c.haveVersion(t, upgradeTo)
+	c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", c.to)
+	c.haveVersion(t, c.to)
 	stop()
 	log := <-watched
 	for _, wrong := range log.wrong {
@@ -292,8 +300,8 @@ func (c *topology) watch(ctx context.Context, t *testing.T) upgradeLog {
 				}
 			}
 		}
-		if worker, ahead := newerThanControlPlane(containers); ahead {
-			note("%s runs %s while a control plane still runs %s", worker, upgradeTo, upgradeFrom)
+		if worker, ahead := c.newerThanControlPlane(containers); ahead {
+			note("%s runs %s while a control plane still runs %s", worker, c.to, c.from)
 		}
 	}
 }
@@ -301,14 +309,14 @@ func (c *topology) watch(ctx context.Context, t *testing.T) upgradeLog {
 // newerThanControlPlane names a worker whose kubelet is newer than an API server,
 // which Kubernetes does not allow
 // (https://kubernetes.io/releases/version-skew-policy/#kubelet).
-func newerThanControlPlane(containers []engine.Container) (string, bool) {
+func (c *topology) newerThanControlPlane(containers []engine.Container) (string, bool) {
 	has := func(role identity.Role, version string) func(engine.Container) bool {
 		return func(container engine.Container) bool {
 			return container.Labels[identity.LabelRole] == string(role) && strings.HasSuffix(container.Image, ":"+version)
 		}
 	}
-	worker := slices.IndexFunc(containers, has(identity.RoleWorker, upgradeTo))
-	if worker < 0 || !slices.ContainsFunc(containers, has(identity.RoleControlPlane, upgradeFrom)) {
+	worker := slices.IndexFunc(containers, has(identity.RoleWorker, c.to))
+	if worker < 0 || !slices.ContainsFunc(containers, has(identity.RoleControlPlane, c.from)) {
 		return "", false
 	}
 	return containers[worker].Name, true

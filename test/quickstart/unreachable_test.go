@@ -72,7 +72,7 @@ func TestUnreachableNetwork(t *testing.T) {
 	}
 }
 
-// confinedGroup is one that nobody has: all its packets are capcon's.
+// confinedGroup is a group without members: all its packets are capcon's.
 const confinedGroup = 64999
 
 // confined are attributes of processes whose packets go nowhere but to this
@@ -105,7 +105,7 @@ func confined(t *testing.T) *syscall.SysProcAttr {
 }
 
 // isConfined: an API server in a container, which this test reaches, is out of
-// reach for processes like capcon's, and what people are given leads to
+// reach for processes like capcon's, and what users are given leads to
 // 127.0.0.1.
 func isConfined(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()

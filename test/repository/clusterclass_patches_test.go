@@ -188,19 +188,19 @@ func TestClusterClassRendersCNI(t *testing.T) {
 	}
 }
 
-// The flavours apply the same manifest, unless they are told not to.
-func TestFlavoursInstallThePodNetwork(t *testing.T) {
+// The flavors apply the same manifest, unless it is disabled.
+func TestFlavorsInstallThePodNetwork(t *testing.T) {
 	t.Parallel()
-	flavours, err := filepath.Glob(filepath.Join(root, "templates", "cluster-template*.yaml"))
-	if err != nil || len(flavours) < 2 {
-		t.Fatalf("templates: %v, %v", flavours, err)
+	flavors, err := filepath.Glob(filepath.Join(root, "templates", "cluster-template*.yaml"))
+	if err != nil || len(flavors) < 2 {
+		t.Fatalf("templates: %v, %v", flavors, err)
 	}
-	for _, flavour := range flavours {
-		text := readFile(t, "templates/"+filepath.Base(flavour))
+	for _, flavor := range flavors {
+		text := readFile(t, "templates/"+filepath.Base(flavor))
 		for choice, want := range map[string]string{"default": podNetwork(t, "192.168.0.0/16"), "none": ""} {
-			t.Run(filepath.Base(flavour)+"/"+choice, func(t *testing.T) {
+			t.Run(filepath.Base(flavor)+"/"+choice, func(t *testing.T) {
 				t.Parallel()
-				got := "the flavour says nothing of it"
+				got := "the flavor says nothing of it"
 				for _, object := range decode(t, []byte(fillIn(t, strings.ReplaceAll(text, "${CONTAINER_CNI:=default}", choice)))) {
 					variables, _, _ := unstructured.NestedSlice(object.Object, "spec", "topology", "variables")
 					if slices.ContainsFunc(variables, func(variable any) bool {

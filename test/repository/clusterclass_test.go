@@ -174,7 +174,7 @@ func allowClusterTopology(t *testing.T) {
 	t.Cleanup(func() { set(before) })
 }
 
-// Each variable is told of, and each nested one.
+// Each variable is documented, and each nested one.
 func TestClusterClassVariablesAreDocumented(t *testing.T) {
 	t.Parallel()
 	class, _ := clusterClass(t)
@@ -215,8 +215,8 @@ func TestClusterClassVariables(t *testing.T) {
 	}{
 		"nothing":            {"All variables may be left out.", values{}, values{}},
 		"load balancer type": {"The default is completed.", values{"loadBalancer": `{"image":"haproxy:3.2"}`}, values{"loadBalancer": `{"image":"haproxy:3.2","type":"HAProxy"}`}},
-		"no image":           {"The flavour leaves the choice to the provider.", values{"loadBalancer": `{"image":""}`}, values{"loadBalancer": `{"image":"","type":"HAProxy"}`}},
-		"no load balancer":   {"Somebody else serves the endpoint.", values{"loadBalancer": `{"type":"None"}`}, values{"loadBalancer": `{"type":"None"}`}},
+		"no image":           {"The flavor leaves the choice to the provider.", values{"loadBalancer": `{"image":""}`}, values{"loadBalancer": `{"image":"","type":"HAProxy"}`}},
+		"no load balancer":   {"The endpoint is external.", values{"loadBalancer": `{"type":"None"}`}, values{"loadBalancer": `{"type":"None"}`}},
 		"other balancer":     {"There are two.", values{"loadBalancer": `{"type":"nginx"}`}, nil},
 		"network":            {"The default is completed.", values{"network": `{"subnet":"172.30.0.0/16"}`}, values{"network": `{"subnet":"172.30.0.0/16","name":"capcon"}`}},
 		"storage":            {"The default is completed.", values{"storage": `{}`}, values{"storage": `{"type":"NodeLocal"}`}},
@@ -236,7 +236,7 @@ func TestClusterClassVariables(t *testing.T) {
 			"Both paths are needed.", values{"extraMounts": `[{"containerPath":"/a","hostPath":"/b"}]`},
 			values{"extraMounts": `[{"containerPath":"/a","hostPath":"/b","readOnly":false}]`},
 		},
-		"relative mount":  {"Nobody knows to what.", values{"extraMounts": `[{"containerPath":"a","hostPath":"/b"}]`}, nil},
+		"relative mount":  {"It is not known to what.", values{"extraMounts": `[{"containerPath":"a","hostPath":"/b"}]`}, nil},
 		"half a mount":    {"Both paths are needed.", values{"extraMounts": `[{"containerPath":"/a"}]`}, nil},
 		"environment":     {"Both are needed.", values{"environment": `[{"name":"A","value":"b"}]`}, values{"environment": `[{"name":"A","value":"b"}]`}},
 		"no variable":     {"No shell could read it.", values{"environment": `[{"name":"a b","value":"b"}]`}, nil},
@@ -247,7 +247,7 @@ func TestClusterClassVariables(t *testing.T) {
 		"schedulable":     {"It is a boolean.", values{"allowSchedulingOnControlPlanes": `true`}, values{"allowSchedulingOnControlPlanes": `true`}},
 		"other standard":  {"There are three.", values{"podSecurity": `{"enforce":"strict"}`}, nil},
 		"image":           {"An image for a version.", values{"nodeImages": `{"v1.36.3":"node:1"}`}, values{"nodeImages": `{"v1.36.3":"node:1"}`}},
-		"empty image":     {"It is the provider's: flavours have one where none is asked for.", values{"nodeImages": `{"v1.36.3":""}`}, values{"nodeImages": `{"v1.36.3":""}`}},
+		"empty image":     {"It is the provider's: flavors have one where none is asked for.", values{"nodeImages": `{"v1.36.3":""}`}, values{"nodeImages": `{"v1.36.3":""}`}},
 		"cni":             {"The one of the image.", values{"cni": `"default"`}, values{"cni": `"default"`}},
 		"other cni":       {"No other lies in images.", values{"cni": `"calico"`}, nil},
 		"unknown":         {"It would do nothing.", values{"nodeImage": `"node:1"`}, nil},

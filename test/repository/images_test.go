@@ -36,7 +36,7 @@ import (
 )
 
 // A default image names its registry and is pinned by digest, or it is built on
-// this host. Otherwise whoever can push to its name has code run in privileged
+// this host. Otherwise everyone who can push to its name has code run in privileged
 // containers, and Podman looks a short name up in registries that the user did
 // not choose.
 func problemOf(image string) string {
@@ -148,7 +148,7 @@ func TestShortDefaultIsFound(t *testing.T) {
 		want string
 	}{
 		"short":          {"Podman looks it up anywhere.", `const a = "haproxy:3.2"`, "names no registry"},
-		"in a folder":    {"Anybody may own it.", `var a = map[string]string{"v1": "kindest/node:v1.36.3"}`, "names no registry"},
+		"in a folder":    {"Any user may own it.", `var a = map[string]string{"v1": "kindest/node:v1.36.3"}`, "names no registry"},
 		"no digest":      {"Its tag may be moved.", `func f() string { return "docker.io/capcon/plane:dev" }`, "has no digest and is not below localhost/"},
 		"concatenated":   {"The whole counts.", `const a = "quay.io/x/"; const b = a + "y:" + "v1"`, "has no digest and is not below localhost/"},
 		"open end":       {"The rest is a tag.", `func f(v string) string { return "docker.io/kindest/node:" + v }`, "has no digest and is not below localhost/"},
@@ -175,7 +175,7 @@ func TestShortDefaultIsFound(t *testing.T) {
 	}
 }
 
-// What users apply: the overlays, the flavours and the class with the defaults of
+// What users apply: the overlays, the flavors and the class with the defaults of
 // their variables, the Pod network, and the examples of the guides.
 func TestDefaultImagesOfManifests(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func TestManagerIsADeploymentWithTheContainerManager(t *testing.T) {
 			if len(containers) != 1 || containers[0].Name != "manager" {
 				t.Fatalf("The Deployment has not exactly one container, named manager, but %d", len(containers))
 			}
-			// clusterctl refuses others, and nobody can override them then.
+			// clusterctl refuses others, which then cannot be overridden.
 			if host, _, _ := strings.Cut(containers[0].Image, "/"); host != "localhost" && !strings.ContainsAny(host, ".:") {
 				t.Errorf("The image %s does not begin with a host", containers[0].Image)
 			}

@@ -120,6 +120,49 @@ func TestLinksInDocumentationLeadSomewhere(t *testing.T) {
 	}
 }
 
+// The last paragraph of a guide says which test runs its commands, or that none does.
+func TestGuidesSayWhatRunsThem(t *testing.T) {
+	t.Parallel()
+	for _, path := range files(t, ".md") {
+		if directory := filepath.Dir(path); directory != "docs/how-to" && directory != "docs/tutorials" {
+			continue
+		}
+		paragraphs := strings.Split(strings.TrimSpace(readFile(t, path)), "\n\n")
+		if last := paragraphs[len(paragraphs)-1]; !strings.HasPrefix(last, "**Tested**: ") {
+			t.Errorf("%s ends with %q, want **Tested**: and the make target that runs its commands", path, last)
+		}
+	}
+}
+
+func TestDecisionsAreListedByTheirTitles(t *testing.T) {
+	t.Parallel()
+	index := readFile(t, "docs/README.md")
+	for _, path := range files(t, ".md") {
+		name, isDecision := strings.CutPrefix(path, "docs/adr/")
+		if !isDecision {
+			continue
+		}
+		title, _, _ := strings.Cut(strings.TrimPrefix(readFile(t, path), "# "), "\n")
+		if entry := "- [" + title + "](adr/" + name + ")\n"; !strings.Contains(index, entry) {
+			t.Errorf("docs/README.md does not have the title of %s: %s", path, entry)
+		}
+	}
+}
+
+// The site's navigation is made from docs/README.md.
+func TestDocumentationListsAllItsPages(t *testing.T) {
+	t.Parallel()
+	listed := []string{"docs/README.md"}
+	for _, match := range link.FindAllStringSubmatch(readFile(t, "docs/README.md"), -1) {
+		listed = append(listed, filepath.Join("docs", match[1]))
+	}
+	for _, path := range files(t, ".md") {
+		if strings.HasPrefix(path, "docs/") && !slices.Contains(listed, path) {
+			t.Errorf("docs/README.md does not link to %s", path)
+		}
+	}
+}
+
 // Targets named in the documentation as commands: `make target`.
 var makeCommand = regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]*)")
 

@@ -33,7 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// Each flavour, with its variables filled in, holds objects that the API
+// Each flavor, with its variables filled in, holds objects that the API
 // knows, with no field misspelt, and whatever one of them refers to.
 func TestTemplatesAreWhole(t *testing.T) {
 	t.Parallel()
@@ -43,16 +43,16 @@ func TestTemplatesAreWhole(t *testing.T) {
 	} {
 		must.Succeed(t, add(scheme))
 	}
-	flavours, err := filepath.Glob(filepath.Join(root, "templates", "cluster-template*.yaml"))
-	if err != nil || len(flavours) < 2 {
-		t.Fatalf("templates: %v, %v", flavours, err)
+	flavors, err := filepath.Glob(filepath.Join(root, "templates", "cluster-template*.yaml"))
+	if err != nil || len(flavors) < 2 {
+		t.Fatalf("templates: %v, %v", flavors, err)
 	}
-	for _, flavour := range flavours {
-		t.Run(filepath.Base(flavour), func(t *testing.T) {
+	for _, flavor := range flavors {
+		t.Run(filepath.Base(flavor), func(t *testing.T) {
 			t.Parallel()
 			there := map[string]bool{}
 			var wanted []string
-			for _, object := range decode(t, []byte(fillIn(t, readFile(t, "templates/"+filepath.Base(flavour))))) {
+			for _, object := range decode(t, []byte(fillIn(t, readFile(t, "templates/"+filepath.Base(flavor))))) {
 				there[name(object)] = true
 				wanted = append(wanted, references(object.Object)...)
 				typed, err := scheme.New(object.GroupVersionKind())

@@ -34,7 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// Whoever reads a reason in a condition finds what to do about it, and reads of
+// Users who read a reason in a condition find what to do about it, and read of
 // no reason that does not exist.
 func TestTroubleshootingHasEachReason(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,7 @@ func TestWebhooksAreReached(t *testing.T) {
 }
 
 // The certificate of the webhooks: cert-manager makes it for the Service, into
-// the Secret that the manager mounts, and tells the API server of it.
+// the Secret that the manager mounts, and injects it into the webhook configurations.
 func TestWebhooksHaveTheirCertificate(t *testing.T) {
 	t.Parallel()
 	for _, overlay := range overlays() {

@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package simulatedhaproxy is what runs in a load balancer's container on the
 // simulated engine: a process that loads its file when it starts and when it
-// is signalled, and answers with its generation and statistics.
+// is signaled, and answers with its generation and statistics.
 package simulatedhaproxy
 
 import (
@@ -66,7 +66,7 @@ func (p *Processes) Refuse(message string) {
 	p.refused = message
 }
 
-// Reloads is how often a process was told to load its file.
+// Reloads is how often a process was signaled to load its file.
 func (p *Processes) Reloads() int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -105,7 +105,7 @@ func newSubject(t *testing.T, eng, disturbed engine.Engine, image string) *subje
 	return s
 }
 
-// restart replaces the controller by one that remembers nothing.
+// restart replaces the controller by one without state.
 func (s *subject) restart(images *imagepull.Tracker) {
 	s.controller = &machine.Reconciler{
 		Client: s.api, Engine: s.disturbed, Images: images, Host: s.host, Events: events.EventRecorder(s.events),

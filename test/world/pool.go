@@ -118,7 +118,7 @@ func (w *World) ActAsClusterAPI() {
 		case !machine.DeletionTimestamp.IsZero() && containerMachine.DeletionTimestamp.IsZero():
 			Delete(w, machine.Name, containerMachine)
 		case machine.DeletionTimestamp.IsZero():
-			w.tellHealth(machine.Name, containerMachine)
+			w.setHealth(machine.Name, containerMachine)
 		}
 	}
 }
@@ -144,9 +144,9 @@ func (w *World) claim(machinePool *clusterv1.MachinePool, name string) {
 	})
 }
 
-// tellHealth is what Cluster API says of a Machine: that it has a Node, and
+// setHealth is what Cluster API says of a Machine: that it has a Node, and
 // whether it can be counted on.
-func (w *World) tellHealth(name string, containerMachine *infrav1.ContainerMachine) {
+func (w *World) setHealth(name string, containerMachine *infrav1.ContainerMachine) {
 	w.TB.Helper()
 	machine, _ := Get(w, name, &clusterv1.Machine{})
 	before := machine.DeepCopy()

@@ -45,30 +45,30 @@ const (
 	maxPasses = 40
 	// quietPasses without any activity mean that nothing will happen any more.
 	quietPasses = 2
-	// tick is how much time passes between two looks.
+	// tick is how much time passes between two reconciles.
 	tick = time.Second
 )
 
-// Outcome is what the last look of a controller answered.
+// Outcome is the result of the last reconcile of a controller.
 type Outcome struct {
 	Result ctrl.Result
 	Err    error
 }
 
-// Deeds lists what the controllers have changed so far: on the engine and on
+// Mutations lists what the controllers have changed so far: on the engine and on
 // the API server.
-func (w *World) Deeds() []string {
-	var deeds []string
+func (w *World) Mutations() []string {
+	var mutations []string
 	for _, call := range w.Calls.Effects() {
-		deeds = append(deeds, strings.TrimSpace(fmt.Sprintf("%s %s %s", call.Method, call.Name, strings.Join(call.Command, " "))))
+		mutations = append(mutations, strings.TrimSpace(fmt.Sprintf("%s %s %s", call.Method, call.Name, strings.Join(call.Command, " "))))
 	}
 	for _, write := range w.Writes.Made() {
-		deeds = append(deeds, write.Verb+" "+write.Object)
+		mutations = append(mutations, write.Verb+" "+write.Object)
 	}
-	return deeds
+	return mutations
 }
 
-// Versions tells whether anything is different: of every object its version,
+// Versions shows whether anything is different: of every object its version,
 // of every container its identity and what it does.
 func (w *World) Versions() []string {
 	w.TB.Helper()
@@ -135,8 +135,8 @@ func (w *World) settle(look func() Outcome) Outcome {
 			return outcome
 		}
 	}
-	deeds := w.Deeds()
-	w.TB.Fatalf("the controller does not come to rest; its last deeds:\n%s", strings.Join(deeds[max(0, len(deeds)-10):], "\n"))
+	mutations := w.Mutations()
+	w.TB.Fatalf("the controller does not come to rest; its last mutations:\n%s", strings.Join(mutations[max(0, len(mutations)-10):], "\n"))
 	return Outcome{}
 }
 
@@ -150,14 +150,14 @@ const (
 	ByNewManager Check = iota
 	BySameManager
 	WithoutLoss
-	// TryingAgain allows for deeds that are undone within one look, as where
+	// TryingAgain allows for mutations that are reverted within one reconcile, as where
 	// a container is refused when it is to be started.
 	TryingAgain
 	TryingAgainWithoutLoss
 )
 
 // CheckMachine applies the checks that hold in every situation to a machine
-// that has settled, see check. It ends with a status that was written anew.
+// that has settled, see check. It ends with a status that was written again.
 func (w *World) CheckMachine(name string, kind Check) {
 	w.TB.Helper()
 	object, there := Get(w, name, &infrav1.ContainerMachine{})
@@ -203,7 +203,7 @@ type checks[T checked] struct {
 	summedUp []string
 }
 
-// check: the object's conditions keep their invariants; looking again changes
+// check: the object's conditions keep their invariants; another reconcile changes
 // nothing, on the engine or on the API server; and a status that was lost is
 // written again as it was.
 func check[T checked](w *World, name string, object T, c checks[T]) {
@@ -216,7 +216,7 @@ func check[T checked](w *World, name string, object T, c checks[T]) {
 			w.TB.Errorf("%T %s: %s", object, name, problem)
 		}
 	}
-	// So that a time that is written anew is another one.
+	// So that a time that is written again is another one.
 	EditStatus(w, name, object, func(object T) {
 		all := object.GetConditions()
 		for i := range all {
@@ -224,13 +224,13 @@ func check[T checked](w *World, name string, object T, c checks[T]) {
 		}
 		object.SetConditions(all)
 	})
-	deeds, versions := w.Deeds(), w.Versions()
+	mutations, versions := w.Mutations(), w.Versions()
 	c.settle()
-	if diff := cmp.Diff(deeds, w.Deeds()); diff != "" && c.kind != TryingAgain && c.kind != TryingAgainWithoutLoss {
-		w.TB.Errorf("looking again changes something:\n%s", diff)
+	if diff := cmp.Diff(mutations, w.Mutations()); diff != "" && c.kind != TryingAgain && c.kind != TryingAgainWithoutLoss {
+		w.TB.Errorf("another reconcile changes something:\n%s", diff)
 	}
 	if diff := cmp.Diff(versions, w.Versions()); diff != "" {
-		w.TB.Errorf("looking again leaves something different:\n%s", diff)
+		w.TB.Errorf("another reconcile leaves something different:\n%s", diff)
 	}
 	again, _ := Get(w, name, object)
 	want := c.status(again)

@@ -77,7 +77,7 @@ type World struct {
 	// ClusterCache of the machine controller; set it before Restart.
 	ClusterCache clustercache.ClusterCache
 
-	// Deaths is what the manager was told of containers that ended.
+	// Deaths is what the manager recorded of containers that ended.
 	Deaths *engineevents.Deaths
 
 	// Cluster, Machine and Pool are the reconcilers of the manager that lives now.
@@ -137,7 +137,7 @@ func APIServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch
 		Build()
 }
 
-// Restart replaces the manager by one that remembers nothing.
+// Restart replaces the manager by one without state.
 func (w *World) Restart() {
 	w.TB.Helper()
 	counted := w.Writes.wrap(w.Client)

@@ -61,7 +61,7 @@ func render(module, version string) (string, error) {
 		return "", err
 	}
 	for name := range files {
-		if filepath.Base(name) == "NOTES.txt" { // for people
+		if filepath.Base(name) == "NOTES.txt" { // for users
 			delete(files, name)
 		}
 	}

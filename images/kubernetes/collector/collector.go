@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// interval between two looks at what was allocated.
+	// interval between two readings of the allocated bytes.
 	interval = time.Second
 	// quietBytes are what an idle API server allocates in an interval at most: it answers
 	// leases and probes. One that creates a cluster allocates 40 to 500 MB.

@@ -50,7 +50,7 @@ put_log_tail() {
 state() {
   [ -e "$record/state" ] || return 0
   read -r value <"$record/state" || value=
-  # Cut off by a crash: it had begun.
+  # Emptied by a crash: it had started.
   printf '%s' "${value:-started}"
 }
 
@@ -81,7 +81,7 @@ start() {
     exit
     ;;
   *)
-    # Booted in the middle of it. kubeadm does not survive being run twice, so that somebody else has to decide.
+    # Booted in the middle of it. kubeadm does not survive being run twice, so the controller has to decide.
     put_log_tail
     put state interrupted && clean_up
     exit 1
@@ -149,7 +149,7 @@ put_file() {
   chown -- "$owner" "$root$path" && chmod -- "$mode" "$root$path"
 }
 
-# write_file writes through links and into bind mounts, as cloud-init does; a new file is nobody else's until it has
+# write_file writes through links and into bind mounts, as cloud-init does; a new file is root's alone until it has
 # its owner and mode.
 write_file() (
   umask 077

@@ -132,7 +132,7 @@ wait_for_units() {
   wait "$waiting" && check_units
 }
 
-# wait_for_sentinel goes on while a unit runs that may write it.
+# wait_for_sentinel waits while a unit runs that may write it.
 wait_for_sentinel() {
   while [ ! -e "$sentinel" ]; do
     check_units || return

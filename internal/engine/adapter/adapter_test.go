@@ -43,10 +43,10 @@ func TestRedacted(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"unix:///run/engine.sock":       "unix:///run/engine.sock",
 		"tcp://user:secret@host:2376":   "tcp://user:xxxxx@host:2376",
-		"tcp://user:secret@ho st:2376/": "an endpoint that is not a URL",
+		"tcp://user:secret@ho st:2376/": "invalid endpoint",
 	} {
 		if got := adapter.Redacted(endpoint); got != want {
-			t.Errorf("%q is told as %q, want %q", endpoint, got, want)
+			t.Errorf("%q is printed as %q, want %q", endpoint, got, want)
 		}
 	}
 }
@@ -169,13 +169,13 @@ func TestPortClaim(t *testing.T) {
 			reason: "another container is named",
 			wanted: engine.PortBinding{HostAddress: local, HostPort: 6443},
 			holder: engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
-			want:   `host port 6443 is in use: container "holder" has it: ` + cause.Error(),
+			want:   `host port 6443 is in use: used by container "holder": ` + cause.Error(),
 		},
 		"all addresses": {
 			reason: "all addresses include the one that is taken",
 			wanted: engine.PortBinding{HostPort: 6443},
 			holder: engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
-			want:   `host port 6443 is in use: container "holder" has it: ` + cause.Error(),
+			want:   `host port 6443 is in use: used by container "holder": ` + cause.Error(),
 		},
 		"another address": {
 			reason: "both can be listened on",
@@ -188,7 +188,7 @@ func TestPortClaim(t *testing.T) {
 			holder: engine.Container{ID: "own", Ports: []engine.PortBinding{{HostPort: 6443}}},
 		},
 		"a process of the host": {
-			reason: "only words tell",
+			reason: "only the error's text shows it",
 			wanted: engine.PortBinding{HostPort: 6443},
 			says:   true,
 			want:   "host port 6443 is in use: " + cause.Error(),
@@ -276,7 +276,7 @@ func TestCommunicate(t *testing.T) {
 	}()
 	output, err := adapter.Communicate(t.Context(), near, strings.NewReader("input"), readAll)
 	if err != nil || string(output.Stdout) != "input" {
-		t.Errorf("%q, %v, want the input back, whose end was told", output.Stdout, err)
+		t.Errorf("%q, %v, want the input back after its end was signaled", output.Stdout, err)
 	}
 
 	broken := errors.New("not as agreed")

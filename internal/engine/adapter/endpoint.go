@@ -22,7 +22,7 @@ import "net/url"
 func Redacted(endpoint string) string {
 	parsed, err := url.Parse(endpoint)
 	if err != nil {
-		return "an endpoint that is not a URL"
+		return "invalid endpoint"
 	}
 	return parsed.Redacted()
 }

@@ -29,8 +29,9 @@ import (
 )
 
 const (
-	// subnetTries bounds how often a subnet is chosen anew because another
-	// network took it between choosing and using.
+	// subnetTries bounds how often a subnet is chosen again: another network took it
+	// between choosing and using, or the engine failed to choose one, as Podman
+	// does while an interface of the host disappears.
 	subnetTries = 8
 	subnetPause = 100 * time.Millisecond
 )
@@ -74,11 +75,12 @@ func CreateNetwork(ctx context.Context, networks engine.Inventory, spec engine.N
 	}
 	for try := 1; ; try++ {
 		chosen, err := choice.subnet(ctx, spec.Name)
-		if err != nil {
-			return err
+		again := err != nil && !errors.Is(err, engine.ErrUnavailable)
+		if err == nil {
+			err = choice.Create(ctx, append([]netip.Prefix{chosen}, spec.Subnets...))
+			again = err != nil && choice.MayBeTaken(err)
 		}
-		err = choice.Create(ctx, append([]netip.Prefix{chosen}, spec.Subnets...))
-		if err == nil || try == subnetTries || !choice.MayBeTaken(err) {
+		if !again || try == subnetTries {
 			return err
 		}
 		// Jittered, so that two who got the same subnet do not do so again.
@@ -91,14 +93,14 @@ func CreateNetwork(ctx context.Context, networks engine.Inventory, spec engine.N
 func (c SubnetChoice) subnet(ctx context.Context, name string) (netip.Prefix, error) {
 	chosen, err := c.Choose(ctx, name)
 	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("let the engine choose a subnet: %w", err)
+		return netip.Prefix{}, fmt.Errorf("allocate subnet: %w", err)
 	}
 	for _, subnet := range chosen {
 		if subnet.Prefix.Addr().Is4() {
 			return subnet.Prefix, nil
 		}
 	}
-	return netip.Prefix{}, errors.New("the engine chose no IPv4 subnet")
+	return netip.Prefix{}, errors.New("engine allocated no IPv4 subnet")
 }
 
 // InUse reports whether a network of the engine overlaps one of the prefixes.
@@ -108,7 +110,7 @@ func InUse(ctx context.Context, networks engine.Inventory, prefixes []netip.Pref
 	}
 	others, err := networks.ListNetworks(ctx, nil)
 	if err != nil {
-		return false, fmt.Errorf("list the networks that may use %v: %w", prefixes, err)
+		return false, fmt.Errorf("list networks that may use %v: %w", prefixes, err)
 	}
 	return slices.ContainsFunc(others, func(other engine.Network) bool {
 		return slices.ContainsFunc(other.Subnets, func(subnet engine.Subnet) bool {

@@ -77,6 +77,8 @@ func TestCreateNetwork(t *testing.T) {
 		reason  string
 		subnets []netip.Prefix
 		chosen  []engine.Subnet
+		// failures is how many choices do not succeed.
+		failures int
 		// errs are what each attempt to create ends with.
 		errs []error
 		// created is what each attempt was made with.
@@ -103,6 +105,13 @@ func TestCreateNetwork(t *testing.T) {
 			errs:    []error{taken, nil},
 			created: [][]netip.Prefix{{ipv4}, {ipv4}},
 		},
+		"not chosen": {
+			reason:   "the engine is asked again",
+			chosen:   []engine.Subnet{{Prefix: ipv4}},
+			failures: 2,
+			errs:     []error{nil},
+			created:  [][]netip.Prefix{{ipv4}},
+		},
 		"another error": {
 			reason:  "another subnet does not help",
 			chosen:  []engine.Subnet{{Prefix: ipv4}},
@@ -125,7 +134,12 @@ func TestCreateNetwork(t *testing.T) {
 			}
 			var created [][]netip.Prefix
 			err := adapter.CreateNetwork(t.Context(), eng, engine.NetworkSpec{Name: "net", Subnets: c.subnets}, adapter.SubnetChoice{
-				Choose: func(context.Context, string) ([]engine.Subnet, error) { return c.chosen, nil },
+				Choose: func(context.Context, string) ([]engine.Subnet, error) {
+					if c.failures--; c.failures >= 0 {
+						return nil, errors.New("no such network interface")
+					}
+					return c.chosen, nil
+				},
 				Create: func(_ context.Context, prefixes []netip.Prefix) error {
 					created = append(created, prefixes)
 					return c.errs[len(created)-1]

@@ -27,7 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// Binding leaves the host address zero for all addresses, which engines tell twice: for
+// Binding leaves the host address zero for all addresses, which engines report twice: for
 // IPv4 and for IPv6.
 func Binding(hostAddress string, hostPort, containerPort uint16, protocol engine.Protocol) engine.PortBinding {
 	out := engine.PortBinding{HostPort: hostPort, ContainerPort: containerPort, Protocol: protocol}
@@ -37,7 +37,7 @@ func Binding(hostAddress string, hostPort, containerPort uint16, protocol engine
 	return out
 }
 
-// Distinct orders bindings, and leaves out what is told twice.
+// Distinct orders bindings, and leaves out duplicates.
 func Distinct(ports []engine.PortBinding) []engine.PortBinding {
 	slices.SortFunc(ports, func(a, b engine.PortBinding) int {
 		return cmp.Or(cmp.Compare(a.ContainerPort, b.ContainerPort), cmp.Compare(a.Protocol, b.Protocol),
@@ -57,12 +57,12 @@ type PortClaim struct {
 }
 
 // Conflict says which of the host ports is taken, or nil: by another container, which is
-// observed, or by a process of the engine's host, which only words tell.
+// observed, or by a process of the engine's host, which only the text of the error shows.
 func (c PortClaim) Conflict(containers []engine.Container) error {
 	for _, port := range c.Ports {
 		for _, other := range containers {
 			if other.ID != c.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
-				return portConflict(port, fmt.Errorf("container %q has it: %w", other.Name, c.Cause))
+				return portConflict(port, fmt.Errorf("used by container %q: %w", other.Name, c.Cause))
 			}
 		}
 	}

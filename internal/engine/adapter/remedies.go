@@ -21,11 +21,11 @@ import "fmt"
 // UnknownDevice says what an engine that refuses a CDI device lacks. The engine is named
 // with the version that has CDI.
 func UnknownDevice(cause error, engine string) error {
-	return fmt.Errorf("%w; a CDI device needs %s, and a specification in /etc/cdi or /var/run/cdi of the engine's host", cause, engine)
+	return fmt.Errorf("%w; CDI devices require %s, and a specification in /etc/cdi or /var/run/cdi of the engine's host", cause, engine)
 }
 
 // AbsentSource says what to do about a bind mount that an engine refuses since its host does not
 // have the source.
 func AbsentSource(cause error) error {
-	return fmt.Errorf("%w; create it on the engine's host, or name a path that is there", cause)
+	return fmt.Errorf("%w; create it on the engine's host, or use an existing path", cause)
 }

@@ -21,7 +21,7 @@ import (
 	"io"
 )
 
-// Source remembers an error of what it reads from, which a client would report as a
+// Source records an error of what it reads from, which a client would report as a
 // broken connection.
 type Source struct {
 	Reader io.Reader

@@ -27,7 +27,7 @@ limitations under the License.
 //
 // An endpoint that a variable names is never replaced by one that no variable
 // names. Where Podman serves Docker's socket it is spoken to in its own language.
-// Why an engine was chosen is told by its Info.
+// Its Info says why an engine was chosen.
 package connect
 
 import (
@@ -99,7 +99,7 @@ func ReservedNetworks() []string {
 func Help() string {
 	all := Names()
 	last := len(all) - 1
-	return fmt.Sprintf("container engine: %s or %s; %s takes the first that answers, in this order",
+	return fmt.Sprintf("container engine: %s or %s; %s uses the first one that responds, in this order",
 		strings.Join(all[:last], ", "), all[last], Auto)
 }
 
@@ -129,7 +129,7 @@ type Options struct {
 	kinds []kind
 }
 
-// Attempt is an endpoint that was tried in vain.
+// Attempt is an endpoint that was tried without success.
 type Attempt struct {
 	// Endpoint as named, and By what: "DOCKER_HOST", "context NAME",
 	// "default socket".
@@ -150,7 +150,7 @@ func (e *Error) Error() string {
 	for _, attempt := range e.Attempts {
 		texts = append(texts, fmt.Sprintf("%s: %v", attempt.By, attempt.Err))
 	}
-	return "no container engine can be reached: " + strings.Join(texts, "; ")
+	return "no container engine found: " + strings.Join(texts, "; ")
 }
 
 // Unwrap returns the errors of the attempts.
@@ -230,7 +230,7 @@ func (o Options) wanted() ([]kind, error) {
 	case len(asked) > 0:
 		return asked, nil
 	case o.Engine != "" && o.Engine != Auto:
-		return nil, fmt.Errorf("unknown engine %q, want one of %s: %w",
+		return nil, fmt.Errorf("unknown engine %q; use one of %s: %w",
 			o.Engine, strings.Join(names(o.kinds), ", "), engine.ErrInvalid)
 	case len(named) > 0:
 		return named, nil
@@ -255,7 +255,7 @@ func (o Options) hosts(sockets []string, own, rootless string) []string {
 	return hosts
 }
 
-// because says for people why an engine was chosen.
+// because says for users why an engine was chosen.
 func because(one candidate, before []Attempt) string {
 	if len(before) == 0 {
 		return one.by()
@@ -264,7 +264,7 @@ func because(one candidate, before []Attempt) string {
 	for _, attempt := range before {
 		passed = append(passed, attempt.Endpoint)
 	}
-	return fmt.Sprintf("%s; nothing usable at %s", one.by(), strings.Join(passed, ", "))
+	return fmt.Sprintf("%s; no engine found at %s", one.by(), strings.Join(passed, ", "))
 }
 
 // chosen is an engine that can say why.
@@ -283,7 +283,7 @@ func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
 	info.ChosenBy = c.because
 	registered := slices.IndexFunc(c.kinds, func(one kind) bool { return one.name == info.Name })
 	if registered < 0 {
-		return info, fmt.Errorf("the engine calls itself %q, which is not registered: use this name in kinds: %w", info.Name, engine.ErrInvalid)
+		return info, fmt.Errorf("engine name %q is not registered: %w", info.Name, engine.ErrInvalid)
 	}
 	info.Traits = c.kinds[registered].traits
 	return info, nil
@@ -299,7 +299,7 @@ func answering(ctx context.Context, eng engine.Engine, timeout time.Duration) (e
 		return info, nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: no answer within %s; see that it runs and that nothing blocks the way: %w", err, timeout, engine.ErrUnavailable)
+		err = fmt.Errorf("%w: no response within %s; check that it is running and reachable: %w", err, timeout, engine.ErrUnavailable)
 	}
 	return engine.Info{}, errors.Join(err, eng.Close())
 }

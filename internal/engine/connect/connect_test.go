@@ -61,7 +61,7 @@ func TestSelection(t *testing.T) {
 			variables: map[string]string{"HOME": home, "DOCKER_CONTEXT": "two"}, want: "two",
 		},
 		"DOCKER_CONTEXT default": {
-			reason:    "it takes back the current context",
+			reason:    "it overrides the current context",
 			variables: map[string]string{"HOME": home, "DOCKER_CONTEXT": "default"}, want: "default",
 		},
 		"current context": {
@@ -244,10 +244,10 @@ func TestNothingReachable(t *testing.T) {
 			text:    []string{"tcp://127.0.0.1:1", "connection refused", "DOCKER_HOST"},
 		},
 		"too old": {
-			reason:  "the version found and the one needed are told",
+			reason:  "the version found and the one needed are reported",
 			options: connect.Options{Sockets: []string{serve(t, fake{api: "1.40", component: "Engine", name: "19.03"})}},
 			want:    engine.ErrUnavailable,
-			text:    []string{"Docker Engine 20.10 (API 1.41) or newer is needed, found API 1.40"},
+			text:    []string{"requires Docker Engine 20.10 (API 1.41) or later, found API 1.40"},
 		},
 		"silent": {
 			reason: "an engine that accepts and says nothing is given up",
@@ -255,7 +255,7 @@ func TestNothingReachable(t *testing.T) {
 				serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silent })),
 			}},
 			want: engine.ErrUnavailable,
-			text: []string{"no answer within 200ms"},
+			text: []string{"no response within 200ms"},
 		},
 		"absent context": {
 			reason:  "the context is named, and how to see those there are",

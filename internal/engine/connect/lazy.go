@@ -75,13 +75,13 @@ func (l *lazy) engine(ctx context.Context) (engine.Engine, error) {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for a connection to the container engine: %w", ctx.Err())
+		return nil, fmt.Errorf("wait for connection to the container engine: %w", ctx.Err())
 	}
 	if eng := l.connected.Load(); eng != nil {
 		return *eng, nil
 	}
 	if l.closed.Load() {
-		return nil, fmt.Errorf("the connection is closed: %w", engine.ErrUnavailable)
+		return nil, fmt.Errorf("connection is closed: %w", engine.ErrUnavailable)
 	}
 	eng, err := Connect(ctx, l.options)
 	var unreachable *Error

@@ -19,12 +19,15 @@ package connect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
 
 	"go.podman.io/common/pkg/config"
+	"go.podman.io/storage/pkg/homedir"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
@@ -49,9 +52,16 @@ type Connection struct {
 // systemConnections reads those of the user: podman-connections.json and the
 // section [engine] of containers.conf, with the library that podman itself reads
 // them with.
-func systemConnections() ([]Connection, error) {
+func systemConnections() ([]Connection, error) { return connectionsOf(homedir.GetConfigHome) }
+
+func connectionsOf(configHome func() (string, error)) ([]Connection, error) {
 	fail := func(err error) ([]Connection, error) {
-		return nil, fmt.Errorf("read the configuration of Podman (containers.conf and podman-connections.json): %w: %w", err, engine.ErrInvalid)
+		return nil, fmt.Errorf("read Podman configuration (containers.conf and podman-connections.json): %w: %w", err, engine.ErrInvalid)
+	}
+	// The library creates the directory of the user's configuration. A user without a home,
+	// such as that of the manager's Pod, has none, and so no connections.
+	if _, err := configHome(); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	configuration, err := config.New(nil)
 	if err != nil {
@@ -132,6 +142,6 @@ func namedConnection(name string, options Options) ([]candidate, error) {
 		}
 		names = append(names, one.Name)
 	}
-	return nil, fmt.Errorf("use the Podman connection %q named by %s: there is none of that name, only %s (see podman system connection list): %w",
-		name, envConnection, cmp.Or(strings.Join(names, ", "), "no others"), engine.ErrInvalid)
+	return nil, fmt.Errorf("use Podman connection %q of %s: not found; found %s (see podman system connection list): %w",
+		name, envConnection, cmp.Or(strings.Join(names, ", "), "no connections"), engine.ErrInvalid)
 }

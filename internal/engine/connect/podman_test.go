@@ -59,9 +59,9 @@ func TestChoice(t *testing.T) {
 			version: "29.0", chosenBy: "default socket of Docker",
 		},
 		"auto, no Docker": {
-			reason:  "Podman is next, and what was passed over is told",
+			reason:  "Podman is next, and the endpoints that were skipped are reported",
 			options: connect.Options{Sockets: []string{"/absent/docker.sock"}},
-			version: "5.0.0", chosenBy: "default socket of Podman; nothing usable at unix:///absent/docker.sock",
+			version: "5.0.0", chosenBy: "default socket of Podman; no engine found at unix:///absent/docker.sock",
 		},
 		"podman, both answer": {
 			reason:  "the engine that is asked for is taken",
@@ -71,7 +71,7 @@ func TestChoice(t *testing.T) {
 		"second default socket": {
 			reason: "the rootless one is tried after the rootful one", engine: connect.Podman,
 			options: connect.Options{PodmanSockets: []string{"/absent/podman.sock", podmanSocket}},
-			version: "5.0.0", chosenBy: "default socket of Podman; nothing usable at unix:///absent/podman.sock",
+			version: "5.0.0", chosenBy: "default socket of Podman; no engine found at unix:///absent/podman.sock",
 		},
 		"default connection": {
 			reason: "it goes before the default sockets", engine: connect.Podman,
@@ -108,7 +108,7 @@ func TestChoice(t *testing.T) {
 		"auto with both variables, no Docker": {
 			reason:    "Podman is next among those that are named",
 			variables: map[string]string{"CONTAINER_HOST": byHost, "DOCKER_HOST": "unix:///absent/docker.sock"},
-			version:   "5.1.0", chosenBy: "CONTAINER_HOST; nothing usable at unix:///absent/docker.sock",
+			version:   "5.1.0", chosenBy: "CONTAINER_HOST; no engine found at unix:///absent/docker.sock",
 		},
 		"Podman serves Docker's socket": {
 			reason:  "it is spoken to in its own language",
@@ -171,7 +171,7 @@ func TestNoPodmanReachable(t *testing.T) {
 			text:    []string{"/absent/one.sock", "/absent/two.sock", "no such file", "systemctl start podman.socket", "CONTAINER_HOST"},
 		},
 		"neither engine": {
-			reason:  "auto tells of both",
+			reason:  "auto reports both",
 			options: connect.Options{Sockets: []string{"/absent/docker.sock"}, PodmanSockets: []string{"/absent/podman.sock"}},
 			want:    engine.ErrUnavailable,
 			text:    []string{"Docker engine at unix:///absent/docker.sock", "Podman engine at unix:///absent/podman.sock", "DOCKER_HOST", "CONTAINER_HOST"},
@@ -183,10 +183,10 @@ func TestNoPodmanReachable(t *testing.T) {
 			text:      []string{"tcp://127.0.0.1:1", "connection refused", "CONTAINER_HOST"},
 		},
 		"too old": {
-			reason:  "the version found and the one needed are told",
+			reason:  "the version found and the one needed are reported",
 			options: connect.Options{Engine: connect.Podman, PodmanSockets: []string{serve(t, fakePodman{"4.2.1"})}},
 			want:    engine.ErrUnavailable,
-			text:    []string{"Podman 4.3.0 or newer is needed, found 4.2.1"},
+			text:    []string{"requires Podman 4.3.0 or later, found 4.2.1"},
 		},
 		"silent": {
 			reason: "a service that accepts and says nothing is given up",
@@ -194,13 +194,13 @@ func TestNoPodmanReachable(t *testing.T) {
 				serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silent })),
 			}},
 			want: engine.ErrUnavailable,
-			text: []string{"no answer within 200ms"},
+			text: []string{"no response within 200ms"},
 		},
 		"Docker, not Podman": {
 			reason:  "a Docker at Podman's socket is none",
 			options: connect.Options{Engine: connect.Podman, PodmanSockets: []string{serve(t, docker("29.0"))}},
 			want:    engine.ErrUnavailable,
-			text:    []string{"default socket of Podman", "does not answer as Podman does"},
+			text:    []string{"default socket of Podman", "response is not from a Podman engine"},
 		},
 		"absent connection": {
 			reason:    "those there are, and how to see them",
@@ -242,7 +242,7 @@ func TestNoPodmanReachable(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: the password is told: %v", c.reason, err)
+				t.Errorf("%s: the password is in the error: %v", c.reason, err)
 			}
 		})
 	}
@@ -324,7 +324,7 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"auto", "docker", "podman"}, connect.Names()); diff != "" {
 		t.Errorf("engines (-want +got):\n%s", diff)
 	}
-	want := "container engine: auto, docker or podman; auto takes the first that answers, in this order"
+	want := "container engine: auto, docker or podman; auto uses the first one that responds, in this order"
 	if diff := cmp.Diff(want, connect.Help()); diff != "" {
 		t.Errorf("help (-want +got):\n%s", diff)
 	}

@@ -79,7 +79,7 @@ func TestPodmanOverTCP(t *testing.T) {
 			options: podman.Options{URI: tcp(secured)}, want: engine.ErrUnavailable,
 		},
 		"no authority": {
-			reason:  "a file without a certificate trusts nobody",
+			reason:  "a file without a certificate trusts no server",
 			options: podman.Options{URI: tcp(secured), TLSCAFile: other}, want: engine.ErrUnavailable,
 		},
 		"a key without its certificate": {

@@ -19,6 +19,7 @@ package connect
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,14 @@ func TestRegisterOtherName(t *testing.T) {
 	}}}))(t)
 	if _, err := eng.Info(t.Context()); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), `"simulated"`) {
 		t.Errorf("%v, want %v with the engine's name", err, engine.ErrInvalid)
+	}
+}
+
+// The user of the manager's Pod has no home, and so no connections of Podman.
+func TestUserWithoutHome(t *testing.T) {
+	t.Parallel()
+	got, err := connectionsOf(func() (string, error) { return "", &fs.PathError{Op: "stat", Path: "/.config", Err: fs.ErrNotExist} })
+	if err != nil || len(got) != 0 {
+		t.Errorf("got %v, %v, want no connections", got, err)
 	}
 }

@@ -160,7 +160,7 @@ func TestPodmanOverSSH(t *testing.T) {
 		if err != nil || info.Version != "5.0.0" || info.Endpoint != uri {
 			t.Errorf("info %+v, %v, want the service behind ssh at %s", info, err, uri)
 		}
-		// A connection through ssh that has ended is made anew.
+		// A connection through ssh that has ended is opened again.
 		server.interrupt()
 		_, _ = eng.Info(t.Context())
 		if _, err := eng.Info(t.Context()); err != nil {

@@ -33,7 +33,7 @@ import (
 )
 
 const (
-	// claimPoll is how often one who waits looks again. Creating a network
+	// claimPoll is how often a waiting claim checks again. Creating a network
 	// takes a tenth of a second.
 	claimPoll = 25 * time.Millisecond
 	// claimLifetime is after how long a claim counts as left behind by one
@@ -45,10 +45,10 @@ const (
 // networks through this package on one engine.
 //
 // Docker before version 25 lets two callers create two networks of one name at
-// the same moment, and nothing about the two tells reliably who was first. So
-// each makes a volume first, the cheapest thing with a label, and goes on only
-// when it sees no other's volume: of two, at least the second to look sees
-// both. The one with the greater name takes its volume away and waits, so that
+// the same moment, and neither of them reliably shows which was first. So
+// each creates a volume first, the cheapest object with a label, and continues only
+// when it sees no other's volume: of two, at least the second one that lists sees
+// both. The one with the greater name removes its volume and waits, so that
 // there is always one who gets on.
 type claim struct {
 	engine *Engine
@@ -86,7 +86,7 @@ func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
 		return nil, err
 	}
 	mine := &claim{engine: e, volume: name + "-claim-" + token(), made: time.Now()}
-	// Not interrupted: Docker would go on, and might make the volume after it
+	// Not interrupted: Docker would continue, and might make the volume after it
 	// was removed.
 	making, cancel := adapter.Cleanup(ctx)
 	defer cancel()
@@ -95,7 +95,7 @@ func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
 	})
 	if err != nil {
 		mine.release(ctx)
-		return nil, fmt.Errorf("claim the name: %w", typed(err))
+		return nil, fmt.Errorf("reserve name: %w", typed(err))
 	}
 	mine.created = parseTime(created.CreatedAt)
 	return mine, nil
@@ -133,13 +133,13 @@ type tidying struct {
 	except string
 }
 
-// tidyClaims removes what those left behind who were interrupted while
+// tidyClaims removes what interrupted callers left behind while they were
 // creating a network of the name, and returns the claims that are alive. Where
-// none is, a temporary network has nobody who would remove it.
+// none is, no caller is left that would remove a temporary network.
 func (e *Engine) tidyClaims(ctx context.Context, name string, how tidying) ([]string, error) {
 	found, err := e.client.VolumeList(ctx, volume.ListOptions{Filters: claimFilter(name)})
 	if err != nil {
-		return nil, fmt.Errorf("list claims of the name: %w", typed(err))
+		return nil, fmt.Errorf("list reservations of name: %w", typed(err))
 	}
 	var alive []string
 	for _, v := range found.Volumes {
@@ -149,7 +149,7 @@ func (e *Engine) tidyClaims(ctx context.Context, name string, how tidying) ([]st
 			alive = append(alive, v.Name)
 		default:
 			if err := e.RemoveVolume(ctx, v.Name); err != nil {
-				return nil, fmt.Errorf("remove a claim left behind: %w", err)
+				return nil, fmt.Errorf("remove orphaned reservation of name: %w", err)
 			}
 		}
 	}
@@ -177,12 +177,12 @@ func claimFilter(name string) filters.Args {
 }
 
 // release gives the claim up, also when ctx has ended. A claim that cannot be
-// removed is removed as left behind by whoever comes next.
+// removed is removed as orphaned by the next caller.
 func (c *claim) release(ctx context.Context) {
 	tidy, cancel := adapter.Cleanup(ctx)
 	defer cancel()
 	_ = c.engine.RemoveVolume(tidy, c.volume)
 }
 
-// token tells apart what two callers make for one name.
+// token distinguishes what two callers make for one name.
 func token() string { return rand.Text() }

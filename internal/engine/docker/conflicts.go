@@ -29,9 +29,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-// takenAddress says which static address of a container that did not start is
-// taken, or nil. Docker answers 403 for a taken address, and at start for
-// nothing else of a container on a bridge network; who has the address is
+// takenAddress returns the static address that keeps a container from starting because
+// another one has it, or nil. Docker answers 403 for an address in use, at start only for
+// that reason of a container on a bridge network; the holder of the address is
 // observed, to name it.
 func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse, cause error) error {
 	if !errdefs.IsPermissionDenied(cause) || raw.NetworkSettings == nil {
@@ -56,7 +56,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 
 // takenIPv6 looks for holders of a container's static IPv6 addresses before it is
 // started. Docker takes the IPv4 address first and, when it finds the other one
-// taken, keeps it as taken by nobody until the daemon restarts: the container
+// in use, leaves it allocated to no container until the daemon restarts: the container
 // could never start again.
 func (e *Engine) takenIPv6(ctx context.Context, raw container.InspectResponse) error {
 	if raw.NetworkSettings == nil || observed(raw).Status == engine.StatusRunning {
@@ -107,7 +107,7 @@ func (e *Engine) takenPort(ctx context.Context, raw container.InspectResponse, c
 	}
 	found, err := e.list(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
+		return nil, fmt.Errorf("find container that publishes the host port: %w", err)
 	}
 	others := make([]engine.Container, 0, len(found))
 	for _, one := range found {

@@ -84,7 +84,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 			}
 			return out
 		},
-		// Port 1 of this host: nobody listens there.
+		// Port 1 of this host: nothing listens there.
 		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
 		RemoveImage: func(t *testing.T, reference string) {
 			t.Helper()

@@ -25,7 +25,7 @@ limitations under the License.
 //   - two networks may have one name (before Docker 25, and for a moment);
 //   - static addresses need a subnet given by the user of the API;
 //   - a network whose containers are all stopped can be removed;
-//   - a taken host port is told only in words;
+//   - a taken host port shows only in the text of the error;
 //   - an absent network is noticed when the container starts.
 //
 // A socket that Podman serves is spoken to as well, and Info names it.

@@ -381,7 +381,7 @@ func TestClosed(t *testing.T) {
 		"StartContainer":   eng.StartContainer(t.Context(), "node"),
 	} {
 		if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "is closed") {
-			t.Errorf("%s after Close returns %v, want that the connection is closed", call, err)
+			t.Errorf("%s after Close returns %v, want that connection is closed", call, err)
 		}
 	}
 }

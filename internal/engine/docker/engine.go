@@ -34,7 +34,7 @@ import (
 // the first with cgroup namespaces.
 const MinimumAPIVersion = "1.41"
 
-// DefaultHost is where Docker listens unless it is told otherwise: a socket, on
+// DefaultHost is where Docker listens unless it is configured otherwise: a socket, on
 // Windows a named pipe.
 const DefaultHost = client.DefaultDockerHost
 
@@ -51,15 +51,15 @@ type Engine struct {
 var _ engine.Engine = (*Engine)(nil)
 
 // New returns an engine for the client options, which say where to connect
-// and how. The endpoint is how people are told where that is; empty = the
+// and how. The endpoint is what messages show of it; empty = the
 // options' host, which through ssh is a made-up one. New does not connect:
-// Info does, and tells what is wrong. The API version is negotiated with the
+// Info does, and returns what is wrong. The API version is negotiated with the
 // first call.
 func New(endpoint string, options ...client.Opt) (*Engine, error) {
 	options = append([]client.Opt{client.WithAPIVersionNegotiation()}, options...)
 	c, err := client.NewClientWithOpts(options...)
 	if err != nil {
-		return nil, fmt.Errorf("make a Docker client: %w", err)
+		return nil, fmt.Errorf("create Docker client: %w", err)
 	}
 	return &Engine{client: c, endpoint: cmp.Or(endpoint, c.DaemonHost())}, nil
 }
@@ -87,7 +87,7 @@ func (e *Engine) open(ctx context.Context) error {
 		return nil
 	}
 	if err := e.negotiate(ctx); err != nil {
-		return fmt.Errorf("reach the Docker engine at %s: %w", e.safeEndpoint(), err)
+		return fmt.Errorf("connect to the Docker engine at %s: %w", e.safeEndpoint(), err)
 	}
 	e.negotiated.Store(true)
 	return nil
@@ -97,13 +97,13 @@ func (e *Engine) negotiate(ctx context.Context) error {
 	answer, err := e.client.Ping(ctx)
 	if err != nil && !client.IsErrConnectionFailed(err) && ctx.Err() == nil && !isKind(err, engine.ErrUnauthorized) {
 		return engine.WithKind(
-			fmt.Errorf("it does not answer as Docker does (TLS is turned on with DOCKER_TLS_VERIFY): %w", err), engine.ErrUnavailable)
+			fmt.Errorf("response is not from a Docker engine (to use TLS, set DOCKER_TLS_VERIFY): %w", err), engine.ErrUnavailable)
 	}
 	if err != nil {
 		return e.explainConnection(ctx, err)
 	}
 	if versions.LessThan(answer.APIVersion, MinimumAPIVersion) {
-		return fmt.Errorf("it is too old: Docker Engine 20.10 (API %s) or newer is needed, found API %s; upgrade it: %w",
+		return fmt.Errorf("unsupported version: requires Docker Engine 20.10 (API %s) or later, found API %s; upgrade it: %w",
 			MinimumAPIVersion, cmp.Or(answer.APIVersion, "without a version"), engine.ErrUnavailable)
 	}
 	e.client.NegotiateAPIVersionPing(answer)

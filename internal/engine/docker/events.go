@@ -64,12 +64,12 @@ func (e *Engine) stream(ctx context.Context, opened func(), handle func(engine.E
 	defer cancel()
 	since, err := e.engineTime(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the engine's time: %w", err)
+		return fmt.Errorf("get engine time: %w", err)
 	}
 	messages, failed := e.client.Events(ctx, events.ListOptions{Since: since, Filters: eventFilter()})
 	select {
 	case err := <-failed:
-		return fmt.Errorf("open the stream of events: %w", err)
+		return fmt.Errorf("open event stream: %w", err)
 	default:
 	}
 	opened()
@@ -77,7 +77,7 @@ func (e *Engine) stream(ctx context.Context, opened func(), handle func(engine.E
 	for {
 		select {
 		case err := <-failed:
-			return fmt.Errorf("read the stream of events: %w", err)
+			return fmt.Errorf("read event stream: %w", err)
 		case message := <-messages:
 			labels.observe(message)
 			if event, ok := translate(message); ok && ctx.Err() == nil {

@@ -50,7 +50,7 @@ func Traits() engine.Traits {
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	fail := func(err error) (engine.Info, error) {
-		return engine.Info{}, fmt.Errorf("reach the Docker engine at %s: %w", e.safeEndpoint(), err)
+		return engine.Info{}, fmt.Errorf("connect to the Docker engine at %s: %w", e.safeEndpoint(), err)
 	}
 	if err := e.open(ctx); err != nil {
 		return engine.Info{}, err
@@ -107,13 +107,13 @@ func (e *Engine) explainConnection(ctx context.Context, cause error) error {
 	connection, err := e.client.Dialer()(ctx)
 	if err == nil {
 		connection.Close()
-		return engine.WithKind(fmt.Errorf("it accepts connections and does not answer: %w", cause), engine.ErrUnavailable)
+		return engine.WithKind(fmt.Errorf("connection accepted, but no response: %w", cause), engine.ErrUnavailable)
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; %s: %w", err, permissionRemedy(), engine.ErrUnauthorized)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%w; start it, or name another with DOCKER_HOST or a Docker context: %w", err, engine.ErrUnavailable)
+		return fmt.Errorf("%w; start it, or select another engine with DOCKER_HOST or a Docker context: %w", err, engine.ErrUnavailable)
 	default:
 		return fmt.Errorf("%w: %w", err, engine.ErrUnavailable)
 	}
@@ -123,5 +123,5 @@ func permissionRemedy() string {
 	if runtime.GOOS == "linux" {
 		return "add your user to the docker group (sudo usermod --append --groups docker $USER, then log in again) or use sudo"
 	}
-	return "run as a user who may use the engine"
+	return "run as a user with access to the engine"
 }

@@ -106,7 +106,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 			return fmt.Errorf("remove container %q: %w", name, typed(err))
 		}
 		if err := adapter.Wait(ctx, removalPoll); err != nil {
-			return fmt.Errorf("remove container %q, which someone else removes: %w", name, err)
+			return fmt.Errorf("wait for removal of container %q, which is already in progress: %w", name, err)
 		}
 	}
 }

@@ -47,8 +47,8 @@ const (
 // Docker gives static addresses only in a subnet that the creator named, and
 // only Docker knows which subnets are free. So it is let choose one for a
 // network under another name, which is removed, and the network is created
-// with that subnet. It appears with its final shape in one call: whoever is
-// interrupted before leaves nothing under the network's name.
+// with that subnet. It appears with its final shape in one call: an interruption
+// before leaves nothing under the network's name.
 func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
 	if err := e.createNetwork(ctx, spec); err != nil {
 		return engine.Network{}, fmt.Errorf("create network %q: %w", spec.Name, err)
@@ -75,7 +75,7 @@ func (e *Engine) createNetwork(ctx context.Context, spec engine.NetworkSpec) err
 	if err := e.nameFree(ctx, spec.Name); err != nil {
 		return err
 	}
-	// Docker goes on creating when its client has gone, and the claim must
+	// Docker continues creating when its client has gone, and the claim must
 	// outlive that: from here on an end of ctx is waited out.
 	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
@@ -104,8 +104,8 @@ func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) err
 			return e.createWith(ctx, spec, prefixes, options)
 		},
 		MayBeTaken: func(err error) bool {
-			// An error of no kind may be the same conflict: whoever had the subnet
-			// for a moment was gone when it was looked for.
+			// An error of no kind may be the same conflict: the network that had the subnet
+			// for a moment was gone when the networks were listed.
 			isUnknown := kindOf(err) == nil && !errors.Is(err, engine.ErrConflict)
 			return isUnknown || engine.IsTaken(err, engine.ResourceSubnet)
 		},
@@ -121,7 +121,7 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the default network's MTU: %w", typed(err))
+		return nil, fmt.Errorf("get MTU of default network: %w", typed(err))
 	}
 	value := raw.Options[mtuOption]
 	if value == "" {
@@ -207,7 +207,7 @@ func (e *Engine) settle(ctx context.Context, name, id string) error {
 		return nil
 	}
 	if err := e.client.NetworkRemove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
-		return fmt.Errorf("remove a network of a name that is taken: %w", typed(err))
+		return fmt.Errorf("remove network with duplicate name: %w", typed(err))
 	}
 	return &engine.ConflictError{Resource: engine.ResourceName, Value: name}
 }

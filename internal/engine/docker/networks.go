@@ -113,7 +113,7 @@ func subnets(ipam network.IPAM) []engine.Subnet {
 			continue
 		}
 		subnet := engine.Subnet{Prefix: prefix.Masked()}
-		// Docker tells the gateway of a subnet it chose as an address, of
+		// Docker reports the gateway of a subnet it chose as an address, of
 		// IPv6 with a prefix length.
 		if gateway := adapter.Addresses(config.Gateway); len(gateway) == 1 {
 			subnet.Gateway = gateway[0]
@@ -164,7 +164,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 func (e *Engine) sweep(ctx context.Context, name string) error {
 	info, err := e.client.Info(ctx)
 	if err != nil {
-		return fmt.Errorf("read the engine's clock: %w", typed(err))
+		return fmt.Errorf("get engine time: %w", typed(err))
 	}
 	_, err = e.tidyClaims(ctx, name, tidying{now: parseTime(info.SystemTime)})
 	return err

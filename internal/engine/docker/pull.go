@@ -111,7 +111,7 @@ func saysRefused(err error) bool {
 	return err != nil && adapter.Says(err.Error(), "failed with status: 401", "failed with status: 403", "no basic auth credentials")
 }
 
-// inStream gives an error that came after the pull had begun its kind where it
+// inStream gives an error that came after the pull had started its kind where it
 // has a code; most have none and are worth another try.
 func inStream(err error) error {
 	var reported *jsonmessage.JSONError

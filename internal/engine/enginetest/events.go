@@ -36,7 +36,7 @@ func eventChecks() map[string]check {
 			run:      reportsClosedList,
 		},
 		"network": {
-			contract: "connect and disconnect, with the container's ID and, where the engine tells it, the network's name",
+			contract: "connect and disconnect, with the container's ID and, where the engine reports it, the network's name",
 			run: func(t *testing.T, c *fixture) {
 				c.network(t, "net")
 				id := c.run(t, c.spec("a"))
@@ -85,12 +85,12 @@ func eventChecks() map[string]check {
 		"outage": {
 			contract: "where there is no connection for some seconds, that is one EventLost",
 			alone:    true,
-			run:      tellsOutage,
+			run:      reportsOutage,
 		},
 	}
 }
 
-// seen collects what a watcher is told.
+// seen collects the events of a watcher.
 type seen struct {
 	inside atomic.Bool
 	linger func(engine.Event)
@@ -206,7 +206,7 @@ func reportsClosedList(t *testing.T, c *fixture) {
 	seen.await(t, id, engine.EventDestroy)
 
 	// A container without a network of its own is on the engine's default
-	// one, or on none, and a signal may be told: engines differ.
+	// one, or on none, and a signal may be reported: engines differ.
 	got := slices.DeleteFunc(kinds(seen.of(id)), func(kind engine.EventKind) bool {
 		return kind == engine.EventConnect || kind == engine.EventDisconnect || kind == engine.EventKill
 	})
@@ -221,7 +221,7 @@ func reportsClosedList(t *testing.T, c *fixture) {
 }
 
 // watchedBySeveral has one watcher that does not come to an end with the start of
-// a container until another was told of its removal.
+// a container until another has received its removal.
 func watchedBySeveral(t *testing.T, c *fixture) {
 	removed := make(chan struct{})
 	second := c.watch(t, nil)
@@ -230,20 +230,20 @@ func watchedBySeveral(t *testing.T, c *fixture) {
 			<-removed
 		}
 	})
-	goOn := sync.OnceFunc(func() { close(removed) })
-	t.Cleanup(goOn)
+	proceed := sync.OnceFunc(func() { close(removed) })
+	t.Cleanup(proceed)
 	first.awaitRelist(t, 1)
 	second.awaitRelist(t, 1)
 	id := c.run(t, c.spec("a"))
 	first.await(t, id, engine.EventStart)
 	wantNoError(t, "remove", c.RemoveContainer(t.Context(), c.named("a")))
 	second.await(t, id, engine.EventDestroy)
-	goOn()
+	proceed()
 	first.await(t, id, engine.EventDestroy)
 }
 
-// tellsOutage also of a watcher that begins meanwhile.
-func tellsOutage(t *testing.T, c *fixture) {
+// reportsOutage also to a watcher that begins meanwhile.
+func reportsOutage(t *testing.T, c *fixture) {
 	if c.Outage == nil {
 		t.Skip("this harness cannot cut the engine off")
 	}
@@ -259,7 +259,7 @@ func tellsOutage(t *testing.T, c *fixture) {
 	during.awaitCount(t, engine.EventRelist, 1)
 	for what, seen := range map[string]*seen{"before": before, "during": during} {
 		if got := seen.count(engine.EventLost); got != 1 {
-			t.Errorf("a watcher that began %s the outage was told of %d, want 1", what, got)
+			t.Errorf("a watcher that began %s the outage received %d, want 1", what, got)
 		}
 	}
 }

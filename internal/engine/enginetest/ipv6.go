@@ -23,14 +23,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// ipv6Checks use unique local subnets, one per case: parallel cases must not take
-// each other's.
 func ipv6Checks() map[string]check {
 	return map[string]check{
 		"engine chooses IPv4": {
 			contract: "no IPv4 subnet = the engine chooses one; Subnets IPv4 first",
 			run: func(t *testing.T, c *fixture) {
-				prefix := netip.MustParsePrefix("fd13:7a3c:0:10::/64")
+				prefix := c.subnet("fd13:7a3c:0:10::/64")
 				created := c.network(t, "net", prefix)
 				if len(created.Subnets) != 2 || !created.Subnets[0].Prefix.Addr().Is4() {
 					t.Fatalf("subnets %v, want one of IPv4 and then one of IPv6", created.Subnets)
@@ -41,7 +39,7 @@ func ipv6Checks() map[string]check {
 		"both explicit": {
 			contract: "Subnets, at most one per IP family",
 			run: func(t *testing.T, c *fixture) {
-				first, second := netip.MustParsePrefix("198.18.50.0/24"), netip.MustParsePrefix("fd13:7a3c:0:11::/112")
+				first, second := c.subnet("198.18.50.0/24"), c.subnet("fd13:7a3c:0:11::/112")
 				c.wantSubnets(t, c.network(t, "net", second, first), first, second)
 			},
 		},
@@ -52,7 +50,7 @@ func ipv6Checks() map[string]check {
 		"dynamic": {
 			contract: "an address of each family from its dynamic slice",
 			run: func(t *testing.T, c *fixture) {
-				network := c.network(t, "net", netip.MustParsePrefix("fd13:7a3c:0:13::/64"))
+				network := c.network(t, "net", c.subnet("fd13:7a3c:0:13::/64"))
 				c.run(t, c.at("a"))
 				got := c.inspect(t, c.named("a")).Networks[network.Name].Addresses
 				if len(got) != 2 {
@@ -68,7 +66,7 @@ func ipv6Checks() map[string]check {
 		"taken": {
 			contract: "Static address taken: a ConflictError of ResourceAddress",
 			run: func(t *testing.T, c *fixture) {
-				network := c.network(t, "net", netip.MustParsePrefix("fd13:7a3c:0:14::/64"))
+				network := c.network(t, "net", c.subnet("fd13:7a3c:0:14::/64"))
 				first, second := address(network.Subnets[0], 5), address(network.Subnets[0], 6)
 				shared := address(network.Subnets[1], 5)
 				c.run(t, c.at("holder", first, shared))
@@ -83,7 +81,7 @@ func ipv6Checks() map[string]check {
 		"gateway": {
 			contract: "the gateway's address is taken",
 			run: func(t *testing.T, c *fixture) {
-				network := c.network(t, "net", netip.MustParsePrefix("fd13:7a3c:0:15::/64"))
+				network := c.network(t, "net", c.subnet("fd13:7a3c:0:15::/64"))
 				gateway := network.Subnets[1].Gateway
 				c.create(t, c.at("a", address(network.Subnets[0], 5), gateway))
 				err := c.StartContainer(t.Context(), c.named("a"))
@@ -100,10 +98,10 @@ func ipv6Checks() map[string]check {
 		"subnet taken": {
 			contract: "Subnet taken: a ConflictError of ResourceSubnet",
 			run: func(t *testing.T, c *fixture) {
-				c.network(t, "net", netip.MustParsePrefix("fd13:7a3c:0:17::/64"))
+				c.network(t, "net", c.subnet("fd13:7a3c:0:17::/64"))
 				forget(t, c.RemoveNetwork, c.named("other"))
 				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
-					Name: c.named("other"), Subnets: []netip.Prefix{netip.MustParsePrefix("fd13:7a3c:0:17::/80")},
+					Name: c.named("other"), Subnets: []netip.Prefix{c.subnet("fd13:7a3c:0:17::/80")},
 				})
 				wantTaken(t, "create a network in a taken IPv6 subnet", err, engine.ResourceSubnet, "")
 			},
@@ -112,7 +110,7 @@ func ipv6Checks() map[string]check {
 }
 
 func keepsBothAddresses(t *testing.T, c *fixture) {
-	network := c.network(t, "net", netip.MustParsePrefix("fd13:7a3c:0:12::/64"))
+	network := c.network(t, "net", c.subnet("fd13:7a3c:0:12::/64"))
 	first, second := address(network.Subnets[0], 7), address(network.Subnets[1], 7)
 	c.run(t, c.at("a", second, first))
 	c.wantAddresses(t, "a", first, second)

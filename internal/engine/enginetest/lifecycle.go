@@ -58,7 +58,7 @@ func lifecycleChecks() map[string]check {
 			},
 		},
 		"remove from several sides": {
-			contract: "remove succeeds if the container is absent, whoever removes it",
+			contract: "remove succeeds if the container is absent, whichever caller removes it",
 			run:      removesConcurrently,
 		},
 		"ends by itself": {
@@ -161,7 +161,7 @@ func removesConcurrently(t *testing.T, c *fixture) {
 	for range callers {
 		group.Go(func() {
 			wantNoError(t, "remove", c.RemoveContainer(t.Context(), c.named("a")))
-			// Gone, whoever removed it.
+			// Gone, whichever caller removed it.
 			_, err := c.InspectContainer(t.Context(), c.named("a"))
 			wantKind(t, "inspect after remove", err, engine.ErrNotFound)
 		})
@@ -179,7 +179,7 @@ func (c *fixture) eventuallyStatus(t *testing.T, suffix string, want engine.Stat
 	})
 }
 
-// endInit signals process 1, whose end may take the signalling command along.
+// endInit signals process 1, whose end may take the signaling command along.
 func (c *fixture) endInit(t *testing.T, container, signal string) {
 	t.Helper()
 	_, err := c.Exec(t.Context(), container, engine.Command{Args: []string{"/tool", "kill", signal, "1"}})

@@ -27,15 +27,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// testSubnets are for the cases that name a subnet, one per case: parallel
-// cases must not take each other's. The range is meant for benchmarks
-// (RFC 2544), so no host uses it.
-var testSubnets = map[string]netip.Prefix{
-	"explicit": netip.MustParsePrefix("198.18.10.0/24"),
-	"overlap":  netip.MustParsePrefix("198.18.20.0/24"),
-	"small":    netip.MustParsePrefix("198.18.30.8/29"),
-}
-
 func networkChecks() map[string]check {
 	return map[string]check{
 		"engine chooses": {
@@ -58,14 +49,16 @@ func networkChecks() map[string]check {
 		"explicit subnet": {
 			contract: "Subnets of the spec are the network's",
 			run: func(t *testing.T, c *fixture) {
-				c.wantSubnets(t, c.network(t, "net", testSubnets["explicit"]), testSubnets["explicit"])
+				subnet := c.subnet("198.18.10.0/24")
+				c.wantSubnets(t, c.network(t, "net", subnet), subnet)
 			},
 		},
 		"small subnet": {
 			contract: "a subnet of eight addresses is enough",
 			run: func(t *testing.T, c *fixture) {
-				created := c.network(t, "net", testSubnets["small"])
-				c.wantSubnets(t, created, testSubnets["small"])
+				subnet := c.subnet("198.18.30.8/29")
+				created := c.network(t, "net", subnet)
+				c.wantSubnets(t, created, subnet)
 				static := address(created.Subnets[0], 2)
 				c.run(t, c.at("static", static))
 				c.wantAddresses(t, "static", static)
@@ -75,8 +68,8 @@ func networkChecks() map[string]check {
 		"subnet taken": {
 			contract: "Subnet taken: a ConflictError of ResourceSubnet",
 			run: func(t *testing.T, c *fixture) {
-				c.network(t, "net", testSubnets["overlap"])
-				half := netip.PrefixFrom(testSubnets["overlap"].Addr(), 25)
+				c.network(t, "net", c.subnet("198.18.20.0/24"))
+				half := c.subnet("198.18.20.0/25")
 				forget(t, c.RemoveNetwork, c.named("other"))
 				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("other"), Subnets: []netip.Prefix{half}})
 				wantTaken(t, "create a network in a taken subnet", err, engine.ResourceSubnet, "")
@@ -169,6 +162,7 @@ func createsNetworkOnce(t *testing.T, c *fixture) {
 func createsAfterInterruption(t *testing.T, c *fixture) {
 	name := c.named("net")
 	forget(t, c.RemoveNetwork, name)
+	t.Cleanup(func() { c.removeNetworks(t, map[string]string{engine.LabelCreating: name}) })
 	for _, after := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		_, err := c.CreateNetwork(ctx, engine.NetworkSpec{Name: name})
@@ -184,6 +178,17 @@ func createsAfterInterruption(t *testing.T, c *fixture) {
 	}
 	succeed(t, "create after interruptions", err)
 	c.wantSubnets(t, created, firstSubnet(t, created).Prefix)
+}
+
+// removeNetworks removes the networks that carry all labels.
+func (c *fixture) removeNetworks(t *testing.T, labels map[string]string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	found, err := c.ListNetworks(ctx, labels)
+	wantNoError(t, "list networks", err)
+	for _, network := range found {
+		wantNoError(t, "remove", c.RemoveNetwork(ctx, network.Name))
+	}
 }
 
 func removesOnlyUnusedNetwork(t *testing.T, c *fixture) {

@@ -132,7 +132,7 @@ func processChecks() map[string]check {
 			},
 		},
 		"memory": {
-			contract: "MemoryBytes bounds memory; OOMKilled says that the kernel ended the last run for want of it",
+			contract: "MemoryBytes bounds memory; OOMKilled says that the kernel killed the last run because of it",
 			run:      runsOutOfMemory,
 		},
 		"processor time": {
@@ -197,8 +197,8 @@ func processChecks() map[string]check {
 // sources, in either order, and drops a kill that comes last.
 func runsOutOfMemory(t *testing.T, c *fixture) {
 	const runs = 5
-	told := false
-	for run := 0; run < runs && !told; run++ {
+	reported := false
+	for run := 0; run < runs && !reported; run++ {
 		suffix := fmt.Sprintf("run-%d", run)
 		spec := c.spec(suffix)
 		spec.Entrypoint, spec.Command = []string{"/tool", "eat"}, []string{fmt.Sprint(256 << 20)}
@@ -209,11 +209,11 @@ func runsOutOfMemory(t *testing.T, c *fixture) {
 		if found.ExitCode != 137 {
 			t.Errorf("run %d: exit code %d, want 137", run, found.ExitCode)
 		}
-		told = found.OOMKilled
+		reported = found.OOMKilled
 	}
-	t.Logf("killed for memory: %v", told)
-	if !told && !c.MissesOOM {
-		t.Errorf("none of %d runs is told to have been killed for memory", runs)
+	t.Logf("killed for memory: %v", reported)
+	if !reported && !c.MissesOOM {
+		t.Errorf("none of %d runs is reported as killed for memory", runs)
 	}
 }
 

@@ -149,7 +149,7 @@ func (p *Proxy) Interrupt() {
 	}
 }
 
-// Outage breaks all connections, and lets nobody connect until it is ended.
+// Outage breaks all connections, and refuses new ones until it is ended.
 func (p *Proxy) Outage(*testing.T) (end func()) {
 	p.setDown(true)
 	p.Interrupt()

@@ -172,7 +172,7 @@ func pullsWithCredentials(t *testing.T, c *fixture) {
 	err := c.PullImage(ctx, registry.reference, wrong, nil)
 	wantKind(t, "wrong password", err, engine.ErrUnauthorized)
 	if err != nil && strings.Contains(err.Error(), wrong.Password) {
-		t.Errorf("the error tells the password: %v", err)
+		t.Errorf("the error contains the password: %v", err)
 	}
 	err = c.PullImage(ctx, registry.reference, nil, nil)
 	t.Logf("without credentials: %v", err)
@@ -194,7 +194,7 @@ var givenPorts = func() *atomic.Uint32 {
 	return &count
 }()
 
-// FreeLocalPort finds a TCP port of 127.0.0.1 that nobody listens on now, and gives
+// FreeLocalPort finds a TCP port of 127.0.0.1 that no process listens on now, and returns
 // none twice.
 func FreeLocalPort(t *testing.T) uint16 {
 	t.Helper()

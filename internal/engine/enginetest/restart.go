@@ -46,7 +46,7 @@ func restartChecks() map[string]check {
 			},
 		},
 		"events": {
-			contract: "after a restart of the engine the watcher is told to relist, and goes on",
+			contract: "after a restart of the engine the watcher receives a relist, and continues",
 			run: func(t *testing.T, c *fixture) {
 				seen := c.watch(t, nil)
 				seen.awaitRelist(t, 1)
@@ -78,7 +78,7 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 			reason: "a running container runs again",
 			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 		},
-		"signalled": {
+		"signaled": {
 			reason: "a signal from inside does not count as the wish to stop",
 			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.tool(t, name, "kill", "HUP", "1") },
@@ -89,7 +89,7 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 			before: func(name string) { c.tool(t, name, "print", "x") },
 		},
 		"started-again": {
-			reason: "a start takes back the wish to stop",
+			reason: "a start reverts the desired state to running",
 			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.stop(t, name); c.start(t, name) },
 		},

@@ -45,7 +45,7 @@ type Harness struct {
 	// RunsOn: containers run on while the engine is stopped.
 	RunsOn bool
 	// Interrupt breaks the connections of the engine returned by Connect, so
-	// that they are made anew.
+	// they are opened again.
 	Interrupt func(t *testing.T)
 	// Outage keeps the engine returned by Connect from being reached until it is
 	// ended.
@@ -56,7 +56,7 @@ type Harness struct {
 	// OccupyPort lets a process of the engine's host listen on a TCP port of
 	// 127.0.0.1 until the test ends.
 	OccupyPort func(t *testing.T) uint16
-	// FreePort returns a TCP port of the engine's host that nobody uses.
+	// FreePort returns a TCP port of the engine's host that is not in use.
 	FreePort func(t *testing.T) uint16
 	// HostDirectory returns a path of the engine's host with one file in it.
 	HostDirectory func(t *testing.T, file, content string) string
@@ -74,8 +74,8 @@ type Harness struct {
 	RemoveImage func(t *testing.T, reference string)
 	// ForgetsStartErrors: the engine does not keep why a container did not start.
 	ForgetsStartErrors bool
-	// MissesOOM: the engine may not notice that a process was killed for want of
-	// memory.
+	// MissesOOM: the engine may not notice that a process was killed because its
+	// memory was exhausted.
 	MissesOOM bool
 	// LocalRegistry: the engine reaches a registry on this host's 127.0.0.1.
 	LocalRegistry bool
@@ -97,8 +97,9 @@ type fixture struct {
 	engine.Engine
 	Harness
 	// name is unique to the case; everything it makes begins with it.
-	name  string
-	image v1.Image
+	name   string
+	image  v1.Image
+	podman bool
 }
 
 // Conformance proves that an engine keeps the contract of package engine.
@@ -151,7 +152,7 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 					t.Parallel()
 				}
 				c.run(t, &fixture{
-					Engine: connection, Harness: harness, image: img,
+					Engine: connection, Harness: harness, image: img, podman: info.Name == "podman",
 					name: "enginetest-" + run + "-" + strings.ToLower(rand.Text()[:8]),
 				})
 			})
@@ -183,6 +184,18 @@ func (c *fixture) spec(suffix string) engine.Spec {
 }
 
 func (c *fixture) named(suffix string) string { return c.name + "-" + suffix }
+
+// subnet returns this engine's variant of a subnet of 198.18.0.0/16 (for
+// benchmarks, RFC 2544, so no host uses it) or of fd13:7a3c::/48 (unique local).
+// Each case names its own, because cases are parallel. The suites of Docker and
+// Podman may run on one host at the same time, and either engine refuses a subnet
+// that the other uses: Podman's are 198.19.0.0/16 and fd13:7a3d::/48.
+func (c *fixture) subnet(text string) netip.Prefix {
+	if c.podman {
+		text = strings.NewReplacer("198.18.", "198.19.", "fd13:7a3c:", "fd13:7a3d:").Replace(text)
+	}
+	return netip.MustParsePrefix(text)
+}
 
 // forget removes what the test may have made when it ends. Its own context has ended then.
 func forget(t *testing.T, remove func(context.Context, string) error, name string) {

@@ -29,9 +29,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-// LostAfter is how long there may be no stream until that is told. The first
+// LostAfter is how long there may be no stream until that is reported. The first
 // attempts to open it again lie within: an engine that only dropped the
-// connection has everything observed once, by the relist. Whoever looks takes
+// connection has everything observed once, by the relist. A reconcile meanwhile uses
 // what is a few seconds old for now.
 const LostAfter = 2 * time.Second
 
@@ -50,11 +50,11 @@ const (
 type Stream func(ctx context.Context, opened func(), handle func(engine.Event)) error
 
 // Follow does what engine.EventSource promises, with one stream after the
-// other, until ctx ends or the connection is closed. Why there is none is told
-// to the logger of ctx.
+// other, until ctx ends or the connection is closed. The reason why there is none is
+// logged to the logger of ctx.
 func Follow(ctx context.Context, closed func() bool, stream Stream, handle func(engine.Event)) {
 	f := &follower{log: logr.FromContextOrDiscard(ctx), handle: handle}
-	f.lost = time.AfterFunc(LostAfter, f.tellLost)
+	f.lost = time.AfterFunc(LostAfter, f.reportLost)
 	defer f.end()
 	for backoff := firstBackoff; ctx.Err() == nil && !closed(); backoff = min(2*backoff, lastBackoff) {
 		err := stream(ctx, f.opened, f.deliver)
@@ -73,8 +73,8 @@ type follower struct {
 	lost   *time.Timer
 	mu     sync.Mutex
 	handle func(engine.Event)
-	// open says that there is a stream, told that there is none was told.
-	open, told bool
+	// open says that there is a stream, reported that its loss was reported.
+	open, reported bool
 	// failure is why there is none, as it was logged last.
 	failure string
 }
@@ -88,9 +88,9 @@ func (f *follower) deliver(event engine.Event) {
 func (f *follower) opened() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.open, f.told = true, false
+	f.open, f.reported = true, false
 	if f.failure != "" {
-		f.log.Info("Following the engine's events again")
+		f.log.Info("Reconnected to the engine's event stream")
 		f.failure = ""
 	}
 	f.handle(engine.Event{Kind: engine.EventRelist})
@@ -106,27 +106,27 @@ func (f *follower) ended(ctx context.Context, err error) bool {
 		f.lost.Reset(LostAfter)
 	}
 	if ctx.Err() == nil && err != nil && err.Error() != f.failure {
-		f.log.Error(err, "Following the engine's events")
+		f.log.Error(err, "Engine's event stream ended, reconnecting")
 		f.failure = err.Error()
 	}
 	return wasOpen
 }
 
-// tellLost does so whatever an attempt to open the stream waits for.
-func (f *follower) tellLost() {
+// reportLost does so whatever an attempt to open the stream waits for.
+func (f *follower) reportLost() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open || f.told {
+	if f.open || f.reported {
 		return
 	}
-	f.told = true
+	f.reported = true
 	f.handle(engine.Event{Kind: engine.EventLost})
 }
 
-// end lets nothing be told from here on.
+// end reports nothing from here on.
 func (f *follower) end() {
 	f.lost.Stop()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.told = true
+	f.reported = true
 }

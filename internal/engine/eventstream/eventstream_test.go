@@ -48,7 +48,7 @@ type answer struct {
 	events []engine.Event
 	// hangs says that there is none at all.
 	hangs bool
-	// closed says that nobody is to connect any more.
+	// closed says that the connection was closed and must not be opened again.
 	closed bool
 }
 
@@ -98,8 +98,8 @@ func TestFollow(t *testing.T) {
 		synctest.Wait()
 	}
 	const relist, lost = engine.EventRelist, engine.EventLost
-	failed := func(err error) string { return fmt.Sprintf("Following the engine's events: %v", err) }
-	const again = "Following the engine's events again"
+	failed := func(err error) string { return fmt.Sprintf("Engine's event stream ended, reconnecting: %v", err) }
+	const again = "Reconnected to the engine's event stream"
 	cases := map[string]struct {
 		reason string
 		begins answer
@@ -129,7 +129,7 @@ func TestFollow(t *testing.T) {
 			logged: []string{failed(reset), again},
 		},
 		"Outage": {
-			reason: "An outage is told once, however long, and each reason for it.",
+			reason: "An outage is reported once, however long, and each reason for it.",
 			happens: func(f *fake) {
 				breaks(f, answer{refuses: refused})
 				pass(long)
@@ -141,8 +141,8 @@ func TestFollow(t *testing.T) {
 			want:   []engine.EventKind{relist, lost, relist},
 			logged: []string{failed(reset), failed(refused), failed(errors.New("permission denied")), again},
 		},
-		"ToldInTime": {
-			reason: "It is told when it has lasted, not when the next attempt fails.",
+		"ReportedInTime": {
+			reason: "It is reported when it has lasted, not when the next attempt fails.",
 			happens: func(f *fake) {
 				breaks(f, answer{hangs: true})
 				pass(eventstream.LostAfter)
@@ -151,7 +151,7 @@ func TestFollow(t *testing.T) {
 			logged: []string{failed(reset)},
 		},
 		"TwoOutages": {
-			reason: "Each is told.",
+			reason: "Each is reported.",
 			happens: func(f *fake) {
 				for range 2 {
 					breaks(f, answer{refuses: refused})
@@ -181,7 +181,7 @@ func TestFollow(t *testing.T) {
 			want:    []engine.EventKind{lost},
 		},
 		"Closed": {
-			reason: "A connection that is closed is not made again.",
+			reason: "A connection that is closed is not opened again.",
 			happens: func(f *fake) {
 				breaks(f, answer{closed: true})
 				pass(long)

@@ -54,7 +54,7 @@ func changing(kind, object, method string, details ...any) Call {
 	return Call{Method: method, Changes: kind, Object: short(object), Details: details}
 }
 
-// short is how Docker and Podman print an ID. A whole one looks like a secret to what
+// short is how Docker and Podman print an ID. A complete ID resembles a secret to what
 // redacts logs.
 func short(object string) string {
 	const whole, printed = 64, 12

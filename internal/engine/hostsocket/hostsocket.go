@@ -29,7 +29,7 @@ import (
 // ErrReplaced: a socket is mounted that the host has removed since, as an engine does
 // with its own when it starts. The one that took its place cannot be reached through
 // this mount: only a restart of the container mounts it.
-var ErrReplaced = errors.New("the host has replaced the mounted socket; restart the container to mount the new one")
+var ErrReplaced = errors.New("the mounted socket was replaced on the host; restart the container to mount the new one")
 
 // removed is how Linux marks, in the root of a mount, what was removed from its directory.
 const removed = "//deleted"

@@ -39,7 +39,7 @@ type Reference struct {
 	Name string
 	// Registry is its host, with the port where one is given.
 	Registry string
-	// Pinned: the name has a digest, so that it means one image for ever.
+	// Pinned: the name has a digest, so that it always means the same image.
 	Pinned bool
 	// Short: the registry was not given, docker.io is meant.
 	Short bool
@@ -53,7 +53,7 @@ func Parse(text string) (Reference, error) {
 	}
 	named, isName := parsed.(reference.Named)
 	if !isName {
-		return Reference{}, fmt.Errorf("parse image reference %q: %w", text, errors.New("it is an image ID"))
+		return Reference{}, fmt.Errorf("parse image reference %q: %w", text, errors.New("reference is an image ID"))
 	}
 	digested, pinned := named.(reference.Digested)
 	if pinned {

@@ -28,8 +28,8 @@ import (
 )
 
 // How long an engine may take for one call. One that hangs on a container holds
-// that container's lock: whoever asks for it would wait for ever, and say of the
-// rest what was true before. Both are far beyond what was seen of an engine that
+// that container's lock: another caller would wait for it forever, and report of the
+// rest what was true before. Both are far beyond what was measured of an engine that
 // does answer, on a machine with a load of fifty on each processor.
 //
 // Reads are answered in milliseconds; changes end processes and remove files.
@@ -49,7 +49,7 @@ type LateError struct {
 
 // Error implements error.
 func (e *LateError) Error() string {
-	return fmt.Sprintf("%v: no answer to %s within %s", engine.ErrUnavailable, e.Call, e.Limit)
+	return fmt.Sprintf("%v: no response to %s within %s", engine.ErrUnavailable, e.Call, e.Limit)
 }
 
 // Unwrap makes it an engine.ErrUnavailable.
@@ -105,7 +105,7 @@ func (l limited) explain(err error) error {
 	return err
 }
 
-// Download implements engine.Archiver. The time that is told is until the stream
+// Download implements engine.Archiver. The recorded time is until the stream
 // begins; the limit is that of the whole.
 func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
 	ctx, limited := limit(ctx, "Download", e.readLimit)

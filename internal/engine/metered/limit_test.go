@@ -116,7 +116,7 @@ func TestLimit(t *testing.T) {
 			time.Hour, context.DeadlineExceeded,
 		},
 		"Pull": {
-			"A registry may be slow, and who pulls shows how it goes on.",
+			"A registry may be slow, and the caller shows the progress.",
 			func(ctx context.Context, e engine.Engine) error { return e.PullImage(ctx, "image", nil, nil) },
 			time.Hour, context.DeadlineExceeded,
 		},

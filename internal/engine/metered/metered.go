@@ -140,7 +140,7 @@ const (
 	methodConnect = "ConnectNetwork"
 )
 
-// call makes a call when its turn has come. The time that is told is the
+// call makes a call when the rate limit admits it. The recorded time is the
 // engine's alone.
 func (e *Engine) call(ctx context.Context, c forward.Call, do func(context.Context, engine.Engine) error) error {
 	if err := e.wait(ctx, c.Method); err != nil {

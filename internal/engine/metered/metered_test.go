@@ -106,17 +106,17 @@ func TestConnectedStreams(t *testing.T) {
 	inner := simulated.New()
 	registry := prometheus.NewRegistry()
 	eng := must.Get(metered.New(inner, registry, metered.Options{}))(t)
-	told := make(chan engine.EventKind)
+	received := make(chan engine.EventKind)
 	var watchers sync.WaitGroup
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 2 {
-		watchers.Go(func() { eng.Events(ctx, func(event engine.Event) { told <- event.Kind }) })
+		watchers.Go(func() { eng.Events(ctx, func(event engine.Event) { received <- event.Kind }) })
 	}
 	wantConnected := func(when string, kind engine.EventKind, want uint64) {
 		t.Helper()
 		for range 2 {
-			if got := <-told; got != kind {
+			if got := <-received; got != kind {
 				t.Errorf("%s: event %q, want %q", when, got, kind)
 			}
 		}
@@ -134,7 +134,7 @@ func TestConnectedStreams(t *testing.T) {
 	cancel()
 	watchers.Wait()
 	if got := values(t, registry)["container_engine_events_connected"]; got != 0 {
-		t.Errorf("%d connected when nobody watches", got)
+		t.Errorf("%d connected without watchers", got)
 	}
 }
 

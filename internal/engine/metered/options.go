@@ -78,9 +78,9 @@ func (e *Engine) wait(ctx context.Context, method string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	// The limiter knows that the time left is too short, and does not wait
-	// for nothing.
-	return fmt.Errorf("wait for the rate of engine calls to be kept (%s): %w: %w", method, context.DeadlineExceeded, err)
+	// The limiter knows that the time left is too short, and returns
+	// without waiting.
+	return fmt.Errorf("wait for rate limit of engine calls (%s): %w: %w", method, context.DeadlineExceeded, err)
 }
 
 // routineVerbosity of the calls that are made at each reconcile, and mostly change nothing:

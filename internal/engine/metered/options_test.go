@@ -78,7 +78,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Who cannot wait so long is told at once, and the engine is not called.
+// A caller whose deadline is too short gets an error at once, and the engine is not called.
 func TestRateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

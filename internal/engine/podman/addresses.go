@@ -29,12 +29,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-// addressAnnotation remembers which addresses a container was created with:
+// addressAnnotation records which addresses a container was created with:
 // Podman keeps them to itself until it runs. It is fixed at creation; an address
 // given by ConnectNetwork is checked there.
 const addressAnnotation = "container.infrastructure.cluster.x-k8s.io/static-addresses"
 
-func remembered(raw define.InspectContainerData) []netip.Addr {
+func recorded(raw define.InspectContainerData) []netip.Addr {
 	if raw.Config == nil || raw.Config.Annotations[addressAnnotation] == "" {
 		return nil
 	}
@@ -44,7 +44,7 @@ func remembered(raw define.InspectContainerData) []netip.Addr {
 // checkReserved keeps a container from starting with an address that its network
 // keeps for itself. Podman would let it, and the network would be broken.
 func (e *Engine) checkReserved(ctx context.Context, raw define.InspectContainerData) error {
-	wanted := remembered(raw)
+	wanted := recorded(raw)
 	if len(wanted) == 0 || raw.NetworkSettings == nil {
 		return nil
 	}
@@ -78,14 +78,14 @@ func reserved(subnets []engine.Subnet, wanted []netip.Addr) error {
 // taken, or nil. Podman answers 500 for every start that did not succeed: who
 // has the address is observed.
 func (e *Engine) takenAddress(ctx context.Context, raw define.InspectContainerData, cause error) (error, error) {
-	wanted := remembered(raw)
+	wanted := recorded(raw)
 	if raw.NetworkSettings == nil {
 		return nil, nil
 	}
 	for name := range raw.NetworkSettings.Networks {
 		conflict, err := e.held(ctx, name, claim{wanted: wanted, by: raw.ID})
 		if err != nil {
-			return nil, fmt.Errorf("look for the holder of an address: %w", err)
+			return nil, fmt.Errorf("find container with the address: %w", err)
 		}
 		if conflict != nil {
 			conflict.Err = fmt.Errorf("%w: %w", conflict.Err, cause)
@@ -98,7 +98,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw define.InspectContainerDa
 	return nil, nil
 }
 
-// saysAddressTaken reads Podman's words. They tell what cannot be observed: that
+// saysAddressTaken reads Podman's error text. It says what cannot be observed: that
 // the holder is just starting, or which address it is that was given to a
 // container by connecting it. They are those of its own allocator, the same from
 // 4.3 to 5.8. Should they change, the start still fails with the cause, mostly
@@ -137,7 +137,7 @@ func (e *Engine) held(ctx context.Context, network string, c claim) (*engine.Con
 			if slices.Contains(c.wanted, address) {
 				return &engine.ConflictError{
 					Resource: engine.ResourceAddress, Value: address.String(),
-					Err: fmt.Errorf("container %q has it", other.Name),
+					Err: fmt.Errorf("used by container %q", other.Name),
 				}, nil
 			}
 		}

@@ -85,7 +85,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 			t.Helper()
 			return raw.volumesOf(t, container)
 		},
-		// Port 1 of this host: nobody listens there.
+		// Port 1 of this host: nothing listens there.
 		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
 		RemoveImage: func(t *testing.T, reference string) {
 			t.Helper()

@@ -117,7 +117,7 @@ func observed(raw define.InspectContainerData) engine.Container {
 		for name, at := range raw.NetworkSettings.Networks {
 			out.Networks[name] = endpoint(at)
 		}
-		// Podman tells what would be published also of a container that does
+		// Podman reports what would be published also of a container that does
 		// not run.
 		if holdsPorts(out.Status) {
 			out.Ports = publishedPorts(raw.NetworkSettings.Ports)

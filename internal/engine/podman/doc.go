@@ -37,13 +37,13 @@ limitations under the License.
 //     filled from the image, systemd is detected: all is asked for otherwise
 //     (spec.go);
 //   - a container may have the gateway's address; what it was promised is
-//     remembered in an annotation (addresses.go);
-//   - a container that was connected in vain cannot be inspected
+//     recorded in an annotation (addresses.go);
+//   - a container whose connection to a network failed cannot be inspected
 //     (networks.go);
 //   - the host port that the engine chooses is chosen when the container is
 //     created, and kept;
 //   - a pull says how many layers there are, not how many bytes (pull.go);
 //   - there is no event of a process that is OOMKilled, and before 5.0
 //     network events do not name the network (events.go);
-//   - before 5.0 a container does not remember why it did not start.
+//   - before 5.0 a container does not record why it did not start.
 package podman

@@ -52,7 +52,7 @@ type Options struct {
 	// the ssh configuration.
 	Identity string
 	// Machine: the service is in a virtual machine that podman machine made,
-	// whose host key nobody knows.
+	// whose host key is not known.
 	Machine bool
 	// TLSCertFile, TLSKeyFile and TLSCAFile turn TLS on for tcp.
 	TLSCertFile, TLSKeyFile, TLSCAFile string
@@ -86,17 +86,17 @@ type attempt struct {
 	err  error
 }
 
-// New returns an engine. It does not connect: Info does, and tells what is
+// New returns an engine. It does not connect: Info does, and returns what is
 // wrong.
 func New(options Options) (*Engine, error) {
 	parsed, err := url.Parse(options.URI)
 	if err != nil {
-		return nil, fmt.Errorf("read the Podman endpoint: not a URL: %w", engine.ErrInvalid)
+		return nil, fmt.Errorf("parse Podman endpoint: invalid URL: %w", engine.ErrInvalid)
 	}
 	switch parsed.Scheme {
 	case "unix", "tcp", "ssh":
 	default:
-		return nil, fmt.Errorf("read the Podman endpoint %s: want unix://, tcp:// or ssh://: %w", parsed.Redacted(), engine.ErrInvalid)
+		return nil, fmt.Errorf("parse Podman endpoint %s: unsupported scheme; use unix://, tcp:// or ssh://: %w", parsed.Redacted(), engine.ErrInvalid)
 	}
 	return &Engine{options: options}, nil
 }
@@ -119,7 +119,7 @@ func (e *Engine) isClosed() bool {
 }
 
 // open returns the connection, which is made with the first call. It is made
-// once for all who ask meanwhile, and goes on when the one who asked first
+// once for all concurrent callers, and continues when the first of them
 // gives up.
 func (e *Engine) open(ctx context.Context) (*link, error) {
 	e.mu.Lock()
@@ -142,10 +142,10 @@ func (e *Engine) open(ctx context.Context) (*link, error) {
 	select {
 	case <-making.done:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("reach the Podman engine at %s: %w", e.safeEndpoint(), ctx.Err())
+		return nil, fmt.Errorf("connect to the Podman engine at %s: %w", e.safeEndpoint(), ctx.Err())
 	}
 	if making.err != nil {
-		return nil, fmt.Errorf("reach the Podman engine at %s: %w", e.safeEndpoint(), making.err)
+		return nil, fmt.Errorf("connect to the Podman engine at %s: %w", e.safeEndpoint(), making.err)
 	}
 	return making.link, nil
 }
@@ -182,10 +182,10 @@ func (e *Engine) dial(ctx context.Context) (*link, error) {
 	}
 	found := bindings.ServiceVersion(connected)
 	if found.EQ(semver.Version{}) {
-		return nil, fmt.Errorf("it does not answer as Podman does: %w", engine.ErrUnavailable)
+		return nil, fmt.Errorf("response is not from a Podman engine: %w", engine.ErrUnavailable)
 	}
 	if found.LT(semver.MustParse(MinimumVersion)) {
-		return nil, fmt.Errorf("it is too old: Podman %s or newer is needed, found %s; upgrade it: %w",
+		return nil, fmt.Errorf("unsupported version: requires Podman %s or later, found %s; upgrade it: %w",
 			MinimumVersion, found, engine.ErrUnavailable)
 	}
 	return &link{Connection: connection, base: e.base(connection.URI), version: *found}, nil
@@ -221,7 +221,7 @@ func (e *Engine) safeEndpoint() string { return adapter.Redacted(e.options.URI) 
 
 // explainConnection adds the remedy.
 func explainConnection(err error) error {
-	const another = "or name another with CONTAINER_HOST or podman system connection"
+	const another = "or select another engine with CONTAINER_HOST or podman system connection"
 	// Of other errors, such as an ssh key that is absent, the text is enough.
 	var dialing *net.OpError
 	isDialing := errors.As(err, &dialing)

@@ -31,7 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// causes are the root causes that Podman tells in a field of its own, which is
+// causes are the root causes that Podman returns in a field of its own, which is
 // meant for programs, with nearly every error having the status 500.
 var causes = map[string]error{
 	define.ErrNoSuchCtr.Error():     engine.ErrNotFound,

@@ -58,7 +58,7 @@ var networkEvents = map[string]engine.EventKind{
 // ownAttributes are those that Podman mixes with the container's labels.
 var ownAttributes = []string{"name", "image", "containerExitCode", "podId", "network", "error"}
 
-// message is an event as Podman tells it. The actor is the container, of network
+// message is an event as Podman sends it. The actor is the container, of network
 // events too.
 type message struct {
 	Type, Action string
@@ -82,12 +82,12 @@ func (e *Engine) follow(ctx context.Context, opened func(), handle func(engine.E
 	defer cancel()
 	since, err := e.engineTime(ctx)
 	if err != nil {
-		return fmt.Errorf("ask for the service's time: %w", err)
+		return fmt.Errorf("get engine time: %w", err)
 	}
 	request := get("/events").with("stream", "true").with("since", strconv.FormatInt(since.Unix(), 10))
 	stream, err := e.stream(ctx, request.filtered(eventFilter()))
 	if err != nil {
-		return fmt.Errorf("open the stream of events: %w", err)
+		return fmt.Errorf("open event stream: %w", err)
 	}
 	defer stream.Close()
 	opened()
@@ -97,7 +97,7 @@ func (e *Engine) follow(ctx context.Context, opened func(), handle func(engine.E
 		}
 		return nil
 	})
-	return fmt.Errorf("read the stream of events: %w", cmp.Or(err, io.EOF))
+	return fmt.Errorf("read event stream: %w", cmp.Or(err, io.EOF))
 }
 
 // engineTime is the service's clock, which every answer carries.

@@ -48,7 +48,7 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	var raw define.Info
 	header, err := e.callForHeader(ctx, get("/info"), &raw)
 	if err != nil {
-		return engine.Info{}, fmt.Errorf("ask the Podman engine at %s: %w", e.safeEndpoint(), err)
+		return engine.Info{}, fmt.Errorf("get info of the Podman engine at %s: %w", e.safeEndpoint(), err)
 	}
 	out := engine.Info{
 		Name: "podman", Version: raw.Version.Version, APIVersion: raw.Version.APIVersion, Endpoint: e.safeEndpoint(),
@@ -56,7 +56,7 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	if raw.Host != nil {
 		describeHost(&out, raw.Host)
 	}
-	// Podman tells its clock nowhere else.
+	// Podman reports its clock nowhere else.
 	if at, err := http.ParseTime(header.Get("Date")); err == nil {
 		out.Time = at
 	}
@@ -75,6 +75,6 @@ func describeHost(out *engine.Info, host *define.HostInfo) {
 	out.CPUs, out.MemoryBytes = host.CPUs, host.MemTotal
 	if host.EventLogger == "none" {
 		out.Warnings = append(out.Warnings,
-			`events are turned off (events_logger = "none" in containers.conf): what happens to containers is noticed late`)
+			`events are disabled (events_logger = "none" in containers.conf): changes of containers are detected late`)
 	}
 }

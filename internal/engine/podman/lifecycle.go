@@ -109,7 +109,7 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 		return fail(cause)
 	}
 	if adapter.Says(cause.Error(), "CDI device") {
-		// Podman answers 500, and the cause that it tells is this text.
+		// Podman answers 500, and the cause that it returns is this text.
 		return fail(engine.WithKind(adapter.UnknownDevice(cause, "Podman 4.1 or newer"), engine.ErrInvalid))
 	}
 	conflict, err := e.takenAddress(ctx, raw, cause)

@@ -44,8 +44,8 @@ const creatingLifetime = 15 * time.Second
 // Podman confines dynamic addresses only in a subnet that the creator named, and
 // only Podman knows which subnets are free. So it is let choose one for a network
 // under another name, which is removed, and the network is created with that
-// subnet. It appears with its final shape in one call: whoever is interrupted
-// before leaves nothing under the network's name. Of two who create one name
+// subnet. It appears with its final shape in one call: an interruption
+// before leaves nothing under the network's name. Of two callers that create one name
 // Podman lets one win.
 func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (engine.Network, error) {
 	if err := e.createNetwork(ctx, spec); err != nil {
@@ -123,7 +123,7 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 
 // explainCreate finds out whether a network was not created because its subnet
 // is another's, which Podman answers 500 for: of a network, which is observed, or
-// of the host's own, which only words tell.
+// of the host's own, which only the text of the error shows.
 func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
 	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
 	inUse, err := adapter.InUse(ctx, e, prefixes)
@@ -153,7 +153,7 @@ func (e *Engine) sweep(ctx context.Context, name string) error {
 	}
 	now, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		return fmt.Errorf("read the engine's clock: %w", err)
+		return fmt.Errorf("get engine time: %w", err)
 	}
 	for _, network := range found {
 		if network.Labels[engine.LabelCreating] != name || now.Sub(network.Created) < creatingLifetime {

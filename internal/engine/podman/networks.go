@@ -29,7 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-// networkBody is a network as Podman's API takes and tells it.
+// networkBody is a network as Podman's API takes and returns it.
 type networkBody struct {
 	Name    string            `json:"name"`
 	ID      string            `json:"id,omitempty"`
@@ -132,7 +132,7 @@ func leaseOf(dynamic netip.Prefix) *leaseRange {
 }
 
 // prefix is the smallest one with all addresses of the range: of a range that
-// somebody else chose, it may have more. Of one that is open at an end it is
+// a user chose, it may have more. Of one that is open at an end it is
 // none, which means the whole subnet.
 func (r leaseRange) prefix(subnet netip.Prefix) netip.Prefix {
 	start, end := adapter.Addresses(r.Start), adapter.Addresses(r.End)
@@ -199,7 +199,7 @@ type disconnectBody struct {
 }
 
 // ConnectNetwork implements engine.Networks. Whether an address is free is looked
-// at first: a running container that Podman connects in vain cannot be inspected
+// up first: a running container whose connection fails on Podman cannot be inspected
 // any more, and taking it off frees the address of its rightful holder.
 func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string, attachment engine.Attachment) error {
 	fail := func(err error) error {
@@ -238,8 +238,8 @@ type connecting struct {
 	cause              error
 }
 
-// explainConnect takes a container off the network again that was connected in
-// vain and would stay impossible to inspect. Of a race for an address, which is
+// explainConnect takes a container off the network again whose connection failed
+// and which would stay impossible to inspect. Of a race for an address, which is
 // what is left after looking, the winner may then lose it to a later start.
 func (e *Engine) explainConnect(ctx context.Context, fail func(error) error, c connecting) error {
 	found, err := e.InspectContainer(ctx, c.container)

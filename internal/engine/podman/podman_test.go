@@ -111,7 +111,7 @@ func TestContainerOf(t *testing.T) {
 			want:   base(func(b *containerBody) { b.Devices = []deviceBody{{Path: "vendor.com/class=name"}} }),
 		},
 		"network": {
-			reason: "the static address is remembered, and ports that are not given are the engine's to choose",
+			reason: "the static address is recorded, and ports that are not given are the engine's to choose",
 			spec: engine.Spec{
 				Attachment: engine.Attachment{Network: "net", Addresses: []netip.Addr{static}},
 				Ports: []engine.PortBinding{
@@ -286,7 +286,7 @@ func TestTranslate(t *testing.T) {
 			want: engine.Event{Kind: engine.EventDie, ContainerID: "0f", Container: "a", Labels: map[string]string{"label": "x"}, ExitCode: 137},
 		},
 		"connect, 4.3": {
-			reason:  "the actor is the container, the network is not told",
+			reason:  "the actor is the container, the network is not reported",
 			message: event("network", "connect", map[string]string{"name": "a"}), ok: true,
 			want: engine.Event{Kind: engine.EventConnect, ContainerID: "0f", Container: "a"},
 		},

@@ -39,7 +39,7 @@ func (e *Engine) takenPort(ctx context.Context, raw define.InspectContainerData,
 	}
 	others, err := e.running(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("look for the holder of a host port: %w", err)
+		return nil, fmt.Errorf("find container that publishes the host port: %w", err)
 	}
 	return adapter.PortClaim{ID: raw.ID, Ports: wanted, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
 }

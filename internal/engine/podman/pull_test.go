@@ -45,7 +45,7 @@ func TestFollowPull(t *testing.T) {
 			},
 		},
 		"refused": {
-			reason: "the status is 200, the words tell",
+			reason: "the status is 200, the error is in the text",
 			stream: begin + `{"error":"initializing source docker://r.example/a:1: unable to retrieve auth token: invalid username/password: unauthorized"}`,
 			kind:   engine.ErrUnauthorized,
 		},

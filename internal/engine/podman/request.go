@@ -34,7 +34,7 @@ import (
 )
 
 // request to Podman's API. Elements of the path that are names are escaped with
-// url.PathEscape by whoever makes it.
+// url.PathEscape by the caller that makes it.
 type request struct {
 	method, path string
 	query        url.Values
@@ -134,7 +134,7 @@ func (r request) make(ctx context.Context, base string) (*http.Request, error) {
 	api := version.APIVersion[version.Libpod][version.CurrentAPI]
 	made, err := http.NewRequestWithContext(ctx, r.method, base+"/v"+api.String()+"/libpod"+r.path, body)
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("create request: %w", err)
 	}
 	if len(r.filters) > 0 {
 		encoded, err := json.Marshal(r.filters)

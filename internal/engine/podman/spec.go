@@ -148,7 +148,7 @@ type rlimitBody struct {
 // the host is not bound by it.
 const someProcesses = 4096
 
-// unboundedPids is how Podman is told not to set its default, 2048.
+// unboundedPids keeps Podman from setting its default, 2048.
 const unboundedPids = -1
 
 // containerOf translates a spec.

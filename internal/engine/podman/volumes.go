@@ -78,7 +78,7 @@ func (e *Engine) volume(ctx context.Context, name string) (volumeAnswer, error) 
 }
 
 // startInterrupted says that a container that was never started has a volume of its
-// own that Podman has begun to fill.
+// own that Podman has started to fill.
 func (e *Engine) startInterrupted(ctx context.Context, raw define.InspectContainerData) (bool, error) {
 	for _, mount := range raw.Mounts {
 		if mount.Type != define.TypeVolume {

@@ -59,7 +59,7 @@ func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadClos
 	return io.NopCloser(bytes.NewReader(packed)), nil
 }
 
-// locate finds the file system a path lies in and its path therein.
+// locate finds the file system a path lies in and its path in it.
 func (c *container) locate(name string) (tree, string, engine.MountType, error) {
 	name, err := c.root.resolve(name)
 	if err != nil {

@@ -35,7 +35,7 @@ type Call struct {
 	// Name of the container, network, volume or image in question.
 	Name string
 	// Mutating: the method may change something. Exec counts as mutating,
-	// whatever the command; Command tells more.
+	// whatever the command; see Command.
 	Mutating bool
 	// Command is what Exec ran.
 	Command []string
@@ -103,7 +103,7 @@ func (e *Engine) ResetHooks() {
 }
 
 // OnStart adds a hook that runs each time a container has started, before
-// StartContainer returns and whoever starts it. It stands for what the
+// StartContainer returns and whatever starts it. It stands for what the
 // container's process does.
 func (e *Engine) OnStart(hook func(name string)) {
 	e.script(func(h *hooks) { h.start = append(h.start, hook) })

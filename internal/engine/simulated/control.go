@@ -41,32 +41,32 @@ func (e *Engine) Close() error {
 }
 
 // Down makes the engine unreachable: calls answer engine.ErrUnavailable and
-// events are lost, which subscribers are told without the time that it takes of
+// events are lost, which subscribers learn without the delay of
 // a real one. Containers stay as they are.
 func (e *Engine) Down() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.down {
 		e.down = true
-		e.tell(engine.EventLost)
+		e.notify(engine.EventLost)
 	}
 }
 
-// Up ends Down. Subscribers are told to relist.
+// Up ends Down. Subscribers receive a relist.
 func (e *Engine) Up() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.down {
 		e.down = false
-		e.tell(engine.EventRelist)
+		e.notify(engine.EventRelist)
 	}
 }
 
-// RelistEvents tells subscribers to relist, as after a broken connection.
+// RelistEvents makes subscribers relist, as after a broken connection.
 func (e *Engine) RelistEvents() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.tell(engine.EventRelist)
+	e.notify(engine.EventRelist)
 }
 
 // RestartEngine ends every container and then starts those again whose restart
@@ -89,7 +89,7 @@ func (e *Engine) RestartEngine() {
 	}
 	e.down = wasDown
 	if !e.down {
-		e.tell(engine.EventRelist)
+		e.notify(engine.EventRelist)
 	}
 	e.mu.Unlock()
 	e.started(names...)
@@ -127,7 +127,7 @@ func (e *Engine) CrashContainer(name string, exitCode int, oom bool) error {
 	return err
 }
 
-// Signal tells of a signal by which a running container does not end.
+// Signal reports a signal that does not end a running container.
 func (e *Engine) Signal(name string) error {
 	return e.change(name, engine.StatusRunning, engine.StatusRunning, engine.EventKill)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// subscriber queues events without bound, so that a slow one holds up nobody.
+// subscriber queues events without bound, so that a slow one blocks no other.
 type subscriber struct {
 	mu    sync.Mutex
 	queue []engine.Event
@@ -83,7 +83,7 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 	}
 }
 
-// emit tells the subscribers, unless the engine is down. Called with mu held.
+// emit notifies the subscribers, unless the engine is down. Called with mu held.
 func (e *Engine) emit(c *container, kind engine.EventKind, networkName string) {
 	if e.down {
 		return
@@ -96,7 +96,7 @@ func (e *Engine) emit(c *container, kind engine.EventKind, networkName string) {
 		event.ExitCode = c.exitCode
 	}
 	if networkName != "" {
-		// As of Docker, whose network events tell neither.
+		// As of Docker, whose network events have neither.
 		event.Container, event.Labels = "", nil
 	}
 	for s := range e.subscribers {
@@ -104,8 +104,8 @@ func (e *Engine) emit(c *container, kind engine.EventKind, networkName string) {
 	}
 }
 
-// tell the subscribers what is about no container. Called with mu held.
-func (e *Engine) tell(kind engine.EventKind) {
+// notify the subscribers of what is about no container. Called with mu held.
+func (e *Engine) notify(kind engine.EventKind) {
 	for s := range e.subscribers {
 		s.push(engine.Event{Kind: kind})
 	}

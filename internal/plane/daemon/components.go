@@ -33,8 +33,8 @@ const (
 	processManager           = "manager"
 )
 
-// smallHeap is for programs with some 25 MB in use, which can afford to collect garbage more
-// often than Go does by default: etcd and the manager take 25 MB less together.
+// smallHeap is for programs with some 25 MB in use that allocate little, which can afford
+// to collect garbage more often than Go does by default.
 const smallHeap = "GOGC=25"
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
@@ -49,7 +49,7 @@ func flags(pairs ...string) []string {
 }
 
 // etcd keeps the default of syncing every write to disk: the plane's state is
-// the only record of somebody's clusters.
+// the only record of the users' clusters.
 func (id *identity) etcdProcess() supervise.Process {
 	client := "https://" + loopback(id.opts.Ports.EtcdClient)
 	peer := "https://" + loopback(id.opts.Ports.EtcdPeer)
@@ -69,7 +69,7 @@ func (id *identity) etcdProcess() supervise.Process {
 			"cert-file", pair, "key-file", pair, "trusted-ca-file", ca,
 			"peer-client-cert-auth", "true",
 			"peer-cert-file", pair, "peer-key-file", pair, "peer-trusted-ca-file", ca,
-			// A member alone has nobody to hear from and elects itself as soon
+			// A single member has no leader to hear from and elects itself as soon
 			// as it may.
 			"heartbeat-interval", "50", "election-timeout", "250",
 			// The log of writes is kept in memory for members that are behind, of which
@@ -91,7 +91,7 @@ const admissionOff = "CertificateApproval,CertificateSigning,CertificateSubjectR
 	"PodSecurity,PodTopologyLabels,Priority,RuntimeClass,ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition"
 
 // apisOff are kinds that only matter where Pods run. The others stay for what
-// people and clusterctl may ask for.
+// users and clusterctl may ask for.
 const apisOff = "autoscaling/v1=false,autoscaling/v2=false,batch/v1=false,certificates.k8s.io/v1=false," +
 	"flowcontrol.apiserver.k8s.io/v1=false,node.k8s.io/v1=false,policy/v1=false,resource.k8s.io/v1=false,storage.k8s.io/v1=false"
 
@@ -103,7 +103,7 @@ func (id *identity) apiServerProcess() supervise.Process {
 		Args: flags(
 			"bind-address", id.opts.APIAddress,
 			"secure-port", strconv.Itoa(id.opts.Ports.API),
-			// There are no Services, so nobody needs the endpoint of the
+			// There are no Services, so no client needs the endpoint of the
 			// API server, which moves when the container does.
 			"advertise-address", "127.0.0.1",
 			"endpoint-reconciler-type", "none",
@@ -124,6 +124,9 @@ func (id *identity) apiServerProcess() supervise.Process {
 			// before any queue: docs/adr/0007-plane-on-the-network.md.
 			"enable-priority-and-fairness", "false",
 			"runtime-config", apisOff,
+			// It would keep each object and its changes once for each served version,
+			// converted by a webhook call for each change.
+			"watch-cache", "false",
 			"profiling", "false",
 		),
 		// Ready for CRDs comes more than a second before /readyz, which
@@ -164,7 +167,7 @@ func (id *identity) managerProcess() supervise.Process {
 			"webhook-cert-name", filepath.Base(id.files.webhook()),
 			"health-address", loopback(id.opts.Ports.Health),
 		)...),
-		Environment: append([]string{smallHeap}, id.opts.ManagerEnvironment...),
+		Environment: id.opts.ManagerEnvironment,
 		Ready:       id.managerReady,
 	}
 }

@@ -91,7 +91,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	defer supervisor.Stop()
 	if err := id.start(ctx, supervisor); err != nil {
 		if ctx.Err() != nil {
-			opts.Log.Info("Stopping before the management plane was ready")
+			opts.Log.Info("Stopping management plane before it is ready")
 			return replacedSocket(ctx)
 		}
 		return err
@@ -116,7 +116,7 @@ func findPrograms(opts Options) error {
 	}
 	for _, program := range programs {
 		if _, err := exec.LookPath(program); err != nil {
-			return fmt.Errorf("find the programs of the management plane: %w", err)
+			return fmt.Errorf("find executables of the management plane: %w", err)
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (id *identity) install(ctx context.Context) error {
 	if err := manifests.Install(ctx, config, objects); err != nil {
 		return err
 	}
-	id.opts.Log.Info("Manifests are installed", "objects", len(objects), "after", time.Since(began).Round(time.Millisecond).String())
+	id.opts.Log.Info("Installed manifests", "objects", len(objects), "after", time.Since(began).Round(time.Millisecond).String())
 	return nil
 }
 
@@ -183,7 +183,7 @@ func forgetReadiness(ctx context.Context, config *rest.Config) error {
 	}
 	err = client.Leases(readiness.LeaseNamespace).Delete(ctx, readiness.LeaseName, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete lease of the last manager: %w", err)
+		return fmt.Errorf("delete Lease of the previous manager: %w", err)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (id *identity) keepRenewing(ctx context.Context) {
 		case now := <-ticker.C:
 			renewed, err := id.renew(now)
 			if err != nil {
-				id.opts.Log.Error(err, "Renewing certificates")
+				id.opts.Log.Error(err, "Failed to renew certificates")
 			}
 			if len(renewed) > 0 {
 				id.opts.Log.Info("Renewed certificates", "certificates", renewed)

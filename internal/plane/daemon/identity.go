@@ -41,8 +41,8 @@ type identity struct {
 	opts  Options
 	files layout
 	// api certifies the API server, the webhooks and the controller
-	// manager; etcd's own authority keeps everybody else from etcd, which
-	// lets in whoever its authority certified.
+	// manager; etcd's own authority keeps all other clients from etcd, which
+	// admits only those that its authority certified.
 	api, etcd *pki.Authority
 	// tokens by user.
 	tokens map[string]string
@@ -81,8 +81,8 @@ func newIdentity(opts Options) (*identity, error) {
 	return id, err
 }
 
-// ensurePrivateDir makes a directory for its owner only; one made by somebody
-// else, such as a volume's, is restricted.
+// ensurePrivateDir makes a directory for its owner only; an existing
+// one, such as a volume's, is restricted.
 func ensurePrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("ensure directory: %w", err)
@@ -159,7 +159,7 @@ func hostAddresses() ([]net.IP, error) {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
 	found, err := net.InterfaceAddrs()
 	if err != nil {
-		return nil, fmt.Errorf("list addresses of this host: %w", err)
+		return nil, fmt.Errorf("list addresses of host: %w", err)
 	}
 	for _, a := range found {
 		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && !n.IP.IsLinkLocalUnicast() {

@@ -244,7 +244,7 @@ func runs(pid int) bool {
 }
 
 // testKilledDaemon proves that no process outlives a killed daemon, and that
-// a new one goes on where it was.
+// a new one continues where it was.
 func (p *testPlane) testKilledDaemon(t *testing.T) {
 	t.Helper()
 	before := p.children(t)
@@ -277,7 +277,7 @@ func (p *testPlane) mustKeepState(t *testing.T) {
 	}
 }
 
-// testStop proves that a daemon told to stop ends well, and leaves no process.
+// testStop proves that a daemon that is terminated ends well, and leaves no process.
 func (p *testPlane) testStop(t *testing.T) {
 	t.Helper()
 	before := p.children(t)

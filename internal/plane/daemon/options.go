@@ -64,7 +64,7 @@ type Options struct {
 	// Empty: neither manager nor controller manager run, which is enough to
 	// test against an API server.
 	Manager []string
-	// ManagerEnvironment is the environment of the manager besides GOGC, "KEY=value".
+	// ManagerEnvironment is the environment of the manager, "KEY=value".
 	ManagerEnvironment []string
 
 	// APIAddress is the address the API server listens on. Default 0.0.0.0:

@@ -70,7 +70,7 @@ func trusting(authority *pki.Authority) *tls.Config {
 func get(ctx context.Context, url string, config *tls.Config, token string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return fmt.Errorf("probe %s: %w", url, err)
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -78,11 +78,11 @@ func get(ctx context.Context, url string, config *tls.Config, token string) erro
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return fmt.Errorf("probe %s: %w", url, err)
 	}
 	_, copyErr := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
 	if err := errors.Join(copyErr, response.Body.Close()); err != nil {
-		return fmt.Errorf("ask %s: %w", url, err)
+		return fmt.Errorf("probe %s: %w", url, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("ask %s: %w: %s", url, errStatus, response.Status)

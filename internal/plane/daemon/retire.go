@@ -52,9 +52,9 @@ const (
 // serveControl takes requests to retire until ctx ends or the plane is retired.
 func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supervisor) error {
 	path := id.files.control()
-	// The lock says that whoever listened there is gone.
+	// The lock says that the process that listened there is gone.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the last daemon's control socket: %w", err)
+		return fmt.Errorf("remove stale control socket: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {
@@ -98,20 +98,20 @@ func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supe
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := server.Shutdown(stop); err != nil {
-		id.opts.Log.Error(err, "Closing the control socket")
+		id.opts.Log.Error(err, "Failed to close control socket")
 	}
 	return nil
 }
 
 func (id *identity) answer(w http.ResponseWriter, answer retirement.Answer) {
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		id.opts.Log.Error(err, "Answering a request to retire")
+		id.opts.Log.Error(err, "Failed to answer retirement request")
 	}
 }
 
 // retire marks the plane as retired if it has no Cluster, and returns those it
 // has. While it looks for the second time the API server is stopped, and with it
-// the only way to create one: nothing can lie between the look and the mark.
+// the only way to create one: nothing can happen between the list and the mark.
 func (id *identity) retire(ctx context.Context, supervisor *supervise.Supervisor) ([]string, error) {
 	clusters, err := id.clusters(ctx)
 	if err != nil || len(clusters) > 0 {

@@ -34,7 +34,7 @@ import (
 
 // TestIntegrationRetire asks a plane to retire while Clusters are created as fast
 // as the API server takes them: each one that was created keeps it, and once it is
-// retired none is, for ever.
+// retired none is created any more.
 func TestIntegrationRetire(t *testing.T) {
 	t.Parallel()
 	p := newTestPlane(t)

@@ -138,7 +138,7 @@ func (p *provider) newClusterCache(ctx context.Context, log logr.Logger) (cluste
 	}); ok {
 		cc.SetConnectionCreationRetryInterval(p.opts.ConnectionRetry)
 	} else {
-		log.Info("This Cluster API offers no way to retry connections to workload clusters sooner than after 30s")
+		log.Info("Cannot shorten the interval at which the cluster cache retries connections; it stays 30s")
 	}
 	return clusters, nil
 }

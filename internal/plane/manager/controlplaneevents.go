@@ -40,7 +40,7 @@ import (
 // controlPlaneEvents is a ClusterCache for the control plane provider, which it wakes when
 // something changes in a workload cluster that it waits for: kubeadm has written its
 // configuration, with which the control plane counts as initialized, or a static Pod of a
-// control plane becomes ready or is not any more. The provider itself looks again after 15
+// control plane becomes ready or stops being ready. The provider itself requeues after 15
 // seconds, and when a Machine changes.
 type controlPlaneEvents struct {
 	clustercache.ClusterCache

@@ -194,7 +194,7 @@ func (p *provider) secretMetadataCache() (cache.Cache, error) {
 		DefaultTransform: func(in any) (any, error) {
 			object, ok := in.(*metav1.PartialObjectMetadata)
 			if !ok || object.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Secret") {
-				return nil, fmt.Errorf("cache of Secret metadata was asked for a %T", in)
+				return nil, fmt.Errorf("cache of Secret metadata does not support %T", in)
 			}
 			return cache.TransformStripManagedFields()(object)
 		},

@@ -51,7 +51,7 @@ const (
 func (p *provider) setupKubeadm(ctx context.Context) error {
 	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
 	// The etcd client writes to stderr past the manager's logger; what it
-	// says below a warning repeats what the conditions tell.
+	// says below a warning repeats the conditions.
 	etcdLog, err := logutil.CreateDefaultZapLogger(zapcore.WarnLevel)
 	if err != nil {
 		return fmt.Errorf("create logger of the etcd client: %w", err)

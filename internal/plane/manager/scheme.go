@@ -42,7 +42,7 @@ import (
 )
 
 // ErrUnsupportedFeature means that a feature gate of Cluster API is on that
-// only its own managers can honour.
+// only its own managers can honor.
 var ErrUnsupportedFeature = errors.New("feature is not available in the management plane")
 
 // newScheme knows every API served here, old versions too: conversion and
@@ -69,11 +69,11 @@ func newScheme(more []func(*runtime.Scheme) error) (*runtime.Scheme, error) {
 // Runtime SDK, which is internal to Cluster API.
 func checkFeatures(log logr.Logger) error {
 	if feature.Gates.Enabled(feature.RuntimeSDK) {
-		return fmt.Errorf("feature gate %s: %w: use a management cluster made by clusterctl init", feature.RuntimeSDK, ErrUnsupportedFeature)
+		return fmt.Errorf("feature gate %s: %w; use a management cluster created with \"clusterctl init\"", feature.RuntimeSDK, ErrUnsupportedFeature)
 	}
 	if feature.Gates.Enabled(feature.InPlaceUpdates) {
-		return fmt.Errorf("feature gate %s: %w: use a management cluster made by clusterctl init", feature.InPlaceUpdates, ErrUnsupportedFeature)
+		return fmt.Errorf("feature gate %s: %w; use a management cluster created with \"clusterctl init\"", feature.InPlaceUpdates, ErrUnsupportedFeature)
 	}
-	log.Info("Runtime extensions and in-place updates are off in the management plane: their client is internal to Cluster API")
+	log.Info("Runtime extensions and in-place updates are disabled in the management plane: their client is internal to Cluster API")
 	return nil
 }

@@ -34,7 +34,7 @@ import (
 )
 
 // errNoContract: a CRD does not say which of its versions follow a contract.
-var errNoContract = errors.New("CRD carries no label of a supported Cluster API contract")
+var errNoContract = errors.New("CRD has no label of a supported Cluster API contract")
 
 // contracts that this Cluster API understands, best first.
 var contracts = []string{"v1beta2", "v1beta1"}

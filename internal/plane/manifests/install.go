@@ -44,7 +44,7 @@ import (
 const (
 	// FieldManager applies what the plane installs.
 	FieldManager = "capcon-plane"
-	// hashAnnotation tells what was installed, so that a start that has
+	// hashAnnotation records what was installed, so that a start that has
 	// nothing to change does not cost the API server a merge of every CRD.
 	hashAnnotation = "capcon.cluster.x-k8s.io/manifest-hash"
 	// parallel requests; the API server is next door, and two cores are

@@ -27,6 +27,8 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
 // inventoryNamespace is where this provider's components lie in a management
@@ -39,11 +41,6 @@ const inventoryNamespace = "capcon-system"
 //go:embed capi/inventory/version
 var capiVersion string
 
-// version of this provider, as "make release-manifests" names it: that of the
-// newest series which is no release. A release is linked with its own:
-// -ldflags "-X <this package>.version=v0.1.0".
-var version = "v0.1.99"
-
 // inventory is what "clusterctl init" would have recorded: clusterctl reads the
 // providers of a management cluster and their versions there.
 func inventory() ([]*unstructured.Unstructured, error) {
@@ -55,7 +52,7 @@ func inventory() ([]*unstructured.Unstructured, error) {
 		{ProviderName: "cluster-api", Type: string(clusterctlv1.CoreProviderType), Version: capiVersion},
 		{ProviderName: "kubeadm", Type: string(clusterctlv1.BootstrapProviderType), Version: capiVersion},
 		{ProviderName: "kubeadm", Type: string(clusterctlv1.ControlPlaneProviderType), Version: capiVersion},
-		{ProviderName: "container", Type: string(clusterctlv1.InfrastructureProviderType), Version: version},
+		{ProviderName: "container", Type: string(clusterctlv1.InfrastructureProviderType), Version: release.Provider()},
 	} {
 		provider.APIVersion, provider.Kind = clusterctlv1.GroupVersion.String(), kindProvider
 		provider.Namespace, provider.Name = inventoryNamespace, provider.ManifestLabel()

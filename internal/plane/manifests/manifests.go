@@ -61,7 +61,7 @@ type Server struct {
 
 // Objects returns clusterctl's inventory, and the CRDs and webhook configurations
 // of Cluster API and of more file systems (files .json, one object each, or
-// .yaml), with every webhook at the server, and labelled as clusterctl does.
+// .yaml), with every webhook at the server, and labeled as clusterctl does.
 func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error) {
 	recorded, err := inventory()
 	if err != nil {

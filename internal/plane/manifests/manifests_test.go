@@ -123,7 +123,7 @@ func TestContractLabels(t *testing.T) {
 func TestObjectsCanBeMoved(t *testing.T) {
 	t.Parallel()
 	for name, o := range mustObjects(t) {
-		if _, labelled := o.GetLabels()[clusterctlv1.ClusterctlLabel]; !labelled {
+		if _, labeled := o.GetLabels()[clusterctlv1.ClusterctlLabel]; !labeled {
 			t.Errorf("%s lacks the label %s", name, clusterctlv1.ClusterctlLabel)
 		}
 	}

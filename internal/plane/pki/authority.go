@@ -35,7 +35,7 @@ import (
 
 // ErrUnreadable means that a file holds no key or certificate. It is not
 // replaced, since everything that trusts it would stop to.
-var ErrUnreadable = errors.New("holds no usable key and certificate")
+var ErrUnreadable = errors.New("has no usable key and certificate")
 
 // Authority issues certificates.
 type Authority struct {
@@ -124,7 +124,7 @@ func parseBundle(bundle []byte) (*x509.Certificate, crypto.Signer, error) {
 		return nil, nil, fmt.Errorf("%w: a key of type %T cannot sign", ErrUnreadable, parsed)
 	}
 	if public, ok := certificates[0].PublicKey.(interface{ Equal(crypto.PublicKey) bool }); !ok || !public.Equal(key.Public()) {
-		return nil, nil, fmt.Errorf("%w: the key is not the certificate's", ErrUnreadable)
+		return nil, nil, fmt.Errorf("%w: key does not match certificate", ErrUnreadable)
 	}
 	return certificates[0], key, nil
 }

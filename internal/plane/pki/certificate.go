@@ -32,19 +32,19 @@ import (
 // clockSkew by which a certificate is valid before it is issued.
 const clockSkew = time.Minute
 
-// Certificate says what certificate a file shall hold.
+// Certificate is the desired certificate of a file.
 type Certificate struct {
 	// Path of the file, which holds certificate and key.
 	Path string
 	// CommonName of the subject.
 	CommonName string
-	// Names and Addresses it is valid for. It is issued anew when one is
+	// Names and Addresses it is valid for. It is reissued when one is
 	// added, not when one goes.
 	Names     []string
 	Addresses []net.IP
 	// Usages such as x509.ExtKeyUsageServerAuth.
 	Usages []x509.ExtKeyUsage
-	// Lifetime of the certificate. It is issued anew when less than a third
+	// Lifetime of the certificate. It is reissued when less than a third
 	// of it remains.
 	Lifetime time.Duration
 }

@@ -19,12 +19,12 @@ limitations under the License.
 // are issued for a limited time and renewed before it ends.
 //
 // A certificate and its key lie in one file, which every component here takes
-// as both, and which is replaced in one step: nobody ever reads a new
+// as both, and which is replaced in one step: no component ever reads a new
 // certificate with an old key.
 //
 // Users of the API server prove who they are by a token that stays the same,
-// not by a certificate: a kubeconfig printed once goes on working through
+// not by a certificate: a kubeconfig printed once stays valid through
 // every renewal, there is no connection that ends with the certificate it was
 // opened with, and a token leaves with the plane's state, while a certificate
-// with the same long life could not be taken back either.
+// with the same long life could not be revoked either.
 package pki

@@ -45,7 +45,7 @@ func EnsureToken(path string) (string, error) {
 	}
 	random := make([]byte, tokenBytes)
 	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("make token: %w", err)
+		return "", fmt.Errorf("create token: %w", err)
 	}
 	made := hex.EncodeToString(random)
 	return made, WriteFile(path, []byte(made+"\n"))
@@ -84,7 +84,7 @@ func (a *Authority) Kubeconfig(server, name, user, token string) ([]byte, error)
 
 // WriteFile replaces a file in one step, readable by its owner only. What it
 // held before is there until all of the new content is on disk. A file that
-// has the content is left alone, so that nobody who watches it wakes up.
+// has the content is left alone, so that no watcher of it wakes up.
 func WriteFile(path string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return os.Chmod(path, 0o600)

@@ -122,7 +122,7 @@ func TestEnsure(t *testing.T) {
 			want:   true,
 		},
 		"AddressAdded": {
-			reason: "A certificate that lacks an address is issued anew.",
+			reason: "A certificate that lacks an address is reissued.",
 			change: func(_ *testing.T, _ string, a *Authority, c *Certificate) *Authority {
 				c.Addresses = append(c.Addresses, net.IPv4(172, 20, 0, 2))
 				return a
@@ -139,7 +139,7 @@ func TestEnsure(t *testing.T) {
 			at: now,
 		},
 		"Damaged": {
-			reason: "A certificate that cannot be read is issued anew.",
+			reason: "A certificate that cannot be read is reissued.",
 			change: func(t *testing.T, _ string, a *Authority, c *Certificate) *Authority {
 				t.Helper()
 				must.Succeed(t, os.WriteFile(c.Path, nil, 0o600))
@@ -149,7 +149,7 @@ func TestEnsure(t *testing.T) {
 			want: true,
 		},
 		"OtherAuthority": {
-			reason: "A certificate of another authority is issued anew.",
+			reason: "A certificate of another authority is reissued.",
 			change: func(t *testing.T, dir string, _ *Authority, _ *Certificate) *Authority {
 				t.Helper()
 				return mustAuthority(t, dir, "other")

@@ -69,7 +69,7 @@ func (h *Heartbeat) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := h.renew(ctx, holder, time.Now()); err != nil && ctx.Err() == nil {
-			log.Error(err, "Renewing lease")
+			log.Error(err, "Failed to renew Lease")
 		}
 		select {
 		case <-ctx.Done():
@@ -84,7 +84,7 @@ func (h *Heartbeat) renew(ctx context.Context, holder string, now time.Time) err
 	err := h.Reader.Get(ctx, client.ObjectKey{Namespace: LeaseNamespace, Name: LeaseName}, lease)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
-		return fmt.Errorf("get lease: %w", err)
+		return fmt.Errorf("get Lease: %w", err)
 	}
 	lease.Namespace, lease.Name = LeaseNamespace, LeaseName
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, LeaseVersionAnnotation, h.Version)
@@ -96,12 +96,12 @@ func (h *Heartbeat) renew(ctx context.Context, holder string, now time.Time) err
 	}
 	if missing {
 		if err := h.Writer.Create(ctx, lease); err != nil {
-			return fmt.Errorf("create lease: %w", err)
+			return fmt.Errorf("create Lease: %w", err)
 		}
 		return nil
 	}
 	if err := h.Writer.Update(ctx, lease); err != nil {
-		return fmt.Errorf("update lease: %w", err)
+		return fmt.Errorf("update Lease: %w", err)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func Check(ctx context.Context, config *rest.Config) (State, error) {
 	}
 	lease, err := leases.Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err != nil {
-		return State{}, fmt.Errorf("%w: get lease of the manager: %w", ErrControllers, err)
+		return State{}, fmt.Errorf("%w: get Lease of the manager: %w", ErrControllers, err)
 	}
 	state, err := fromLease(lease, time.Now())
 	if err != nil {
@@ -104,7 +104,7 @@ func Check(ctx context.Context, config *rest.Config) (State, error) {
 func fromLease(lease *coordinationv1.Lease, now time.Time) (State, error) {
 	renewed := ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
 	if age := now.Sub(renewed.Time); age > LeaseDuration {
-		return State{}, fmt.Errorf("%w: their manager gave no sign of life for %s", ErrControllers, age.Round(time.Second))
+		return State{}, fmt.Errorf("%w: manager has not renewed its Lease for %s", ErrControllers, age.Round(time.Second))
 	}
 	return State{
 		Version: lease.Annotations[LeaseVersionAnnotation],
@@ -132,7 +132,7 @@ func tryCreate(ctx context.Context, config *rest.Config) error {
 	_, err = client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).
 		Namespace(metav1.NamespaceDefault).Create(ctx, cluster, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
-		return fmt.Errorf("create Cluster in a dry run: %w", err)
+		return fmt.Errorf("create Cluster with dry run: %w", err)
 	}
 	return nil
 }

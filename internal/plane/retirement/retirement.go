@@ -52,7 +52,7 @@ type Answer struct {
 
 // ErrUndecided means that the daemon could not retire and has a reason other than
 // Clusters.
-var ErrUndecided = errors.New("the management plane could not retire")
+var ErrUndecided = errors.New("management plane failed to retire")
 
 // Marked reports whether the plane of a state directory is retired.
 func Marked(stateDir string) (bool, error) {
@@ -61,7 +61,7 @@ func Marked(stateDir string) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the mark of retirement: %w", err)
+		return false, fmt.Errorf("check retirement marker: %w", err)
 	}
 	return true, nil
 }
@@ -79,16 +79,16 @@ func Request(ctx context.Context, stateDir string) ([]string, error) {
 	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon"+Path, http.NoBody)
 	if err != nil {
-		return nil, fmt.Errorf("ask the daemon to retire: %w", err)
+		return nil, fmt.Errorf("request retirement: %w", err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask the daemon to retire: %w", err)
+		return nil, fmt.Errorf("request retirement: %w", err)
 	}
 	var answer Answer
 	err = json.NewDecoder(response.Body).Decode(&answer)
 	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return nil, fmt.Errorf("read the daemon's answer: %w", err)
+		return nil, fmt.Errorf("read response of the daemon: %w", err)
 	}
 	if answer.Error != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUndecided, answer.Error)

@@ -99,7 +99,7 @@ func (c *child) run() {
 }
 
 // errEnded: the process ended by itself, with exit code 0.
-var errEnded = errors.New("process ended")
+var errEnded = errors.New("process exited")
 
 // live is one life of the process. It never returns nil.
 func (c *child) live() error {
@@ -156,7 +156,7 @@ func (c *child) killIfHung(ctx context.Context) {
 		c.opts.Log.Info("Liveness probe failed", "process", c.process.Name, "failures", failures, "threshold", livenessFailures, "error", err.Error())
 	}
 	if !c.isStopping() && ctx.Err() == nil {
-		c.opts.Log.Info("Killing process that failed its liveness probes", "process", c.process.Name)
+		c.opts.Log.Info("Killing process after failed liveness probes", "process", c.process.Name)
 		// A process that hangs does not handle SIGTERM.
 		c.signal(syscall.SIGKILL)
 	}
@@ -196,7 +196,7 @@ func (c *child) stop(grace time.Duration) {
 		return
 	case <-time.After(grace):
 	}
-	c.opts.Log.Info("Killing process that did not stop in time", "process", c.process.Name, "grace", grace.String())
+	c.opts.Log.Info("Process did not stop in time, killing it", "process", c.process.Name, "grace", grace.String())
 	c.signal(syscall.SIGKILL)
 	<-c.done
 }
@@ -208,6 +208,6 @@ func (c *child) signal(s syscall.Signal) {
 		return
 	}
 	if err := c.running.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		c.opts.Log.Error(err, "Signalling process", "process", c.process.Name, "signal", s.String())
+		c.opts.Log.Error(err, "Failed to signal process", "process", c.process.Name, "signal", s.String())
 	}
 }

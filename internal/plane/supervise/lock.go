@@ -43,7 +43,7 @@ func AcquireLock(path string) (*Lock, error) {
 	return &Lock{file: file}, nil
 }
 
-// Unlock lets go of the lock.
+// Unlock releases the lock.
 func (l *Lock) Unlock() error {
 	if err := l.file.Close(); err != nil {
 		return fmt.Errorf("unlock %s: %w", l.file.Name(), err)

@@ -128,5 +128,5 @@ func (w *lineWriter) emit() {
 		line = fmt.Sprintf("(%d lines dropped)\n%s%s", w.dropped, w.prefix, line)
 		w.dropped = 0
 	}
-	_, _ = io.WriteString(w.out, w.prefix+line+"\n") // nobody to tell
+	_, _ = io.WriteString(w.out, w.prefix+line+"\n") // nowhere to report it
 }

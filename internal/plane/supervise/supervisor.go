@@ -154,7 +154,7 @@ func (s *Supervisor) StopProcess(name string, grace time.Duration) error {
 	s.mu.Unlock()
 	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
 	if i < 0 {
-		return fmt.Errorf("stop %s: no such process", name)
+		return fmt.Errorf("stop %s: process not found", name)
 	}
 	s.opts.Log.Info("Stopping process", "process", name)
 	children[i].stop(grace)
@@ -169,7 +169,7 @@ func (s *Supervisor) Await(ctx context.Context, name string, condition func(cont
 	s.mu.Unlock()
 	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
 	if i < 0 {
-		return fmt.Errorf("wait for %s: no such process", name)
+		return fmt.Errorf("wait for %s: process not found", name)
 	}
 	return s.await(ctx, children[i], condition)
 }
@@ -200,7 +200,7 @@ func missing(state State) error {
 	if state.PID != 0 {
 		return nil
 	}
-	return fmt.Errorf("it does not run, and was restarted %d times", state.Restarts)
+	return fmt.Errorf("not running, restarted %d times", state.Restarts)
 }
 
 func probe(ctx context.Context, condition func(context.Context) error, timeout time.Duration) error {

@@ -97,7 +97,7 @@ func TestStartWaitsUntilReady(t *testing.T) {
 	}
 }
 
-func TestStartTellsWhyAProcessIsNotReady(t *testing.T) {
+func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason, script string
@@ -106,12 +106,12 @@ func TestStartTellsWhyAProcessIsNotReady(t *testing.T) {
 		"Silent": {
 			reason: "One that runs and is not ready says what was asked of it.",
 			script: "echo the disk is full >&2; exec sleep 60",
-			want:   []string{"nobody answers", "the disk is full"},
+			want:   []string{"no answer", "the disk is full"},
 		},
 		"Ends": {
 			reason: "One that ends again and again is not said to be silent.",
 			script: "echo the disk is full >&2; exit 3",
-			want:   []string{"does not run", "the disk is full"},
+			want:   []string{"not running", "the disk is full"},
 		},
 	}
 	for name, c := range cases {
@@ -121,7 +121,7 @@ func TestStartTellsWhyAProcessIsNotReady(t *testing.T) {
 			s := New(Options{Log: logr.Discard(), ReadyTimeout: time.Second, FirstDelay: time.Minute, LongestDelay: time.Minute})
 			t.Cleanup(s.Stop)
 			p := shell("a", c.script)
-			p.Ready = func(context.Context) error { return errors.New("nobody answers") }
+			p.Ready = func(context.Context) error { return errors.New("no answer") }
 			err := s.Start(t.Context(), p)
 			if !errors.Is(err, ErrNotReady) {
 				t.Fatalf("%s Start(...): want ErrNotReady, got %v", c.reason, err)

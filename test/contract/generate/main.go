@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Generate writes the table of the contract for people.
+// Generate writes the table of the contract for users.
 //
 //	go run ./test/contract/generate docs/contract.md
 package main

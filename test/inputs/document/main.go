@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Program document writes the tables of bad input as a page for people.
+// Program document writes the tables of bad input as a page for users.
 //
 //	go run ./test/inputs/document docs/reference/bad-input.md
 package main
@@ -29,12 +29,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
 )
 
-const introduction = `# Input that is refused
+const introduction = `# Validation errors
 
-Each of these objects is refused when it is written, with the field, the value and what
-to do; several errors are told at once. This page is made from the tables that the
-tests of the webhooks read, ` + "`test/inputs/bad.go`" + `, by ` + "`make generate`" + `. What may
-change later: [Mutable and immutable fields, and validation](../how-to/change.md).
+The API server rejects each of these objects with the field, the value and the remedy;
+several errors are reported at once. ` + "`make generate`" + ` writes this page from the tables
+that the tests of the webhooks read, ` + "`test/inputs/bad.go`" + `. For changes of existing
+objects, see [Mutable and immutable fields, and validation](../how-to/change.md).
 `
 
 func main() {
@@ -49,8 +49,8 @@ func main() {
 	}
 }
 
-// page has a section for each kind, a part for each field, and below what is
-// told of it the input that is.
+// page has a section for each kind, a part for each field, and below each
+// error the input that causes it.
 func page(bad map[string]inputs.Input) string {
 	all := make([]inputs.Input, 0, len(bad))
 	for _, input := range bad {

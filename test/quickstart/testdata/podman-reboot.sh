@@ -45,7 +45,7 @@ main() {
 
 # The service first, so that it begins nothing more; monitors before what they watch,
 # so that they do not clean up, which no power cut lets them do. What began while
-# others were killed is found by looking again.
+# others were killed is found by the next list.
 kill_all() {
   local containers
   containers="$(xargs --no-run-if-empty podman inspect --format '{{.State.Pid}}' <<<"$1")"
@@ -66,8 +66,8 @@ kill_these() {
   done
 }
 
-# monitors are those of containers and of exec sessions, of which Podman tells no
-# process; they live five minutes longer than their command, and then run a podman.
+# monitors are those of containers and of exec sessions, whose processes Podman does
+# not list; they live five minutes longer than their command, and then run a podman.
 monitors() { with_arguments conmon "${storage}"; }
 
 # cleanups are what monitors run in the end.

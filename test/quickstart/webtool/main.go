@@ -16,7 +16,7 @@ limitations under the License.
 
 // Command webtool is the workload of the quick start's test: a server that
 // says which Pod answers, a client that asks one until it answers, and one that
-// repeats what it is told.
+// repeats its input.
 package main
 
 import (

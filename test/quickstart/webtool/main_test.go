@@ -23,7 +23,7 @@ import (
 	"testing"
 )
 
-// What leads to somebody else at first is asked on a new connection, which leads
+// An address that leads to another server at first is requested on a new connection, which leads
 // to the server.
 func TestGetOnNewConnections(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestGetOnNewConnections(t *testing.T) {
 	}))
 	defer server.Close()
 	if _, err := getOnce(t.Context(), server.URL); err == nil {
-		t.Error("an answer by somebody else is taken for one")
+		t.Error("an answer of another server is accepted")
 	}
 	if _, err := getOnce(t.Context(), server.URL); err != nil {
 		t.Errorf("asked again: %v", err)

@@ -43,7 +43,7 @@ func (a *app) newBoard(title string) *board {
 		return b
 	}
 	b.display = progress.NewTerminal(a.Out, title, a.Size, a.Now)
-	// Only a picture has a clock that has to go on while nothing changes.
+	// Only a picture has a clock that has to advance while nothing changes.
 	b.gone.Go(func() {
 		for {
 			select {

@@ -58,7 +58,7 @@ func createBundle(path, root string, now time.Time) (*bundle, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, &input.Error{Problems: []input.Problem{{
-			Field: "--file", Value: path, Reason: "it exists", Remedy: "give another path, or remove that file",
+			Field: "--file", Value: path, Reason: "file already exists", Remedy: "use another path, or remove the file",
 		}}}
 	}
 	if err != nil {

@@ -80,7 +80,7 @@ const (
 	exitInterrupted = 130 // as shells have it for SIGINT
 )
 
-// errReported ends a command whose user has been told everything.
+// errReported ends a command that has already printed its error.
 var errReported = errors.New("reported")
 
 type app struct {
@@ -118,8 +118,8 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 // explainLate names the engine that stopped answering, and the remedy.
 func (a *app) explainLate(err error) {
 	if late := new(metered.LateError); errors.As(err, &late) {
-		a.complain("%s was reached, and did not answer %s within %s.\n"+
-			"Restart it if other commands hang too (such as docker ps or podman ps), or name another engine: --engine, DOCKER_HOST, CONTAINER_HOST.",
+		a.complain("%s did not respond to %s within %s.\n"+
+			"Restart it if other commands hang too (such as docker ps or podman ps), or select another engine: --engine, DOCKER_HOST, CONTAINER_HOST.",
 			cmp.Or(a.connected, "The container engine"), late.Call, late.Limit)
 	}
 }
@@ -127,16 +127,16 @@ func (a *app) explainLate(err error) {
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "capcon",
-		Short: "Kubernetes clusters of containers, made by Cluster API",
-		Long: "capcon makes real Kubernetes clusters whose machines are containers on this machine's engine.\n" +
-			"A management plane, one container, runs Cluster API; capcon tells it what to make.",
+		Short: "Create Kubernetes clusters in containers with Cluster API",
+		Long: "capcon creates Kubernetes clusters whose machines are containers of Docker or Podman.\n" +
+			"The management plane, a management cluster in one container, runs Cluster API.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&a.engineName, "engine", connect.Auto, connect.Help())
 	root.PersistentFlags().StringVar(&a.engineSocket, "engine-socket", "",
 		"path of the engine's socket on the engine's host, for the management plane (default: the one of the connection, or\n"+
-			"/var/run/docker.sock or /run/podman/podman.sock where the engine runs in a virtual machine)")
+			"/var/run/docker.sock or /run/podman/podman.sock if the engine runs in a virtual machine)")
 	root.AddCommand(
 		a.upCommand(), a.downCommand(), a.stopCommand(), a.startCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
 		a.logsCommand(), a.supportBundleCommand(), a.doctorCommand(), a.planeCommand(),
@@ -145,7 +145,7 @@ func (a *app) rootCommand() *cobra.Command {
 	return root
 }
 
-// say prints a line for people. An error of the output has nowhere to go but
+// say prints a line for users. An error of the output has nowhere to go but
 // the output.
 func (a *app) say(format string, values ...any) {
 	_, _ = fmt.Fprintf(a.Out, format+"\n", values...)

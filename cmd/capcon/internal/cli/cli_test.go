@@ -48,7 +48,7 @@ func TestUpAndDown(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "engine: simulated", "management plane: answers", "images: localhost/capcon/node:v1.36.3",
+	mustContain(t, out, "engine: simulated", "management plane: ready", "images: localhost/capcon/node:v1.36.3",
 		"nodes: 1 of 1 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
 		"KUBECONFIG="+state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").KubeconfigPath("demo"), "capcon down demo")
 
@@ -56,8 +56,8 @@ func TestUpAndDown(t *testing.T) {
 		t.Errorf("kubeconfig ended with %d and printed %q", code, out)
 	}
 	code, out, _ = w.run("status")
-	// Nobody plays the part of Cluster API that finds it available.
-	mustContain(t, out, "answers", "demo", "v1.36.3", "1/1", "starting")
+	// No controller of Cluster API sets it to available here.
+	mustContain(t, out, "Management plane  ready", "demo", "v1.36.3", "1/1", "starting")
 	if code != 0 {
 		t.Errorf("status ended with %d", code)
 	}
@@ -67,7 +67,7 @@ func TestUpAndDown(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "cluster demo: gone", "management plane: removed", "Images stay")
+	mustContain(t, out, "cluster demo: deleted", "management plane: removed", "Images were kept")
 	if w.plane.removed != 1 {
 		t.Errorf("The plane goes with the last cluster, once; got %d", w.plane.removed)
 	}
@@ -95,7 +95,7 @@ func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
 		{"A flag changes what it names.", []string{"--control-planes", "3"}, objects.Values{ControlPlanes: 3, Workers: 3}},
 	}
 	for _, tc := range cases {
-		// Nobody updates the counts: it would wait for ever.
+		// No controller updates the counts: it would wait forever.
 		w.runUntilItWaits(append([]string{"up", "demo"}, tc.args...)...)
 		present := must.Get(management.Read(t.Context(), w.client, "default", "demo"))(t)
 		if present.ControlPlanes != tc.want.ControlPlanes || present.Workers != tc.want.Workers {
@@ -123,7 +123,7 @@ func TestUpWithoutWorkers(t *testing.T) {
 }
 
 // A cluster of an earlier release has no ClusterClass. It is waited for, and
-// not changed: a topology would make its control plane anew.
+// not changed: a topology would recreate its control plane.
 func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,15 +188,15 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 		"image of another version": {
 			"The cluster would not be what was asked for.",
 			[]string{"--kubernetes-version", "v1.35.4", "--image", "localhost/capcon/node:v1.36.3"},
-			[]string{"it has Kubernetes v1.36.3", "v1.35.4", "--kubernetes-version v1.36.3"},
+			[]string{"has Kubernetes v1.36.3 instead of v1.35.4", "--kubernetes-version v1.36.3"},
 		},
-		"image that nobody has": {
+		"image that does not exist": {
 			"The cluster could not be made.",
 			[]string{"--image", "127.0.0.1:1/absent:1"},
 			[]string{"127.0.0.1:1/absent:1", "make images", "--image"},
 		},
 		"pods on the engine's subnet": {
-			"Nodes could not tell Pods from Nodes.",
+			"Nodes could not distinguish Pods from Nodes.",
 			[]string{"--pod-cidr", "172.18.0.0/16"},
 			[]string{"--pod-cidr", "overlaps", "capcon"},
 		},
@@ -290,7 +290,7 @@ func TestUpReplacesAMachineThatLostItsContainer(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "machine demo-b", "replacing it: ContainerNotFound")
+	mustContain(t, out, "machine demo-b", "replacing Machine: ContainerNotFound")
 }
 
 func TestUpInterruptedSaysHowToResume(t *testing.T) {
@@ -333,9 +333,9 @@ func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
 	}
 	must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{
 		Name: "other", Image: "localhost/capcon/node:v1.36.3",
-		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "of somebody else"}.Labels(),
+		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "another-owner"}.Labels(),
 	}))(t)
-	w.plane.state = plane.State{} // somebody removed container and volume
+	w.plane.state = plane.State{} // container and volume were removed
 	code, out, errs := w.run("status")
 	if code != 1 {
 		t.Errorf("status has to say that something is wrong, got %d:\n%s%s", code, out, errs)
@@ -360,8 +360,8 @@ func TestStatusWithoutEngine(t *testing.T) {
 		if code != 1 {
 			t.Errorf("Want exit code 1, got %d", code)
 		}
-		mustContain(t, out, "does not answer")
-		mustContain(t, errs, "container engine")
+		mustContain(t, out, "unavailable")
+		mustContain(t, errs, "get engine info")
 	}
 }
 
@@ -378,7 +378,7 @@ func TestUsage(t *testing.T) {
 		"down nothing":    {"It has to know what.", []string{"down"}, 1, []string{"--all"}},
 		"down two ways":   {"It has to know what.", []string{"down", "demo", "--all"}, 1, []string{"one of them"}},
 		"trace of all":    {"A trace has one cluster.", []string{"down", "--all", "--trace", "a.json"}, 1, []string{"one cluster", "--all"}},
-		"trace nowhere":   {"Nothing is begun.", []string{"up", "demo", "--trace", "/proc/none/a.json"}, 1, []string{"create trace", "/proc/none/a.json"}},
+		"trace nowhere":   {"Nothing is created.", []string{"up", "demo", "--trace", "/proc/none/a.json"}, 1, []string{"create trace", "/proc/none/a.json"}},
 		"no kubeconfig":   {"It has to know whose.", []string{"kubeconfig"}, 1, []string{"--management"}},
 		"unknown output":  {"It names the formats.", []string{"status", "-o", "yaml"}, 1, []string{"text or json"}},
 		"unknown cluster": {"It says how to make it.", []string{"status", "demo"}, 1, []string{"capcon up demo"}},

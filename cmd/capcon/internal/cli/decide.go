@@ -34,15 +34,15 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
-// decidePresent reads what there is of the cluster and decides what it shall
-// be.
+// decidePresent reads the cluster that exists and decides its desired
+// state.
 func (s *session) decidePresent(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
 	present, err := s.read(ctx, request.Name)
 	if err != nil {
 		return objects.Values{}, err
 	}
 	if present.Deleting {
-		return objects.Values{}, fmt.Errorf("cluster %q is being deleted: let \"%s down %s\" finish first",
+		return objects.Values{}, fmt.Errorf("cluster %q is being deleted; wait for it with \"%s down %s\"",
 			request.Name, s.Program, request.Name)
 	}
 	if err := checkChange(present, request); err != nil {
@@ -61,7 +61,7 @@ func (s *session) decidePresent(ctx context.Context, b *board, request input.Req
 
 // checkWithoutClass refuses to change a cluster that has no ClusterClass: its
 // control plane and workers are objects of their own, which a topology would
-// not take over but make anew.
+// recreate instead of adopting them.
 func checkWithoutClass(present management.Present, wanted objects.Values) error {
 	changes := []struct {
 		flag, value string
@@ -81,16 +81,16 @@ func checkWithoutClass(present management.Present, wanted objects.Values) error 
 		if change.changes {
 			problems = append(problems, input.Problem{
 				Field: change.flag, Value: change.value,
-				Reason: "the cluster was made without a ClusterClass, by an earlier release, and this one does not change it",
-				Remedy: "edit its KubeadmControlPlane and MachineDeployment in the management plane, or make another cluster",
+				Reason: "the cluster was created without a ClusterClass by an earlier release, and cannot be changed with this flag",
+				Remedy: "edit its KubeadmControlPlane and MachineDeployment in the management plane, or create another cluster",
 			})
 		}
 	}
 	return input.Refuse(problems...)
 }
 
-// decide what the cluster shall be: what it is, changed by what was asked
-// for, and completed by defaults. Images are at hand afterwards.
+// decide the desired state of the cluster: its present state, changed by what was
+// requested, and completed by defaults. Images are on the engine afterwards.
 func (s *session) decide(
 	ctx context.Context, b *board, request input.Request, present management.Present,
 ) (objects.Values, error) {
@@ -124,8 +124,8 @@ func checkChange(present management.Present, request input.Request) error {
 		if field.wanted != "" && field.present != "" && field.wanted != field.present {
 			problems = append(problems, input.Problem{
 				Field: field.flag, Value: field.wanted,
-				Reason: "the cluster was made with " + field.present + ", which cannot change",
-				Remedy: "leave the flag away, or make another cluster",
+				Reason: "immutable, the cluster has " + field.present,
+				Remedy: "omit the flag, or create another cluster",
 			})
 		}
 	}
@@ -180,7 +180,7 @@ func (s *session) decideImages(
 		}, &values.NodeImage},
 		{images.Wish{Use: images.LoadBalancer, Named: request.LoadBalancerImage, Registry: request.Registry}, &values.LoadBalancerImage},
 	}
-	b.waiting(stepImages, "looking for them")
+	b.waiting(stepImages, "inspecting images")
 	for _, image := range chosen {
 		if *image.into == "" || image.wish.Named != "" || image.wish.Registry != "" {
 			reference, err := images.Choose(ctx, s.engine, image.wish)
@@ -216,8 +216,8 @@ func (s *session) decideNode(
 	if read.KubernetesVersion != "" && read.KubernetesVersion != values.KubernetesVersion {
 		return &input.Error{Problems: []input.Problem{{
 			Field: "--image", Value: values.NodeImage,
-			Reason: fmt.Sprintf("it has Kubernetes %s, and the cluster shall have %s", read.KubernetesVersion, values.KubernetesVersion),
-			Remedy: "give --kubernetes-version " + read.KubernetesVersion + ", or another image",
+			Reason: fmt.Sprintf("has Kubernetes %s instead of %s", read.KubernetesVersion, values.KubernetesVersion),
+			Remedy: "use --kubernetes-version " + read.KubernetesVersion + ", or another image",
 		}}}
 	}
 	if keepCNI {
@@ -240,7 +240,7 @@ func chooseCNI(wish string, image images.NodeImage) (string, error) {
 	}
 	text, err := os.ReadFile(wish)
 	if err != nil {
-		return "", fmt.Errorf("read the Pod network's manifest: %w", err)
+		return "", fmt.Errorf("read CNI manifest: %w", err)
 	}
 	return string(text), nil
 }
@@ -265,8 +265,8 @@ func (s *session) decideRanges(
 		}
 		if other := input.Overlapping(prefix, subnets); other.IsValid() {
 			problems = append(problems, input.Problem{
-				Field: flag, Value: given, Reason: fmt.Sprintf("it overlaps the subnet %s of the engine's network %q", other, values.Network),
-				Remedy: "give a range of its own",
+				Field: flag, Value: given, Reason: fmt.Sprintf("overlaps subnet %s of network %q", other, values.Network),
+				Remedy: "use another range",
 			})
 		}
 	}
@@ -277,11 +277,11 @@ func (s *session) decideRanges(
 	}
 	services, err := netip.ParsePrefix(values.ServiceCIDR)
 	if err != nil {
-		return fmt.Errorf("parse the range of services: %w", err)
+		return fmt.Errorf("parse Service CIDR: %w", err)
 	}
 	pods := input.AvoidSubnets(append(subnets, services))
 	if !pods.IsValid() {
-		return errors.New("no address range for Pods is free of the engine's subnets; give one with --pod-cidr")
+		return errors.New("no free address range for Pods found; use --pod-cidr")
 	}
 	values.PodCIDR = pods.String()
 	return nil
@@ -294,7 +294,7 @@ func (s *session) subnets(ctx context.Context, network string) ([]netip.Prefix, 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at network %q: %w", network, err)
+		return nil, fmt.Errorf("inspect network %q: %w", network, err)
 	}
 	var subnets []netip.Prefix
 	for _, subnet := range found.Subnets {

@@ -33,9 +33,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
-// doctorOptions say what doctor looks for, and how it tells.
+// doctorOptions say what doctor checks, and how it prints the results.
 type doctorOptions struct {
-	// nodes that the host shall carry; 0 = those it has.
+	// nodes that the host has to run; 0 = those it has.
 	nodes  int
 	output string
 }
@@ -45,24 +45,24 @@ func (a *app) doctorCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check whether the engine and the host can run clusters",
-		Long: "Check whether the engine and the host can run clusters: each problem with its remedy, and which images are there.\n" +
-			"No management plane is needed. A container looks at the host for a second and is removed.\n" +
-			"The exit code is 1 where something keeps clusters from working, and 0 with warnings.",
+		Long: "Check the requirements of clusters on the engine and the host. Print problems with remedies, and available images.\n" +
+			"No management plane is required. The host is inspected with a probe container, which is then removed.\n" +
+			"The exit code is 1 if a check failed, and 0 if there are only warnings.",
 		Example:           "  capcon doctor\n  capcon doctor --nodes 6\n  capcon doctor -o json",
 		Args:              cobra.NoArgs,
 		RunE:              func(command *cobra.Command, _ []string) error { return a.doctor(command.Context(), options) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	command.Flags().IntVar(&options.nodes, "nodes", 0, "machines that all clusters shall have together; 0 = those there are")
+	command.Flags().IntVar(&options.nodes, "nodes", 0, "number of machines of all clusters to check for; 0 = existing ones")
 	addOutput(command, &options.output)
 	command.PreRunE = func(*cobra.Command, []string) error {
-		nodes := input.CheckNotNegative("--nodes", options.nodes, "give how many machines all clusters shall have")
+		nodes := input.CheckNotNegative("--nodes", options.nodes, "use the number of machines of all clusters")
 		return input.Refuse(append(checkOutput(options.output), nodes...)...)
 	}
 	return command
 }
 
-// diagnosis is what doctor tells, and with "-o json" its fields are an
+// diagnosis is what doctor prints, and with "-o json" its fields are an
 // interface that scripts rely on.
 type diagnosis struct {
 	Engine engineReport `json:"engine"`
@@ -96,7 +96,7 @@ type itemReport struct {
 	Remedy   string             `json:"remedy"`
 }
 
-// doctor tells what is lacking. It ends with errReported where that keeps
+// doctor prints what is missing. It ends with errReported where that keeps
 // clusters from working.
 func (a *app) doctor(ctx context.Context, options doctorOptions) error {
 	found, err := a.diagnose(ctx, options)
@@ -148,7 +148,7 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 	if errors.As(plane.CheckLocal(facts.Engine), &remote) {
 		extra = append(extra, preflight.Item{
 			Name: "EngineRemote", Severity: preflight.SeverityError,
-			Message: "the engine is on another host, and this one does not reach the ports that it publishes", Remedy: remote.Remedy(),
+			Message: "the engine is remote, and its published ports are not reachable from this host", Remedy: remote.Remedy(),
 		})
 	}
 	facts.Host, found.Nodes = host, max(facts.Nodes, 1)
@@ -203,8 +203,8 @@ func lookAtHost(ctx context.Context, e engine.Engine, present []imageReport) (*p
 	if probe.Image == "" {
 		return nil, []preflight.Item{{
 			Name: "HostUnknown", Severity: preflight.SeverityWarning,
-			Message: "the host was not looked at: none of the images is there to do it with",
-			Remedy:  "build them (make images), load them (capcon images load FILE), or make a cluster (capcon up NAME), and try again",
+			Message: "the host was not checked, because no image is available to run a probe container",
+			Remedy:  "build the images (make images), load them (capcon images load FILE), or create a cluster (capcon up NAME), and try again",
 		}}, nil
 	}
 	var items []preflight.Item
@@ -214,15 +214,15 @@ func lookAtHost(ctx context.Context, e engine.Engine, present []imageReport) (*p
 	case errors.As(err, &unusable):
 		items = append(items, preflight.Item{
 			Name: "Network", Severity: preflight.SeverityWarning,
-			Message: fmt.Sprintf("network %q, which clusters are put on, %s", unusable.Network, unusable.Reason),
-			Remedy:  unusable.Remedy + "; capcon up takes another with --network",
+			Message: fmt.Sprintf("network %q, the default of clusters, %s", unusable.Network, unusable.Reason),
+			Remedy:  unusable.Remedy + "; or use capcon up --network",
 		})
 	case err != nil:
 		return nil, nil, err
 	}
 	host, err := preflight.Probe(ctx, e, probe)
 	if err = errors.Join(err, remove(ctx)); err != nil {
-		return nil, nil, fmt.Errorf("look at the host: %w", err)
+		return nil, nil, fmt.Errorf("inspect host: %w", err)
 	}
 	return &host, items, nil
 }
@@ -246,7 +246,7 @@ func ensureProbeNetwork(ctx context.Context, e engine.Networks, probe *preflight
 	_, err := e.InspectNetwork(ctx, network.DefaultName)
 	absent := errors.Is(err, engine.ErrNotFound)
 	if err != nil && !absent {
-		return stay, fmt.Errorf("look at network %q: %w", network.DefaultName, err)
+		return stay, fmt.Errorf("inspect network %q: %w", network.DefaultName, err)
 	}
 	if _, err := network.Ensure(ctx, e, network.Request{Name: network.DefaultName}); err != nil {
 		return stay, err

@@ -43,15 +43,15 @@ func TestDoctor(t *testing.T) {
 		want   []string
 	}{
 		"Well": {
-			reason: "Engine, host and images are told, also where nothing is lacking.",
+			reason: "Engine, host and images are printed, also where nothing is missing.",
 			want: []string{
-				"simulated 1.0.0", "kernel 6.1.0", "8 CPUs", "cgroup v2", "1 node in all", "node v1.36.3", "there, ", "Nothing is lacking.",
+				"simulated 1.0.0", "kernel 6.1.0", "8 CPUs", "cgroup v2", "1 node in total", "node v1.36.3", "present, ", "All checks passed.",
 			},
 		},
 		"Warning": {
 			reason: "A warning does not fail.",
 			args:   []string{"--nodes", "12"},
-			want:   []string{"InotifyInstances  warning  fs.inotify.max_user_instances is 500, 12 nodes need some 384", "-> on the engine's host: sudo sysctl -w", "Clusters work here, with 1 warning."},
+			want:   []string{"InotifyInstances  warning  fs.inotify.max_user_instances is 500, 12 nodes need about 384", "-> on the engine's host: sudo sysctl -w", "All requirements are met, with 1 warning."},
 		},
 		"NodesThereAre": {
 			reason: "Without a number those count that the engine has.",
@@ -65,12 +65,12 @@ func TestDoctor(t *testing.T) {
 					}
 				}
 			},
-			want: []string{"12 nodes in all", "12 nodes need"},
+			want: []string{"12 nodes in total", "12 nodes need"},
 		},
 		"Error": {
-			reason: "What keeps clusters from working is told by the exit code.",
+			reason: "The exit code is 1 where something keeps clusters from working.",
 			args:   []string{"--nodes", "40"}, code: 1,
-			want: []string{"InotifyInstances  error", "1 of these keeps clusters from working; 1 warning."},
+			want: []string{"InotifyInstances  error", "1 check failed; 1 warning."},
 		},
 		"NoPrivileged": {
 			reason: "An engine that refuses the container is a finding.",
@@ -85,10 +85,10 @@ func TestDoctor(t *testing.T) {
 				w.engine.RemoveImage("localhost/capcon/haproxy:2.6")
 				w.engine.RemoveImage("localhost/capcon/node:v1.36.3")
 			},
-			want: []string{"HostUnknown  warning", "not there; it is pulled", loadbalancer.DefaultImage, "in no registry: make images-load"},
+			want: []string{"HostUnknown  warning", "missing; pulled on demand", loadbalancer.DefaultImage, "not in a registry: make images-load"},
 		},
 		"NetworkTaken": {
-			reason: "A network that clusters could not use is told.",
+			reason: "A network that clusters could not use is reported.",
 			change: func(t *testing.T, w *world) {
 				// Too small for static addresses.
 				w.engine = simulated.New(simulated.WithSubnets())
@@ -104,7 +104,7 @@ func TestDoctor(t *testing.T) {
 		"NoEngine": {
 			reason: "An engine that does not answer is a finding with its remedy.",
 			change: func(_ *testing.T, w *world) { w.engine.Down() },
-			code:   1, want: []string{"does not answer", "EngineReachable  error", "start the container engine"},
+			code:   1, want: []string{"unavailable", "EngineReachable  error", "start the container engine"},
 		},
 		"NoEngineAtAll": {
 			reason: "So is one that cannot be found.",
@@ -143,12 +143,12 @@ func TestDoctorJSON(t *testing.T) {
 	w := newWorld(t)
 	w.engine.HandleExec(answer(8))
 	code, out, _ := w.run("doctor", "-o", "json")
-	var told diagnosis
-	if err := json.Unmarshal([]byte(out), &told); err != nil || code != 1 {
+	var result diagnosis
+	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 1 {
 		t.Fatalf("Want JSON and exit code 1, got %d, %v:\n%s", code, err, out)
 	}
-	if told.OK || !told.Probed || told.Nodes != 1 || told.Engine.Name != "simulated" || len(told.Images) != 3 || len(told.Items) != 1 {
-		t.Errorf("Got %+v", told)
+	if result.OK || !result.Probed || result.Nodes != 1 || result.Engine.Name != "simulated" || len(result.Images) != 3 || len(result.Items) != 1 {
+		t.Errorf("Got %+v", result)
 	}
 	if code, _, errs := w.run("doctor", "-o", "yaml", "--nodes", "-1"); code != 1 || !strings.Contains(errs, "--output") || !strings.Contains(errs, "--nodes") {
 		t.Errorf("What cannot be is refused at once, got %d:\n%s", code, errs)

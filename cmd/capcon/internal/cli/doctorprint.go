@@ -23,7 +23,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
-// printDiagnosis for people.
+// printDiagnosis for users.
 func (a *app) printDiagnosis(found diagnosis) error {
 	a.say("Engine  %s", engineLine(found.Engine))
 	if found.Engine.Error == "" {
@@ -33,7 +33,7 @@ func (a *app) printDiagnosis(found diagnosis) error {
 		}
 	}
 	errorCount := 0
-	lines := []string{"CHECK\tRESULT\tWHAT IS, AND WHAT TO DO"}
+	lines := []string{"CHECK\tRESULT\tMESSAGE AND REMEDY"}
 	for _, item := range found.Items {
 		if item.Severity == preflight.SeverityError {
 			errorCount++
@@ -55,10 +55,10 @@ func (a *app) printDiagnosis(found diagnosis) error {
 func (a *app) printHost(found diagnosis) {
 	const gibibyte = 1 << 30
 	if found.Engine.ChosenBy != "" {
-		a.say("        chosen by: %s", found.Engine.ChosenBy)
+		a.say("        selected by: %s", found.Engine.ChosenBy)
 	}
 	for _, warning := range found.Engine.Warnings {
-		a.say("        says: %s", management.OneLine(warning))
+		a.say("        warning: %s", management.OneLine(warning))
 	}
 	host := found.Host
 	rootless := ""
@@ -68,22 +68,22 @@ func (a *app) printHost(found diagnosis) {
 	a.say("Host    %s, kernel %s, %s, %s, %.1f GiB of memory", host.OperatingSystem, host.Kernel, host.Architecture,
 		plural(host.CPUs, "CPU"), float64(host.MemoryBytes)/gibibyte)
 	a.say("        cgroup v%s (%s), storage driver %s%s", host.CgroupVersion, host.CgroupDriver, host.StorageDriver, rootless)
-	a.say("Judged  for %s in all (--nodes N for another number)\n", plural(found.Nodes, "node"))
+	a.say("Checked for %s in total (--nodes N for another number)\n", plural(found.Nodes, "node"))
 }
 
 func verdict(failed, warned int) string {
 	switch {
 	case failed > 0:
-		return fmt.Sprintf("%s clusters from working; %s.", keep(failed), plural(warned, "warning"))
+		return fmt.Sprintf("%s; %s.", keep(failed), plural(warned, "warning"))
 	case warned > 0:
-		return fmt.Sprintf("Clusters work here, with %s.", plural(warned, "warning"))
+		return fmt.Sprintf("All requirements are met, with %s.", plural(warned, "warning"))
 	}
-	return "Nothing is lacking."
+	return "All checks passed."
 }
 
 func keep(count int) string {
 	if count == 1 {
-		return "1 of these keeps"
+		return "1 check failed"
 	}
-	return fmt.Sprintf("%d of these keep", count)
+	return fmt.Sprintf("%d checks failed", count)
 }

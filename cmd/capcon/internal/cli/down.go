@@ -45,10 +45,10 @@ func (a *app) downCommand() *cobra.Command {
 	var options downOptions
 	command := &cobra.Command{
 		Use:   "down NAME",
-		Short: "Delete a cluster, and with the last one the management plane",
-		Long: "Delete a cluster and wait until nothing of it is left. With the last cluster the management\n" +
-			"plane goes too, with its data and the network; images stay. Running it again finishes what\n" +
-			"was interrupted.",
+		Short: "Delete a cluster, and the management plane after the last one",
+		Long: "Delete a cluster and wait until all of its resources are deleted. After the last cluster, the management\n" +
+			"plane, its data and the network are deleted too; images are kept. Run the command again to resume an\n" +
+			"interrupted deletion.",
 		Example: "  capcon down demo\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			options.names = args
@@ -62,7 +62,7 @@ func (a *app) downCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
-	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	flags.StringVar(&options.trace, "trace", "", traceUsage)
 	return command
 }
@@ -72,17 +72,17 @@ func (o downOptions) validate() error {
 	switch {
 	case o.all && len(o.names) > 0:
 		problems = append(problems, input.Problem{
-			Field: "--all", Value: "true", Reason: "a name is given too", Remedy: "give one of them",
+			Field: "--all", Value: "true", Reason: "must not be set together with a name", Remedy: "use one of them",
 		})
 	case !o.all && len(o.names) != 1:
 		problems = append(problems, input.Problem{
-			Field: "NAME", Value: strings.Join(o.names, " "), Reason: "down deletes one cluster", Remedy: "give one name, or --all",
+			Field: "NAME", Value: strings.Join(o.names, " "), Reason: "more than one name", Remedy: "use one name, or --all",
 		})
 	case !o.all:
 		problems = input.CheckName(o.names[0])
 	case o.trace != "":
 		problems = append(problems, input.Problem{
-			Field: "--trace", Value: o.trace, Reason: "a trace is of one cluster", Remedy: "give a name instead of --all",
+			Field: "--trace", Value: o.trace, Reason: "must not be set together with --all", Remedy: "use the name of one cluster",
 		})
 	}
 	return input.Refuse(slices.Concat(problems, input.CheckTimeout(o.timeout), input.CheckTrace(o.trace))...)
@@ -100,13 +100,13 @@ func (s *session) down(ctx context.Context, options downOptions) error {
 	err := s.downWithin(limited, b, options)
 	b.close()
 	if ctx.Err() != nil {
-		s.complain("Interrupted. Deletion continues in the background; the same command shows its progress.")
+		s.complain("Interrupted. Deletion continues in the background; run the command again to wait for it.")
 		return errReported
 	}
 	if err != nil {
 		return err
 	}
-	s.say("Images stay in the engine; \"%s images list\" names them.", s.Program)
+	s.say("Images were kept; list them with \"%s images list\".", s.Program)
 	return nil
 }
 
@@ -127,7 +127,7 @@ func (s *session) downOnce(ctx context.Context, b *board, options downOptions) e
 	}
 	s.planeID = state.ID
 	if state.ID == "" {
-		b.finished(stepPlane, "there is none")
+		b.finished(stepPlane, "not found")
 		return s.downWithoutPlane(ctx, b, options)
 	}
 	if err := s.wakePlane(ctx, b, state); err != nil {
@@ -150,7 +150,7 @@ func (s *session) downOnce(ctx context.Context, b *board, options downOptions) e
 // belongs to a cluster in order.
 func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) error {
 	if state.Answers {
-		b.finished(stepPlane, "answers")
+		b.finished(stepPlane, "ready")
 		return s.use(state.Kubeconfig)
 	}
 	image, err := s.planeImage(ctx, b, input.Request{}, state)
@@ -162,7 +162,7 @@ func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) er
 }
 
 // doomed are the names of the clusters to delete, also of those that are only
-// remembered: their containers may be all that is left.
+// saved: their containers may be all that is left.
 func (s *session) doomed(ctx context.Context, options downOptions) ([]string, error) {
 	if !options.all {
 		return options.names, nil
@@ -186,18 +186,18 @@ func (s *session) doomed(ctx context.Context, options downOptions) ([]string, er
 // deleteCluster deletes one and waits until nothing is left of it.
 func (s *session) deleteCluster(ctx context.Context, b *board, name string) error {
 	step := "cluster " + name
-	b.waiting(step, "asking for its deletion")
+	b.waiting(step, "deleting the Cluster")
 	present, err := s.read(ctx, name)
 	if err != nil {
 		return err
 	}
-	remembered, known, err := s.state.Recall(name)
+	saved, known, err := s.state.Load(name)
 	if err != nil {
 		return err
 	}
 	if present.OwnerID != "" {
-		remembered.OwnerID, remembered.Namespace = present.OwnerID, namespace
-		if err := s.state.Remember(name, remembered); err != nil { // for a second attempt
+		saved.OwnerID, saved.Namespace = present.OwnerID, namespace
+		if err := s.state.Save(name, saved); err != nil { // for a second attempt
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 	if err := s.waitGone(ctx, b, name); err != nil {
 		return err
 	}
-	b.finished(step, "gone")
+	b.finished(step, "deleted")
 	return s.state.Forget(name)
 }
 
@@ -235,16 +235,16 @@ func (s *session) removePlane(ctx context.Context, b *board, options downOptions
 		return err
 	}
 	if kept {
-		b.finished(stepPlane, fmt.Sprintf("stays, as \"%s plane up\" started it; \"%s plane down\" removes it", s.Program, s.Program))
+		b.finished(stepPlane, fmt.Sprintf("kept, because it was started with \"%s plane up\"; remove it with \"%s plane down\"", s.Program, s.Program))
 		return nil
 	}
-	b.waiting(stepPlane, "removing it")
+	b.waiting(stepPlane, "removing")
 	remaining, err := s.removeUnused(ctx)
 	if err != nil {
 		return fmt.Errorf("remove the management plane: %w", err)
 	}
 	if len(remaining) > 0 {
-		b.finished(stepPlane, "stays for "+strings.Join(remaining, ", "))
+		b.finished(stepPlane, "kept for clusters "+strings.Join(remaining, ", "))
 		return nil
 	}
 	b.finished(stepPlane, "removed")
@@ -252,16 +252,16 @@ func (s *session) removePlane(ctx context.Context, b *board, options downOptions
 }
 
 // downWithoutPlane removes what is left of clusters whose management plane is
-// lost. Only what capcon remembers having made is touched: others may have
+// lost. Only what capcon has recorded is touched: others may have
 // clusters of the same name on this engine.
 func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOptions) error {
 	names := options.names
 	if options.all {
-		remembered, err := s.state.Clusters()
+		saved, err := s.state.Clusters()
 		if err != nil {
 			return err
 		}
-		names = remembered
+		names = saved
 	}
 	for _, name := range names {
 		step := "cluster " + name
@@ -275,7 +275,7 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 		if err := s.state.Forget(name); err != nil {
 			return err
 		}
-		detail := "not found: there is no management cluster, and no container of it on " + s.connected
+		detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.connected
 		if len(containers) > 0 {
 			detail = plural(len(containers), "container") + " removed"
 		}

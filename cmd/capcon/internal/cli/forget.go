@@ -29,9 +29,9 @@ import (
 func (a *app) forgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget NAME",
-		Short: "Forget a cluster that was moved to another management cluster",
-		Long: "Forget that capcon made a cluster, after \"clusterctl move\" gave it to another management cluster.\n" +
-			"The cluster stays as it is. Until then \"down\" and \"gc\" remove what capcon remembers to have made.",
+		Short: "Remove the local record of a cluster that was moved",
+		Long: "Remove the local record of a cluster, after \"clusterctl move\" to another management cluster.\n" +
+			"The cluster is not changed. As long as there is a record, \"down\" and \"gc\" delete its resources.",
 		Example: "  capcon forget demo",
 		Args:    oneCluster,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
@@ -42,7 +42,7 @@ func (a *app) forgetCommand() *cobra.Command {
 }
 
 func (s *session) forget(ctx context.Context, name string) error {
-	_, known, err := s.state.Recall(name)
+	_, known, err := s.state.Load(name)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *session) forget(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		s.say("Nothing to forget: capcon has no record of a cluster %s on %s; it has records of %s.", name, s.connected, orNone(names))
+		s.say("No record of cluster %s on %s; there are records of %s.", name, s.connected, orNone(names))
 		return nil
 	}
 	plane, err := s.reachPlane(ctx)
@@ -65,14 +65,14 @@ func (s *session) forget(ctx context.Context, name string) error {
 		}
 		if present.Exists {
 			return &input.Error{Problems: []input.Problem{{
-				Field: "NAME", Value: name, Reason: "the management plane of capcon has this cluster",
-				Remedy: fmt.Sprintf("move it with clusterctl first, or delete it: %s down %s", s.Program, name),
+				Field: "NAME", Value: name, Reason: "the cluster is in the management plane",
+				Remedy: fmt.Sprintf("move it with \"clusterctl move\" first, or delete it with \"%s down %s\"", s.Program, name),
 			}}}
 		}
 	}
 	if err := s.state.Forget(name); err != nil {
 		return err
 	}
-	s.say("Forgot cluster %s. What there is of it stays.", name)
+	s.say("Removed the record of cluster %s. Its resources were kept.", name)
 	return nil
 }

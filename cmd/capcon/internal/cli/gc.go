@@ -28,7 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// gcOptions say what gc removes, and how it tells.
+// gcOptions say what gc removes, and how it prints it.
 type gcOptions struct {
 	yes, all bool
 	output   string
@@ -42,11 +42,11 @@ func (a *app) gcCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "gc",
 		Short: "List orphaned resources; delete them with --yes",
-		Long: "List what the engine has whose owner is no cluster of a management cluster that answers, with the\n" +
-			"reason of each decision, and remove it with --yes: containers, then networks, then volumes. What\n" +
-			"may belong to a management cluster that does not answer, or that cannot be asked, is kept unless\n" +
-			"--owner names its owner or --all is given. Nothing is ever removed that does not carry the\n" +
-			"provider's labels.",
+		Long: "List resources on the engine whose owner is not a cluster of an available management cluster, with the\n" +
+			"reason of each decision, and delete them with --yes: containers, then networks, then volumes. Resources\n" +
+			"that may belong to a management cluster that is unavailable or unknown are kept, unless --owner\n" +
+			"selects their owner, or --all is set. Resources without the labels of the provider are never\n" +
+			"deleted.",
 		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
@@ -55,15 +55,15 @@ func (a *app) gcCommand() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := command.Flags()
-	flags.BoolVar(&options.yes, "yes", false, "remove it")
-	flags.BoolVar(&options.all, "all", false, "also what may belong to a management plane or cluster that does not answer or is not known")
-	flags.StringArrayVar(&options.owners, "owner", nil, "owner ID of a cluster that no management cluster has any more; may be given several times")
+	flags.BoolVar(&options.yes, "yes", false, "delete the resources")
+	flags.BoolVar(&options.all, "all", false, "include resources that may belong to an unavailable or unknown management cluster")
+	flags.StringArrayVar(&options.owners, "owner", nil, "also include the resources of this owner ID, of a cluster that is in no management cluster; can be repeated")
 	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
 	addOutput(command, &options.output)
 	return command
 }
 
-// decisionReport is an element of what gc tells with "-o json": an interface
+// decisionReport is an element of the output of gc with "-o json": an interface
 // that scripts rely on.
 type decisionReport struct {
 	Action    string         `json:"action"`
@@ -96,50 +96,50 @@ func (s *session) gc(ctx context.Context, options gcOptions) error {
 }
 
 func decisionReports(decisions []inventory.Decision) []decisionReport {
-	told := []decisionReport{}
+	reports := []decisionReport{}
 	for _, d := range decisions {
 		action := actionKeep
 		if d.Remove {
 			action = actionRemove
 		}
-		told = append(told, decisionReport{action, d.Kind, d.Name, d.Owner.Namespace, d.Owner.Cluster, d.Owner.ID, d.Reason})
+		reports = append(reports, decisionReport{action, d.Kind, d.Name, d.Owner.Namespace, d.Owner.Cluster, d.Owner.ID, d.Reason})
 	}
-	return told
+	return reports
 }
 
 func (a *app) printDecisions(decisions []inventory.Decision, options gcOptions) error {
 	if len(decisions) == 0 {
-		a.say("The engine has nothing with the labels of this provider.")
+		a.say("No resources of this provider found on the engine.")
 		return nil
 	}
 	lines := []string{"ACTION\tKIND\tNAME\tCLUSTER\tREASON"}
 	count := 0
-	for _, told := range decisionReports(decisions) {
+	for _, report := range decisionReports(decisions) {
 		cluster := "-"
-		if told.Cluster != "" {
-			cluster = told.Namespace + "/" + told.Cluster
+		if report.Cluster != "" {
+			cluster = report.Namespace + "/" + report.Cluster
 		}
-		if told.Action == actionRemove {
+		if report.Action == actionRemove {
 			count++
 		}
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", told.Action, told.Kind, told.Name, cluster, told.Reason))
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", report.Action, report.Kind, report.Name, cluster, report.Reason))
 	}
 	if err := a.table(lines); err != nil {
 		return err
 	}
 	switch {
 	case count == 0:
-		a.say("\nThere is nothing to remove.")
+		a.say("\nNo orphaned resources found.")
 	case !options.yes:
-		a.say("\nNothing was removed. The same command with --yes removes %s.", plural(count, "object"))
+		a.say("\nDry run, nothing was deleted. Use --yes to delete %s.", plural(count, "object"))
 	default:
 		a.say("")
 	}
 	return nil
 }
 
-// sweep removes what was decided, in the order of the decisions, and goes on
-// behind what cannot be removed.
+// sweep removes what was decided, in the order of the decisions, and continues
+// after errors.
 func (s *session) sweep(ctx context.Context, world inventory.World, decisions []inventory.Decision, options gcOptions) error {
 	var failed []error
 	for _, decision := range decisions {
@@ -153,7 +153,7 @@ func (s *session) sweep(ctx context.Context, world inventory.World, decisions []
 			failed = append(failed, err)
 			continue
 		case !gone:
-			result = "kept, because it came into use:"
+			result = "kept, because it is in use now:"
 		}
 		if options.output == outputText {
 			s.say("%s %s %s", result, decision.Kind, decision.Name)
@@ -193,16 +193,16 @@ func (s *session) forgetOrphans(world inventory.World, decisions []inventory.Dec
 	}
 	var failed []error
 	for _, name := range names {
-		remembered, _, err := s.state.Recall(name)
+		saved, _, err := s.state.Load(name)
 		if err != nil {
 			return err
 		}
 		ofIt := func(remove bool) bool {
 			return slices.ContainsFunc(decisions, func(d inventory.Decision) bool {
-				return d.Owner.ID == remembered.OwnerID && d.Owner.ID != "" && d.Remove == remove
+				return d.Owner.ID == saved.OwnerID && d.Owner.ID != "" && d.Remove == remove
 			})
 		}
-		if _, managed := world.ManagerOf(remembered.OwnerID); !managed && ofIt(true) && !ofIt(false) {
+		if _, managed := world.ManagerOf(saved.OwnerID); !managed && ofIt(true) && !ofIt(false) {
 			failed = append(failed, s.state.Forget(name))
 		}
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
 // usePlane has an image without a shell.
@@ -50,7 +51,7 @@ func (a *app) imagesCommand() *cobra.Command {
 	var output string
 	list := &cobra.Command{
 		Use:   "list",
-		Short: "List the images that new clusters are made of, and which of them are there",
+		Short: "List the images of new clusters, and whether the engine has them",
 		Args:  cobra.NoArgs,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
 			return s.listImages(ctx, output)
@@ -58,10 +59,10 @@ func (a *app) imagesCommand() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	addOutput(list, &output)
-	command := &cobra.Command{Use: "images", Short: "Load and list the images clusters are made of"}
+	command := &cobra.Command{Use: "images", Short: "Load and list the images of clusters"}
 	command.AddCommand(list, &cobra.Command{
 		Use:     "load FILE...",
-		Short:   "Load image archives into the engine, those it does not have",
+		Short:   "Load missing images from archives into the engine",
 		Example: "  capcon images load node.tar haproxy.tar plane.tar",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    onEngine(a.connect, loadImages),
@@ -77,7 +78,7 @@ func loadImages(ctx context.Context, s *session, files []string) error {
 			failed = append(failed, err)
 			continue
 		}
-		word := "already there"
+		word := "already loaded"
 		if loaded {
 			word = "loaded"
 		}
@@ -126,21 +127,21 @@ func reportImage(ctx context.Context, e images.Inspector, wish images.Wish) (ima
 	if err != nil {
 		return imageReport{}, err
 	}
-	told := imageReport{Use: string(wish.Use), KubernetesVersion: wish.KubernetesVersion, Reference: reference}
+	result := imageReport{Use: string(wish.Use), KubernetesVersion: wish.KubernetesVersion, Reference: reference}
 	image, found, err := images.Find(ctx, e, reference)
-	told.Present, told.SizeBytes = found, image.SizeBytes
-	return told, err
+	result.Present, result.SizeBytes = found, image.SizeBytes
+	return result, err
 }
 
 func (a *app) printImages(found []imageReport) error {
 	const megabyte = 1 << 20
 	lines := []string{"IMAGE FOR\tREFERENCE\tSTATE"}
 	for _, image := range found {
-		state := "not there; it is pulled when it is needed"
+		state := "missing; pulled on demand"
 		if reference, err := imageref.Parse(image.Reference); image.Present {
-			state = fmt.Sprintf("there, %d MiB", image.SizeBytes/megabyte)
+			state = fmt.Sprintf("present, %d MiB", image.SizeBytes/megabyte)
 		} else if err == nil && reference.LocalOnly() {
-			state = "not there, and in no registry: make images-load"
+			state = "missing, and not in a registry: " + images.LoadCommand(images.Use(image.Use), release.Version())
 		}
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s", strings.TrimSpace(image.Use+" "+image.KubernetesVersion), image.Reference, state))
 	}

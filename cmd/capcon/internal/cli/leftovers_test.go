@@ -40,7 +40,7 @@ import (
 )
 
 // leftoverWorld has a cluster that its plane knows, one that this user made and
-// no plane knows, and one of somebody else.
+// no plane knows, and one of another user.
 func leftoverWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -61,7 +61,7 @@ func leftoverWorld(t *testing.T) *world {
 	}, Spec: infrav1.ContainerClusterSpec{OwnerID: "demo-id"}}
 	directory := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated")
 	err := errors.Join(w.client.Create(ctx, cluster),
-		directory.Remember("demo", state.Cluster{OwnerID: "demo-id"}), directory.Remember("lost", state.Cluster{OwnerID: "lost-id"}))
+		directory.Save("demo", state.Cluster{OwnerID: "demo-id"}), directory.Save("lost", state.Cluster{OwnerID: "lost-id"}))
 	must.Succeed(t, err)
 	return w
 }
@@ -83,15 +83,15 @@ func TestList(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("list ended with %d: %s", code, errs)
 	}
-	mustContain(t, squeeze(out), "management plane capcon-plane: answers", "default/demo  management plane capcon-plane  demo-id  1, 1 running  capcon  1 of nodes",
-		"default/lost  none that answers  lost-id", "default/strange  none that answers", "capcon gc")
+	mustContain(t, squeeze(out), "management plane capcon-plane: ready", "default/demo  management plane capcon-plane  demo-id  1, 1 running  capcon  1 of nodes",
+		"default/lost  none available  lost-id", "default/strange  none available", "capcon gc")
 
 	code, out, _ = w.run("list", "demo", "-o", "json")
-	var told listing
-	if err := json.Unmarshal([]byte(out), &told); err != nil || code != 0 || len(told.Clusters) != 1 {
+	var result listing
+	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 0 || len(result.Clusters) != 1 {
 		t.Fatalf("Want one cluster, got %d, %v:\n%s", code, err, out)
 	}
-	if got := told.Clusters[0]; got.OwnerID != "demo-id" || got.Manager == "" || len(got.Containers) != 1 || got.Containers[0].Machine != "demo-a" {
+	if got := result.Clusters[0]; got.OwnerID != "demo-id" || got.Manager == "" || len(got.Containers) != 1 || got.Containers[0].Machine != "demo-a" {
 		t.Errorf("Got %+v", got)
 	}
 	_, out, _ = w.run("list", "demo")
@@ -101,7 +101,7 @@ func TestList(t *testing.T) {
 	}
 	w.plane.state = plane.State{ID: "plane", Exists: true, Detail: "is starting"}
 	_, out, _ = w.run("list")
-	mustContain(t, out, "does not answer: is starting", "default/demo")
+	mustContain(t, out, "not ready: is starting", "default/demo")
 }
 
 func TestGC(t *testing.T) {
@@ -115,7 +115,7 @@ func TestGC(t *testing.T) {
 	}{
 		"DryRun": {
 			reason: "Without --yes nothing happens.",
-			want:   []string{"remove  container  lost-a  default/lost  its cluster was made by capcon", "keep  container  strange-a", "--yes removes 1 object"},
+			want:   []string{"remove  container  lost-a  default/lost  orphaned: its cluster was created", "keep  container  strange-a", "Use --yes to delete 1 object"},
 			left:   []string{"demo-a", "lost-a", "strange-a"},
 		},
 		"Yes": {
@@ -138,7 +138,7 @@ func TestGC(t *testing.T) {
 			change: func(_ *testing.T, w *world) {
 				w.plane.state = plane.State{ID: "plane", Exists: true, Detail: "is starting"}
 			},
-			args: []string{"--yes"}, want: []string{"may belong to management plane capcon-plane, which does not answer (is starting)", "nothing to remove"},
+			args: []string{"--yes"}, want: []string{"may belong to management plane capcon-plane, which is not available (is starting)", "No orphaned resources"},
 			left: []string{"demo-a", "lost-a", "strange-a"},
 		},
 		"AnotherManager": {
@@ -173,7 +173,7 @@ func TestGC(t *testing.T) {
 			if left := containerNames(t, w); !slices.Equal(left, tc.left) {
 				t.Errorf("%s\nLeft are %v, want %v", tc.reason, left, tc.left)
 			}
-			_, known, err := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").Recall("lost")
+			_, known, err := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").Load("lost")
 			if err != nil || known != slices.Contains(tc.left, "lost-a") {
 				t.Errorf("%s\nWhat is gone is forgotten: %t, %v", tc.reason, known, err)
 			}
@@ -222,15 +222,15 @@ func TestGCTakesTheNetwork(t *testing.T) {
 	if code != 0 {
 		t.Errorf("gc ended with %d: %s", code, errs)
 	}
-	var told []decisionReport
-	if err := json.Unmarshal([]byte(out), &told); err != nil || len(told) != 2 {
+	var result []decisionReport
+	if err := json.Unmarshal([]byte(out), &result); err != nil || len(result) != 2 {
 		t.Errorf("Want two decisions, got %v:\n%s", err, out)
 	}
 	if _, err := w.engine.InspectNetwork(t.Context(), "capcon"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("The network stays: %v", err)
 	}
 	_, out, _ = w.run("gc")
-	mustContain(t, out, "nothing with the labels of this provider")
+	mustContain(t, out, "No resources of this provider")
 }
 
 // What was moved to another management cluster looks like what was lost, until

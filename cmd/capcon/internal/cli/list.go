@@ -30,9 +30,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// listOptions say what list tells, and how.
+// listOptions say what list prints, and how.
 type listOptions struct {
-	// name of the clusters to tell of; empty = all.
+	// name of the clusters to list; empty = all.
 	name        string
 	output      string
 	kubeconfigs []string
@@ -42,10 +42,10 @@ func (a *app) listCommand() *cobra.Command {
 	var options listOptions
 	command := &cobra.Command{
 		Use:   "list [NAME]",
-		Short: "List the clusters on the engine, and what there is of each",
-		Long: "List the clusters of every management plane on the engine that answers, and what there is of\n" +
-			"each: containers, networks, volumes. What belongs to none of them is listed too; \"capcon gc\" says\n" +
-			"what can go. With a name, the containers are told one by one.",
+		Short: "List the clusters on the engine and their resources",
+		Long: "List the clusters of all available management clusters on the engine, and their\n" +
+			"containers, networks and volumes. Orphaned resources are listed too; \"capcon gc\" shows\n" +
+			"which can be deleted. With a name, each container is listed.",
 		Example: "  capcon list\n  capcon list demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
@@ -59,7 +59,7 @@ func (a *app) listCommand() *cobra.Command {
 	return command
 }
 
-// listing is what list tells, and with "-o json" its fields are an interface
+// listing is the output of list, and with "-o json" its fields are an interface
 // that scripts rely on.
 type listing struct {
 	Managers []managerReport `json:"managers"`
@@ -98,20 +98,20 @@ func (s *session) list(ctx context.Context, options listOptions) error {
 	if err != nil {
 		return err
 	}
-	told := listingOf(world, options.name)
-	return s.printOutput(options.output, told, func() error {
-		if err := s.printListing(told); err != nil || options.name == "" {
+	result := listingOf(world, options.name)
+	return s.printOutput(options.output, result, func() error {
+		if err := s.printListing(result); err != nil || options.name == "" {
 			return err
 		}
-		if len(told.Clusters) > 0 {
-			return s.printContainers(told.Clusters)
+		if len(result.Clusters) > 0 {
+			return s.printContainers(result.Clusters)
 		}
 		return s.listedNowhere(world, options.name)
 	})
 }
 
 func (s *session) listedNowhere(world inventory.World, name string) error {
-	missing := &notFoundError{name: name, where: "any management cluster that answers or on " + s.connected, remedy: s.creates(name)}
+	missing := &notFoundError{name: name, where: "any available management cluster or on " + s.connected, remedy: s.creates(name)}
 	for _, cluster := range listingOf(world, "").Clusters {
 		missing.others = append(missing.others, shown(cluster.Namespace, cluster.Name))
 	}
@@ -121,17 +121,17 @@ func (s *session) listedNowhere(world inventory.World, name string) error {
 // listingOf the clusters that managers have, and then of those of which only
 // objects are left.
 func listingOf(world inventory.World, name string) listing {
-	told := listing{Managers: []managerReport{}, Clusters: []ownedReport{}}
+	result := listing{Managers: []managerReport{}, Clusters: []ownedReport{}}
 	var seen []string
 	add := func(owner identity.Owner, manager, network string) {
 		if name != "" && owner.Cluster != name || owner.ID != "" && slices.Contains(seen, owner.ID) {
 			return
 		}
 		seen = append(seen, owner.ID)
-		told.Clusters = append(told.Clusters, ownedBy(world.Objects, owner, manager, network))
+		result.Clusters = append(result.Clusters, ownedBy(world.Objects, owner, manager, network))
 	}
 	for _, manager := range world.Managers {
-		told.Managers = append(told.Managers, managerReport{manager.Name, manager.Answers, manager.Detail})
+		result.Managers = append(result.Managers, managerReport{manager.Name, manager.Answers, manager.Detail})
 		for _, cluster := range manager.Clusters {
 			add(cluster.Owner, manager.Name, cluster.Network)
 		}
@@ -141,12 +141,12 @@ func listingOf(world inventory.World, name string) listing {
 			add(object.Owner, "", "")
 		}
 	}
-	return told
+	return result
 }
 
 // ownedBy an owner, of the objects.
 func ownedBy(objects []inventory.Object, owner identity.Owner, manager, network string) ownedReport {
-	told := ownedReport{
+	result := ownedReport{
 		Namespace: owner.Namespace, Name: owner.Cluster, OwnerID: owner.ID, Manager: manager,
 		Containers: []ownedObject{}, Networks: []string{}, Volumes: []string{},
 	}
@@ -154,36 +154,36 @@ func ownedBy(objects []inventory.Object, owner identity.Owner, manager, network 
 	for _, object := range objects {
 		switch {
 		case object.Kind == inventory.Network && slices.Contains(on, object.Name):
-			told.Networks = append(told.Networks, object.Name)
+			result.Networks = append(result.Networks, object.Name)
 		case owner.ID == "" || object.Owner.ID != owner.ID:
 		case object.Kind == inventory.Container:
-			told.Containers = append(told.Containers, ownedObject{object.Name, object.Role, object.Machine, object.Status})
+			result.Containers = append(result.Containers, ownedObject{object.Name, object.Role, object.Machine, object.Status})
 			on = append(on, object.Networks...)
 		case object.Kind == inventory.Volume:
-			told.Volumes = append(told.Volumes, object.Name)
+			result.Volumes = append(result.Volumes, object.Name)
 		}
 	}
-	return told
+	return result
 }
 
-func (a *app) printListing(told listing) error {
-	for _, manager := range told.Managers {
-		state := "answers"
+func (a *app) printListing(result listing) error {
+	for _, manager := range result.Managers {
+		state := "ready"
 		if !manager.Answers {
-			state = "does not answer: " + manager.Detail
+			state = "not ready: " + manager.Detail
 		}
 		a.say("%s: %s", manager.Name, state)
 	}
-	if len(told.Clusters) == 0 {
-		a.say("Nothing of any cluster is on the engine.")
+	if len(result.Clusters) == 0 {
+		a.say("No resources of clusters found on the engine.")
 		return nil
 	}
 	orphans := 0
 	lines := []string{"CLUSTER\tMANAGED BY\tOWNER ID\tCONTAINERS\tNETWORKS\tVOLUMES"}
-	for _, cluster := range told.Clusters {
+	for _, cluster := range result.Clusters {
 		manager := cluster.Manager
 		if manager == "" {
-			manager = "none that answers"
+			manager = "none available"
 			orphans++
 		}
 		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,

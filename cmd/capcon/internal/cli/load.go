@@ -37,10 +37,10 @@ func (a *app) loadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "load NAME IMAGE...",
 		Short: "Copy images of the engine into the nodes of a cluster",
-		Long: "Copy images of the engine, such as one that was just built, into all nodes of a cluster, so that\n" +
-			"Pods start from them without a registry. A node that has an image is left alone. Nodes that join later\n" +
-			"get the images too. IMAGE may also be the path of an archive that ends with .tar, as \"docker save\"\n" +
-			"writes it: the engine loads it first.",
+		Long: "Copy images of the engine, such as a local build, into all nodes of a cluster, so that\n" +
+			"Pods can use them without a registry. Nodes that have an image are skipped. Nodes that join later\n" +
+			"get the images too. IMAGE can also be the path of a .tar archive of \"docker save\",\n" +
+			"which is loaded into the engine first.",
 		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar",
 		Args:    cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
 		PreRunE: func(_ *cobra.Command, args []string) error { return input.Refuse(input.CheckName(args[0])...) },
@@ -79,7 +79,7 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	board := s.newBoard("Loading images into the nodes of " + cluster)
+	board := s.newBoard("Loading images into nodes of cluster " + cluster)
 	for _, source := range sources {
 		if err := s.loadSource(ctx, board, source, nodes); err != nil {
 			board.close()
@@ -92,7 +92,7 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 		return err
 	}
 	if len(stopped) > 0 {
-		return fmt.Errorf("these nodes do not run, so they did not get the images: %s; run the command again when they do", strings.Join(stopped, ", "))
+		return fmt.Errorf("images not loaded into nodes that are not running: %s; start them, and run the command again", strings.Join(stopped, ", "))
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (s *session) loadArchives(ctx context.Context, arguments []string) ([]strin
 		}
 		for _, image := range content {
 			if len(image.Tags) == 0 {
-				return nil, fmt.Errorf("image archive %s: image %s has no tag, so no Pod can name it; save it by its tag", argument, image.ID)
+				return nil, fmt.Errorf("image archive %s: image %s has no tag and cannot be used by Pods; save it with a tag", argument, image.ID)
 			}
 			references = append(references, image.Tags...)
 		}
@@ -127,7 +127,7 @@ func (s *session) loadArchives(ctx context.Context, arguments []string) ([]strin
 // join later.
 func (s *session) keepImages(ctx context.Context, cluster string, references []string) error {
 	if s.client == nil {
-		s.complain("The management plane does not answer: nodes that join later do not get the images. Run the command again when it does.")
+		s.complain("The management plane is not ready: the images are not loaded into nodes that join later. Run the command again when it is ready.")
 		return nil
 	}
 	return management.KeepImages(ctx, s.client, namespace, cluster, references)
@@ -153,7 +153,7 @@ func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped
 		}
 	}
 	if len(running) == 0 {
-		return nil, nil, fmt.Errorf("cluster %q has no node that runs; \"%s status %s\" shows why", cluster, s.Program, cluster)
+		return nil, nil, fmt.Errorf("cluster %q has no running nodes; see \"%s status %s\"", cluster, s.Program, cluster)
 	}
 	return running, stopped, nil
 }
@@ -162,7 +162,7 @@ func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped
 const nodesAtOnce = 4
 
 func (s *session) loadSource(ctx context.Context, board *board, source *nodeimages.Source, nodes []string) error {
-	board.waiting(source.Reference, fmt.Sprintf("0 of %d nodes have it", len(nodes)))
+	board.waiting(source.Reference, fmt.Sprintf("loaded into 0 of %d nodes", len(nodes)))
 	var finished, copied atomic.Int32
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(nodesAtOnce)
@@ -175,7 +175,7 @@ func (s *session) loadSource(ctx context.Context, board *board, source *nodeimag
 			if done {
 				copied.Add(1)
 			}
-			board.figure(source.Reference, fmt.Sprintf("%d of %d nodes have it", finished.Add(1), len(nodes)))
+			board.figure(source.Reference, fmt.Sprintf("loaded into %d of %d nodes", finished.Add(1), len(nodes)))
 			return nil
 		})
 	}
@@ -184,7 +184,7 @@ func (s *session) loadSource(ctx context.Context, board *board, source *nodeimag
 	}
 	detail := fmt.Sprintf("copied to %d of %d nodes", copied.Load(), len(nodes))
 	if had := len(nodes) - int(copied.Load()); had > 0 {
-		detail += fmt.Sprintf("; %d had it", had)
+		detail += fmt.Sprintf("; already present in %d", had)
 	}
 	board.finished(source.Reference, detail)
 	return nil
@@ -194,7 +194,7 @@ func (s *session) loadSource(ctx context.Context, board *board, source *nodeimag
 func (s *session) adviseLatest(sources []*nodeimages.Source) {
 	for _, source := range sources {
 		if strings.HasSuffix(source.Name, ":latest") {
-			s.say("%s: give Pods imagePullPolicy: IfNotPresent, because Kubernetes always pulls the tag latest.", source.Name)
+			s.say("%s: set imagePullPolicy: IfNotPresent in Pods, because the default of the tag latest is Always.", source.Name)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestLoad(t *testing.T) {
 	if code, out, _ = w.run("load", "demo", "app:dev"); code != 0 {
 		t.Errorf("again: code %d", code)
 	}
-	mustContain(t, out, "app:dev: copied to 0 of 2 nodes; 2 had it")
+	mustContain(t, out, "app:dev: copied to 0 of 2 nodes; already present in 2")
 }
 
 // TestLoadArchive: a file has the images of many nodes, by more than one name.
@@ -117,7 +117,7 @@ func TestLoadArchive(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: give Pods imagePullPolicy: IfNotPresent")
+	mustContain(t, out, "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: set imagePullPolicy: IfNotPresent")
 	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/tool:latest"}, nodes.Names("demo-b")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
@@ -133,23 +133,23 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"Absent": {
 			reason: "all images are looked for before a node is changed",
-			args:   []string{"load", "demo", "app:dev", "typo:dev"}, errs: []string{`image "typo:dev" not found in the engine; build or pull it first`},
+			args:   []string{"load", "demo", "app:dev", "typo:dev"}, errs: []string{`image "typo:dev" not found on the engine; build or pull it first`},
 		},
 		"Architecture": {
 			reason: "an image of another architecture would be copied, and its Pods fail",
 			args:   []string{"load", "demo", "arm:dev"},
 			before: func(w *world, _ *simulatednode.Containerd) { addImage(w.engine, "arm:dev", "arm64") },
-			errs:   []string{`image "arm:dev" is for arm64 and the nodes are amd64; build it with --platform=linux/amd64`},
+			errs:   []string{`image "arm:dev" has architecture arm64, but nodes have amd64; build it with --platform=linux/amd64`},
 		},
 		"ArchiveArchitecture": {
 			reason: "the same holds for an archive",
 			args:   []string{"load", "demo", "ARCHIVE"},
 			before: func(w *world, _ *simulatednode.Containerd) { addImage(w.engine, "arm:dev", "arm64") },
-			errs:   []string{`is for arm64 and the nodes are amd64`},
+			errs:   []string{`has architecture arm64, but nodes have amd64`},
 		},
 		"Digest": {
 			reason: "an archive does not keep a digest",
-			args:   []string{"load", "demo", "app@sha256:" + strings.Repeat("a", 64)}, errs: []string{"is named by a digest", "use its tag"},
+			args:   []string{"load", "demo", "app@sha256:" + strings.Repeat("a", 64)}, errs: []string{"has a digest", "use a tag"},
 		},
 		"NoFile":     {reason: "a name that ends with .tar is a file", args: []string{"load", "demo", "absent.tar"}, errs: []string{"absent.tar: no such file"}},
 		"NoCluster":  {reason: "a cluster that is not there is named", args: []string{"load", "typo", "app:dev"}, errs: []string{"typo"}},
@@ -164,7 +164,7 @@ func TestLoadRefuses(t *testing.T) {
 			reason: "a node that does not run misses the image",
 			args:   []string{"load", "demo", "app:dev"},
 			before: func(w *world, _ *simulatednode.Containerd) { w.engine.StopContainer(context.Background(), "demo-b", 0) }, //nolint:errcheck // It runs.
-			errs:   []string{"these nodes do not run, so they did not get the images: demo-b"},
+			errs:   []string{"images not loaded into nodes that are not running: demo-b"},
 		},
 	}
 	for name, tc := range cases {

@@ -37,7 +37,7 @@ import (
 // loadBalancerName names the load balancer where a machine is named.
 const loadBalancerName = "load-balancer"
 
-// logsOptions say which logs are told, and how.
+// logsOptions say which logs are printed, and how.
 type logsOptions struct {
 	cluster string
 	// machine of the cluster, its container, or loadBalancerName; empty = all.
@@ -52,16 +52,16 @@ func (a *app) logsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "logs NAME [MACHINE]",
 		Short: "Print the logs of a cluster's machines and load balancers",
-		Long: "Print the log of the bootstrap, the journal of kubelet and containerd, and what load balancers print;\n" +
-			"for a machine that does not run, its console instead of the journal. MACHINE is the name of a machine\n" +
+		Long: "Print the bootstrap log, the journal of kubelet and containerd, and the output of load balancers;\n" +
+			"for machines that are not running, the console instead of the journal. MACHINE is the name of a machine\n" +
 			"or of a container, " + loadBalancerName + " for that of the control plane, or NAMESPACE/NAME for that of\n" +
-			"a Service; without it, all logs are printed. What looks like a secret is redacted, and what the machine's\n" +
-			"bootstrap data names as one. Clusters that were created here need no management plane for it.",
+			"a Service; without it, all logs are printed. Secrets in bootstrap data, and other texts that look like\n" +
+			"secrets, are redacted. Clusters created by this user require no management plane.",
 		Example: "  capcon logs demo\n  capcon logs demo demo-worker-abcde-12345 --tail 0\n  capcon logs demo " + loadBalancerName + " --follow",
 		Args:    cobra.RangeArgs(1, 2),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			options.cluster, options.machine = args[0], cmp.Or(args[1:]...)
-			tail := input.CheckNotNegative("--tail", options.tail, "give a number of lines, or 0 for all")
+			tail := input.CheckNotNegative("--tail", options.tail, "use a number of lines, or 0 for all")
 			return input.Refuse(append(input.CheckName(options.cluster), tail...)...)
 		},
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
@@ -70,12 +70,12 @@ func (a *app) logsCommand() *cobra.Command {
 		ValidArgsFunction: a.completeMachines,
 	}
 	const defaultTail = 100
-	command.Flags().IntVar(&options.tail, "tail", defaultTail, "lines of each log, the last ones; 0 = all")
-	command.Flags().BoolVarP(&options.follow, "follow", "f", false, "go on with what is logged next, until interrupted")
+	command.Flags().IntVar(&options.tail, "tail", defaultTail, "number of last lines of each log; 0 = all")
+	command.Flags().BoolVarP(&options.follow, "follow", "f", false, "follow the logs until interrupted")
 	return command
 }
 
-// part is a log with the name it is told under.
+// part is a log with the name it is printed under.
 type part struct {
 	logs.Log
 	title string
@@ -130,21 +130,21 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
 		}
 	}
-	remembered, found, err := s.state.Recall(name)
-	known := found && remembered.OwnerID != ""
+	saved, found, err := s.state.Load(name)
+	known := found && saved.OwnerID != ""
 	switch {
 	case err != nil:
 		return identity.Owner{}, errors.Join(err, notRead)
 	case !known && notRead != nil:
 		return identity.Owner{}, notRead
 	case !known && present.Exists:
-		return identity.Owner{}, fmt.Errorf("cluster %q %w; \"%s status %s\" shows what it waits for", name, errNoContainers, s.Program, name)
+		return identity.Owner{}, fmt.Errorf("cluster %q %w; see \"%s status %s\"", name, errNoContainers, s.Program, name)
 	case !known && plane.Answers:
 		return identity.Owner{}, s.notFound(ctx, name)
 	case !known:
 		return identity.Owner{}, s.planeSilent(plane, name)
 	}
-	return owner(name, remembered), nil
+	return owner(name, saved), nil
 }
 
 // partsOf the containers that were asked for, machines in their order and load
@@ -191,7 +191,7 @@ func (s *session) secretsOf(ctx context.Context, machine, container string) []st
 	}
 	secrets, err := logs.BootstrapSecrets(ctx, s.client, namespace, machine, container)
 	if err != nil {
-		s.complain("From %s on only what looks like a secret is left out, not what its bootstrap data names as one: %v", machine, err)
+		s.complain("From %s on, secrets are redacted by pattern only, because its bootstrap data could not be read: %v", machine, err)
 		s.client = nil
 	}
 	return secrets
@@ -226,9 +226,9 @@ func (s *session) followAll(ctx context.Context, parts []part, tail int) error {
 
 // completeMachines completes the name of the cluster, then that of a machine
 // from what the engine has.
-func (a *app) completeMachines(command *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeMachines(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
-		return a.completeNames(command, args, begun)
+		return a.completeNames(command, args, prefix)
 	}
 	s, err := a.connect(command.Context())
 	if err != nil {

@@ -122,13 +122,13 @@ func TestLogs(t *testing.T) {
 			// Only the plane could have said what is a secret of the data.
 		},
 		"PlaneHalf": {
-			reason: "Of a plane that does not tell of the cluster, memory knows it, and what is a secret is asked all the same.",
+			reason: "Where the plane does not return the cluster, the saved owner ID is used, and secrets are still read.",
 			change: func(t *testing.T, w *world) { t.Helper(); w.fail(t, "ContainerCluster", "etcd: no leader") },
 			args:   []string{"demo"}, want: []string{"==> demo-a journal <==", "the word is [redacted]", "Server is UP"},
 			absent: []string{"swordfish42"}, silent: true,
 		},
 		"PlaneFails": {
-			reason: "What it does not tell is told once, with the reason.",
+			reason: "What it does not return is reported once, with the reason.",
 			change: func(t *testing.T, w *world) {
 				t.Helper()
 				w.fail(t, "ContainerCluster", "etcd: no leader")
@@ -136,16 +136,16 @@ func TestLogs(t *testing.T) {
 			},
 			args: []string{"demo"}, want: []string{
 				"==> demo-a journal <==", "the word is swordfish42", "token=[redacted]", "Server is UP",
-				"only what looks like a secret is left out", "etcd: no leader",
+				"secrets are redacted by pattern only", "etcd: no leader",
 			},
 		},
 		"DataNotRead": {
 			reason: "The secrets of the bootstrap data may be what cannot be read.",
 			change: func(t *testing.T, w *world) { t.Helper(); w.fail(t, "Secret", "forbidden") },
-			args:   []string{"demo", "demo-a"}, want: []string{"token=[redacted]", "only what looks like a secret is left out", "forbidden"},
+			args:   []string{"demo", "demo-a"}, want: []string{"token=[redacted]", "secrets are redacted by pattern only", "forbidden"},
 		},
 		"PlaneFailsOfUnknown": {
-			reason: "If nobody knows the cluster, the plane's error is why.",
+			reason: "If the cluster is not known, the plane's error is why.",
 			change: func(t *testing.T, w *world) { t.Helper(); w.fail(t, "ContainerCluster", "etcd: no leader") },
 			args:   []string{"none"}, code: 1, want: []string{"etcd: no leader"},
 		},

@@ -80,6 +80,6 @@ func (s *session) controlPlaneContainer(ctx context.Context, name string) (strin
 	return "", err
 }
 
-func owner(name string, remembered state.Cluster) identity.Owner {
-	return identity.Owner{Namespace: remembered.Namespace, Cluster: name, ID: remembered.OwnerID}
+func owner(name string, saved state.Cluster) identity.Owner {
+	return identity.Owner{Namespace: saved.Namespace, Cluster: name, ID: saved.OwnerID}
 }

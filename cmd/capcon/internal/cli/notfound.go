@@ -26,7 +26,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// notFoundError says that a cluster was looked for in vain, where, and which
+// notFoundError says that a cluster was not found, where, and which
 // clusters there are: most often the name is mistyped.
 type notFoundError struct {
 	name, where string
@@ -39,10 +39,10 @@ func (e *notFoundError) Error() string {
 	return fmt.Sprintf("cluster %q not found in %s, which has %s; %s", e.name, e.where, e.present(), e.remedy)
 }
 
-// present are the clusters that there are, for people.
+// present are the clusters that there are, for users.
 func (e *notFoundError) present() string { return cmp.Or(strings.Join(e.others, ", "), "no clusters") }
 
-// managementCluster that is asked, for people.
+// managementCluster that is asked, for users.
 func (s *session) managementCluster() string {
 	return fmt.Sprintf("management cluster %s (%s)", plane.DefaultName, s.connected)
 }
@@ -62,7 +62,7 @@ func (s *session) notFound(ctx context.Context, name string) error {
 
 // creates says which command creates the cluster.
 func (a *app) creates(name string) string {
-	return fmt.Sprintf("\"%s up %s\" creates it", a.Program, name)
+	return fmt.Sprintf("create it with \"%s up %s\"", a.Program, name)
 }
 
 // shown is a cluster's name as commands take it, and with its namespace where

@@ -39,13 +39,13 @@ func TestNameOfNoCluster(t *testing.T) {
 		// lost is what is said without a management plane.
 		lost []string
 	}{
-		"Kubeconfig":    {[]string{"kubeconfig", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"Status":        {[]string{"status", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"Logs":          {[]string{"logs", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"SupportBundle": {[]string{"support-bundle", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: there is no management cluster`, "lost"}},
-		"List":          {[]string{"list", "dmeo"}, 1, []string{`cluster "dmeo" not found in any management cluster`, "lost", "capcon up dmeo"}, []string{`cluster "dmeo" not found in any management cluster`, "lost"}},
-		"Down":          {[]string{"down", "dmeo", "--keep-plane"}, 0, []string{"cluster dmeo: not found in " + where, "demo, team-a/other"}, []string{"cluster dmeo: not found: there is no management cluster"}},
-		"Forget":        {[]string{"forget", "dmeo"}, 0, []string{"no record of a cluster dmeo on simulated 1.0.0", "demo, lost"}, []string{"no record of a cluster dmeo on simulated 1.0.0", "demo, lost"}},
+		"Kubeconfig":    {[]string{"kubeconfig", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"Status":        {[]string{"status", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"Logs":          {[]string{"logs", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"SupportBundle": {[]string{"support-bundle", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"List":          {[]string{"list", "dmeo"}, 1, []string{`cluster "dmeo" not found in any available management cluster`, "lost", "capcon up dmeo"}, []string{`cluster "dmeo" not found in any available management cluster`, "lost"}},
+		"Down":          {[]string{"down", "dmeo", "--keep-plane"}, 0, []string{"cluster dmeo: not found in " + where, "demo, team-a/other"}, []string{"cluster dmeo: not found: there is neither a management cluster"}},
+		"Forget":        {[]string{"forget", "dmeo"}, 0, []string{"No record of cluster dmeo on simulated 1.0.0", "demo, lost"}, []string{"No record of cluster dmeo on simulated 1.0.0", "demo, lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ func TestNameOfAClusterThatBegins(t *testing.T) {
 	w := leftoverWorld(t)
 	must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new"}}))
 	_, _, errs := w.run("kubeconfig", "new")
-	mustContain(t, errs, "has no kubeconfig yet", "capcon status new")
+	mustContain(t, errs, "kubeconfig not available yet", "capcon status new")
 	_, _, errs = w.run("logs", "new")
 	mustContain(t, errs, "has no containers yet", "capcon status new")
 }

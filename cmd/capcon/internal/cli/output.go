@@ -44,11 +44,11 @@ func checkOutput(format string) []input.Problem {
 		return nil
 	}
 	return []input.Problem{{
-		Field: "--output", Value: format, Reason: "there is no such format", Remedy: "use text or json",
+		Field: "--output", Value: format, Reason: "unsupported format", Remedy: "use text or json",
 	}}
 }
 
-// printOutput prints a value as JSON, or as text for people.
+// printOutput prints a value as JSON, or as text for users.
 func (a *app) printOutput(format string, value any, text func() error) error {
 	if format == outputText {
 		return text()

@@ -31,9 +31,9 @@ import (
 func (a *app) planeCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plane",
-		Short: "Start, stop and remove the management cluster itself",
-		Long: "Start, stop and remove the management plane, a management cluster in one container, for those who create\n" +
-			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if there is none.",
+		Short: "Start, stop and remove the management cluster",
+		Long: "Start, stop and remove the management plane, a management cluster in one container, to create\n" +
+			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if required.",
 	}
 	command.AddCommand(a.planeUpCommand(), a.planeStopCommand(), a.planeDownCommand())
 	return command
@@ -44,7 +44,7 @@ func (a *app) planeUpCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Start the management cluster, without any workload cluster",
-		Long: "Start the management cluster and wait until it is ready. It stays until \"capcon plane down\", also when\n" +
+		Long: "Start the management cluster and wait until it is ready. It is kept until \"capcon plane down\", even if\n" +
 			"\"capcon down\" deletes the last cluster.",
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
@@ -56,7 +56,7 @@ func (a *app) planeUpCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
-	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	return command
 }
 
@@ -107,8 +107,8 @@ func (a *app) planeDownCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "Remove the management cluster, if it has no clusters",
-		Long: "Remove the management cluster with its data and the network; images stay. It is refused while it has\n" +
-			"clusters: nothing would manage them any more.",
+		Long: "Remove the management cluster, its data and the network; images are kept. It is rejected while there are\n" +
+			"clusters, which would become unmanaged.",
 		Args:              cobra.NoArgs,
 		RunE:              onEngine(a.connectLocal, planeDown),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -134,13 +134,13 @@ func planeDown(ctx context.Context, s *session, _ []string) error {
 		return fmt.Errorf("remove the management plane: %w", err)
 	}
 	if len(remaining) > 0 {
-		return fmt.Errorf("%s has clusters: %s; delete them first (%s down NAME, or kubectl delete cluster), or move them with clusterctl",
+		return fmt.Errorf("%s has clusters: %s; delete them (%s down NAME, or kubectl delete cluster), or move them with \"clusterctl move\"",
 			s.managementCluster(), strings.Join(remaining, ", "), s.Program)
 	}
 	if !state.Exists {
-		s.say("There is no management cluster on %s.", s.connected)
+		s.say("No management cluster found on %s.", s.connected)
 		return nil
 	}
-	s.say("Removed %s. Images stay in the engine; \"%s images list\" names them.", s.managementCluster(), s.Program)
+	s.say("Removed %s. Images were kept; list them with \"%s images list\".", s.managementCluster(), s.Program)
 	return nil
 }

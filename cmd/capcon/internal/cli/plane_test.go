@@ -28,8 +28,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// A management cluster that was asked for by itself stays until that is taken
-// back, and never goes while it has a cluster.
+// A management cluster that was created on its own stays until it is removed
+// explicitly, and is never removed while it has a cluster.
 func TestPlaneUpAndDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -37,7 +37,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 	if code, out, errs := w.run("kubeconfig", "--management"); code != 1 || !strings.Contains(errs, "capcon plane up") {
 		t.Errorf("kubeconfig of no management cluster ended with %d:\n%s%s", code, out, errs)
 	}
-	if code, out, errs := w.run("plane", "down"); code != 0 || !strings.Contains(out, "no management cluster") {
+	if code, out, errs := w.run("plane", "down"); code != 0 || !strings.Contains(out, "No management cluster") {
 		t.Errorf("plane down without one ended with %d:\n%s%s", code, out, errs)
 	}
 	for range 2 {
@@ -45,7 +45,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("plane up ended with %d:\n%s%s", code, out, errs)
 		}
-		mustContain(t, out, "management plane: answers", "export KUBECONFIG="+w.state, "clusterctl generate cluster", "capcon plane down")
+		mustContain(t, out, "management plane: ready", "export KUBECONFIG="+w.state, "clusterctl generate cluster", "capcon plane down")
 	}
 	if code, out, _ := w.run("kubeconfig", "--management"); code != 0 || out != "management" {
 		t.Errorf("kubeconfig --management ended with %d: %s", code, out)
@@ -57,7 +57,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 	if code != 1 {
 		t.Errorf("plane down with a cluster ended with %d", code)
 	}
-	mustContain(t, errs, "has clusters: team-a/other", "delete them first")
+	mustContain(t, errs, "has clusters: team-a/other", "delete them")
 	must.Succeed(t, w.client.Delete(t.Context(), other))
 
 	w.controllers = w.become
@@ -69,7 +69,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 	if code != 0 || !w.plane.state.Exists {
 		t.Errorf("down ended with %d and the plane is there: %t\n%s%s", code, w.plane.state.Exists, out, errs)
 	}
-	mustContain(t, out, "cluster demo: gone", `management plane: stays, as "capcon plane up" started it`)
+	mustContain(t, out, "cluster demo: deleted", `management plane: kept, because it was started with "capcon plane up"`)
 	code, out, errs = w.run("plane", "down")
 	if code != 0 || w.plane.state.Exists {
 		t.Errorf("plane down ended with %d and the plane is there: %t\n%s%s", code, w.plane.state.Exists, out, errs)

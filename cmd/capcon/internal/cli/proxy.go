@@ -42,7 +42,7 @@ func (s *session) decideProxy(ctx context.Context, b *board, present management.
 		return nil
 	}
 	if len(proxies) == 0 {
-		b.finished(stepProxy, strings.Join(unreachable, ", ")+" not passed on: nodes do not reach a loopback address of this host")
+		b.finished(stepProxy, strings.Join(unreachable, ", ")+" not configured: nodes cannot reach a loopback address of this host")
 		return nil
 	}
 	direct, err := s.withoutProxy(ctx, values)
@@ -52,15 +52,15 @@ func (s *session) decideProxy(ctx context.Context, b *board, present management.
 	var names []string
 	for _, variable := range append(proxies, infrav1.EnvironmentVariable{Name: noProxy, Value: strings.Join(direct, ",")}) {
 		if reason, remedy := node.CheckVariable(variable.Name, variable.Value); reason != "" {
-			return fmt.Errorf("variable %s of the environment %s; %s", variable.Name, reason, remedy)
+			return fmt.Errorf("environment variable %s %s; %s", variable.Name, reason, remedy)
 		}
 		names = append(names, variable.Name)
 		values.Environment = append(values.Environment, variable,
 			infrav1.EnvironmentVariable{Name: strings.ToLower(variable.Name), Value: variable.Value})
 	}
-	detail := "nodes get " + strings.Join(names, ", ") + " with the cluster's own ranges"
+	detail := "configured in nodes: " + strings.Join(names, ", ") + ", with the address ranges of the cluster"
 	if len(unreachable) > 0 {
-		detail += "; not " + strings.Join(unreachable, ", ") + ", on a loopback address of this host"
+		detail += "; not configured: " + strings.Join(unreachable, ", ") + " with a loopback address of this host"
 	}
 	b.finished(stepProxy, detail)
 	return nil
@@ -71,7 +71,7 @@ func (s *session) decideProxy(ctx context.Context, b *board, present management.
 func (s *session) withoutProxy(ctx context.Context, values *objects.Values) ([]string, error) {
 	found, err := network.Ensure(ctx, s.engine, network.Request{Name: values.Network})
 	if err != nil {
-		return nil, fmt.Errorf("look for the addresses that need no proxy: %w", err)
+		return nil, fmt.Errorf("get addresses without proxy: %w", err)
 	}
 	var direct []string
 	if given := cmp.Or(s.Getenv(noProxy), s.Getenv(strings.ToLower(noProxy))); given != "" {

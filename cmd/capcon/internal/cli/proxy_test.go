@@ -39,20 +39,20 @@ func TestUpPassesTheProxyOn(t *testing.T) {
 		line   string
 	}{
 		"none":     {"There is nothing to pass on.", map[string]string{"NO_PROXY": "example.com"}, nil, ""},
-		"loopback": {"It would be the node itself.", map[string]string{"HTTP_PROXY": "http://localhost:3128", "https_proxy": "127.0.0.1:3128"}, nil, "HTTP_PROXY, HTTPS_PROXY not passed on"},
+		"loopback": {"It would be the node itself.", map[string]string{"HTTP_PROXY": "http://localhost:3128", "https_proxy": "127.0.0.1:3128"}, nil, "HTTP_PROXY, HTTPS_PROXY not configured"},
 		"one": {
 			"Programs read one spelling or the other.", map[string]string{"https_proxy": proxy},
 			[]infrav1.EnvironmentVariable{
 				{Name: "HTTPS_PROXY", Value: proxy}, {Name: "https_proxy", Value: proxy},
 				{Name: "NO_PROXY", Value: ranges}, {Name: "no_proxy", Value: ranges},
-			}, "nodes get HTTPS_PROXY, NO_PROXY with the cluster's own ranges",
+			}, "configured in nodes: HTTPS_PROXY, NO_PROXY, with the address ranges of the cluster",
 		},
 		"exceptions": {
 			"The user's stay.", map[string]string{"HTTP_PROXY": proxy, "HTTPS_PROXY": "http://[::1]:3128", "NO_PROXY": "example.com"},
 			[]infrav1.EnvironmentVariable{
 				{Name: "HTTP_PROXY", Value: proxy}, {Name: "http_proxy", Value: proxy},
 				{Name: "NO_PROXY", Value: "example.com," + ranges}, {Name: "no_proxy", Value: "example.com," + ranges},
-			}, "nodes get HTTP_PROXY, NO_PROXY with the cluster's own ranges; not HTTPS_PROXY, on a loopback address of this host",
+			}, "configured in nodes: HTTP_PROXY, NO_PROXY, with the address ranges of the cluster; not configured: HTTPS_PROXY with a loopback address of this host",
 		},
 	}
 	for name, tc := range cases {

@@ -40,9 +40,9 @@ const stepRegistry = "registry"
 func (a *app) registryCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "registry",
-		Short: "Start and remove a local registry that all clusters pull from",
-		Long: "Start and remove a registry on this host. Images are pushed to localhost:PORT, and Pods of all clusters on\n" +
-			"its network use them under the same name.",
+		Short: "Start and remove a local registry for all clusters",
+		Long: "Start and remove a registry on this host. Push images to localhost:PORT, and use them in Pods of all clusters\n" +
+			"on its network by the same name.",
 	}
 	command.AddCommand(a.registryUpCommand(), a.registryDownCommand())
 	return command
@@ -54,8 +54,8 @@ func (a *app) registryUpCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Start the local registry and configure it in the nodes of all clusters",
-		Long: "Start a registry in a container and configure it in the nodes of all clusters on its network, those that\n" +
-			"\"capcon up\" creates later included. No node is recreated. The registry keeps its port and its images\n" +
+		Long: "Start a registry in a container and configure it in the nodes of all clusters on its network, including those\n" +
+			"created later with \"capcon up\". Nodes are not recreated. The registry keeps its port and images\n" +
 			"until \"capcon registry down\", and is restarted with the engine.",
 		Example: "  capcon registry up\n  docker tag app:dev localhost:5001/app:dev && docker push localhost:5001/app:dev\n" +
 			"  kubectl create deployment app --image=localhost:5001/app:dev",
@@ -76,9 +76,9 @@ func (s *session) registryUp(ctx context.Context, image, networkName string, por
 	b := s.newBoard("Starting the local registry")
 	registry, err := s.ensureRegistry(ctx, b, image, networkName, port)
 	if err == nil {
-		b.finished(stepRegistry, "answers on "+registry.Host())
+		b.finished(stepRegistry, "listening on "+registry.Host())
 		err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
-			b.finished("cluster "+cluster, "pulls from "+registry.Host())
+			b.finished("cluster "+cluster, "configured to pull from "+registry.Host())
 			return s.setRegistry(ctx, cluster, inNodes(registry))
 		})
 	}
@@ -108,7 +108,7 @@ func (s *session) ensureRegistry(ctx context.Context, b *board, image, networkNa
 	b.waiting(stepRegistry, "starting")
 	registry, err := localregistry.Ensure(ctx, s.engine, chosen, networkName, port)
 	if engine.IsTaken(err, engine.ResourceHostPort) {
-		return registry, fmt.Errorf("%w; choose another port with --port", err)
+		return registry, fmt.Errorf("%w; use another port with --port", err)
 	}
 	return registry, err
 }
@@ -121,7 +121,7 @@ func (s *session) eachOnNetwork(ctx context.Context, registry localregistry.Regi
 		return err
 	}
 	if !reached.Answers {
-		s.complain("The management plane does not answer: its clusters are not configured. Run the command again when it does.")
+		s.complain("The management plane is not ready: its clusters are not configured. Run the command again when it is ready.")
 		return nil
 	}
 	clusters, err := management.ContainerClusters(ctx, s.client)
@@ -166,7 +166,7 @@ func registryDown(ctx context.Context, s *session, _ []string) error {
 		return err
 	}
 	if !found {
-		s.say("There is no local registry.")
+		s.say("No local registry found.")
 		return nil
 	}
 	err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
@@ -178,6 +178,6 @@ func registryDown(ctx context.Context, s *session, _ []string) error {
 	if err := localregistry.Remove(ctx, s.engine); err != nil {
 		return err
 	}
-	s.say("Removed the local registry %s with its images.", registry.Host())
+	s.say("Removed local registry %s and its images.", registry.Host())
 	return nil
 }

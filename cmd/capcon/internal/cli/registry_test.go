@@ -50,7 +50,7 @@ func TestRegistry(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, "registry: answers on localhost:"+port, "cluster demo: pulls from localhost:"+port, "push localhost:"+port+"/app:dev")
+	mustContain(t, out, "registry: listening on localhost:"+port, "cluster demo: configured to pull from localhost:"+port, "push localhost:"+port+"/app:dev")
 	must.Succeed(t, w.client.Get(t.Context(), key, containerCluster))
 	registry := must.Get(w.engine.InspectContainer(t.Context(), "capcon-registry"))(t)
 	want := []infrav1.Registry{{Host: "localhost:" + port, Mirrors: []infrav1.RegistryMirror{{
@@ -60,16 +60,16 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("registries of the cluster (-want +got):\n%s", diff)
 	}
 	_, out, _ = w.run("gc")
-	mustContain(t, out, "is the local registry; capcon registry down removes it")
+	mustContain(t, out, "belongs to the local registry; remove it with capcon registry down")
 
 	if code, out, errs = w.run("registry", "down"); code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, "Removed the local registry localhost:"+port)
+	mustContain(t, out, "Removed local registry localhost:"+port)
 	must.Succeed(t, w.client.Get(t.Context(), key, containerCluster))
 	if registries := containerCluster.Spec.Registries; len(registries) > 0 {
 		t.Errorf("registries of the cluster after its removal: %v", registries)
 	}
 	_, out, _ = w.run("registry", "down")
-	mustContain(t, out, "There is no local registry.")
+	mustContain(t, out, "No local registry found.")
 }

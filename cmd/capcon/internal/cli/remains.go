@@ -48,9 +48,9 @@ func (r remains) list() []string {
 func (r remains) brief() string {
 	switch {
 	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
-		return plural(len(r.snapshot.Machines), "machine") + " and " + plural(len(r.containers), "container") + " to go"
+		return plural(len(r.snapshot.Machines), "machine") + " and " + plural(len(r.containers), "container") + " remaining"
 	case len(r.objects) > 0:
-		return plural(len(r.objects), "object") + " to go, such as " + r.objects[0]
+		return plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]
 	}
 	return "waiting for the Cluster's finalizer"
 }
@@ -71,7 +71,7 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 		case err != nil && (!transient(err) || s.replaced(ctx)):
 			return err
 		case err != nil:
-			b.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
+			b.waiting(stepPlane, "not ready: "+management.OneLine(err.Error()))
 		default:
 			last = found
 			b.deletion("cluster "+name, found.brief(), found.snapshot)
@@ -91,7 +91,7 @@ func (s *session) leftovers(ctx context.Context, b *board, name string) (remains
 	if err != nil {
 		return remains{}, err
 	}
-	b.finished(stepPlane, "answers")
+	b.finished(stepPlane, "ready")
 	found := remains{snapshot: management.Summarize(observed)}
 	if found.objects, err = management.Leftovers(ctx, s.client, namespace, name); err != nil {
 		return remains{}, err
@@ -100,8 +100,8 @@ func (s *session) leftovers(ctx context.Context, b *board, name string) (remains
 	if err != nil {
 		return remains{}, err
 	}
-	// A finalizer keeps the objects until their containers are gone. What is
-	// here without them nobody else removes.
+	// A finalizer keeps the objects until their containers are gone. No controller
+	// removes what is here without them.
 	if observed.Orphaned() {
 		return found, s.removeContainers(ctx, b, name, containers)
 	}
@@ -113,7 +113,7 @@ func (s *session) leftovers(ctx context.Context, b *board, name string) (remains
 
 func (s *session) removeContainers(ctx context.Context, b *board, cluster string, containers []engine.Container) error {
 	for _, container := range containers {
-		b.waiting("cluster "+cluster, "its management plane is lost: removing container "+container.Name)
+		b.waiting("cluster "+cluster, "management plane not found, removing container "+container.Name)
 		if err := s.engine.RemoveContainer(ctx, container.Name); err != nil {
 			return fmt.Errorf("remove container %q: %w", container.Name, err)
 		}
@@ -122,11 +122,11 @@ func (s *session) removeContainers(ctx context.Context, b *board, cluster string
 }
 
 func (s *session) containersOf(ctx context.Context, name string) ([]engine.Container, error) {
-	remembered, found, err := s.state.Recall(name)
-	if err != nil || !found || remembered.OwnerID == "" {
+	saved, found, err := s.state.Load(name)
+	if err != nil || !found || saved.OwnerID == "" {
 		return nil, err
 	}
-	containers, err := s.engine.ListContainers(ctx, owner(name, remembered).Labels())
+	containers, err := s.engine.ListContainers(ctx, owner(name, saved).Labels())
 	if err != nil {
 		return nil, fmt.Errorf("list containers of cluster %q: %w", name, err)
 	}
@@ -137,6 +137,6 @@ func (s *session) notGone(ctx context.Context, name string, last remains) error 
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
-	return fmt.Errorf("cluster %q is not deleted yet; the same command continues to wait. Left:\n  %s",
+	return fmt.Errorf("cluster %q is not deleted yet; run the command again to wait for:\n  %s",
 		name, strings.Join(last.list(), "\n  "))
 }

@@ -65,7 +65,7 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	}
 	info, err := e.Info(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ask the container engine about itself: %w", err), e.Close())
+		return nil, errors.Join(fmt.Errorf("get engine info: %w", err), e.Close())
 	}
 	a.connected = fmt.Sprintf("%s %s at %s", info.Name, info.Version, info.Endpoint)
 	root, err := state.Root(a.Getenv)
@@ -98,7 +98,7 @@ func (s *session) explainVersion(err error) error {
 	if !meta.IsNoMatchError(err) {
 		return err
 	}
-	return fmt.Errorf("the management plane is of an earlier release than this program: upgrade it with \"%s plane up\": %w", s.Program, err)
+	return fmt.Errorf("the management plane has an earlier version than capcon; upgrade it with \"%s plane up\": %w", s.Program, err)
 }
 
 // oneCluster checks that the arguments are the name of one cluster.

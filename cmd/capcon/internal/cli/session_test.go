@@ -27,7 +27,7 @@ import (
 )
 
 // Another Docker context leads to another engine of the same name, which has
-// nothing of the cluster: that must not end what is remembered of it.
+// nothing of the cluster: that must not delete its saved data.
 func TestEnginesOfOneNameShareNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +43,7 @@ func TestEnginesOfOneNameShareNothing(t *testing.T) {
 		}
 	}
 
-	// Without the management plane only what is remembered leads to them.
+	// Without the management plane only what is saved leads to them.
 	w.engine, w.plane = here, planeHere
 	w.plane.state = plane.State{}
 	code, out, errs := w.run("kubeconfig", "demo")
@@ -58,8 +58,8 @@ func TestEnginesOfOneNameShareNothing(t *testing.T) {
 	}
 }
 
-// What an engine on another host publishes is not reached: nothing is created that
-// would be waited for in vain.
+// Ports that an engine on another host publishes are not reachable: nothing is created
+// that would be waited for without success.
 func TestEnginesOfOtherHostsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func TestEnginesOfOtherHostsAreRefused(t *testing.T) {
 		if code != 1 {
 			t.Errorf("%v: want exit code 1, got %d", command, code)
 		}
-		mustContain(t, errs, "ssh://me@build.example.org (DOCKER_HOST) is on another host", "run capcon on that host")
+		mustContain(t, errs, "ssh://me@build.example.org (DOCKER_HOST) is remote", "run capcon on that host")
 	}
 	_, out, _ := w.run("doctor")
 	mustContain(t, squeeze(out), "EngineRemote", "run capcon on that host")

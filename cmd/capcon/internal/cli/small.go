@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,19 +31,20 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
 func (a *app) kubeconfigCommand() *cobra.Command {
 	var managementPlane bool
 	command := &cobra.Command{
 		Use:     "kubeconfig NAME",
-		Short:   "Print a kubeconfig that works on this machine",
+		Short:   "Print the kubeconfig of a cluster for this host",
 		Example: "  capcon kubeconfig demo > demo.kubeconfig\n  capcon kubeconfig --management",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if managementPlane != (len(args) == 0) || len(args) > 1 {
 				return &input.Error{Problems: []input.Problem{{
-					Field: "NAME", Value: strings.Join(args, " "), Reason: "one kubeconfig is printed",
-					Remedy: "give the name of one cluster, or --management",
+					Field: "NAME", Value: strings.Join(args, " "), Reason: "more than one kubeconfig requested",
+					Remedy: "use the name of one cluster, or --management",
 				}}}
 			}
 			return nil
@@ -57,7 +57,7 @@ func (a *app) kubeconfigCommand() *cobra.Command {
 		}),
 		ValidArgsFunction: a.completeNames,
 	}
-	command.Flags().BoolVar(&managementPlane, "management", false, "print that of the management plane")
+	command.Flags().BoolVar(&managementPlane, "management", false, "print the kubeconfig of the management plane")
 	return command
 }
 
@@ -67,7 +67,7 @@ func (s *session) managementKubeconfig(ctx context.Context) error {
 		return err
 	}
 	if !plane.Exists {
-		return fmt.Errorf("there is no management cluster on %s; \"%s plane up\" starts one", s.connected, s.Program)
+		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\"", s.connected, s.Program)
 	}
 	if !plane.Answers {
 		return s.planeSilent(plane, "")
@@ -92,7 +92,7 @@ func (s *session) kubeconfig(ctx context.Context, name string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%w; \"%s status %s\" has the details", err, s.Program, name)
+		return fmt.Errorf("%w; see \"%s status %s\"", err, s.Program, name)
 	}
 	return s.print(kubeconfig)
 }
@@ -105,7 +105,7 @@ func (s *session) storedKubeconfig(plane plane.State, name string) error {
 	if err != nil {
 		return fmt.Errorf("read stored kubeconfig: %w", err)
 	}
-	s.complain("The management plane does not answer; this is the kubeconfig as it was last.")
+	s.complain("The management plane is not ready; printing the last known kubeconfig.")
 	return s.print(stored)
 }
 
@@ -119,25 +119,18 @@ func (a *app) print(content []byte) error {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and the Kubernetes versions it knows",
+		Short: "Print the version, and the known Kubernetes versions",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.say("capcon      %s", programVersion())
+			a.say("capcon      %s", release.Program())
 			a.say("Kubernetes  %s", strings.Join(node.KnownVersions(), ", "))
 			return nil
 		},
 	}
 }
 
-func programVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return "unknown"
-}
-
-// rememberedNames are those of clusters of any engine.
-func (a *app) rememberedNames() ([]string, error) {
+// savedNames are those of clusters of any engine.
+func (a *app) savedNames() ([]string, error) {
 	root, err := state.Root(a.Getenv)
 	if err != nil {
 		return nil, err

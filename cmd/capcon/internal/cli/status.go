@@ -37,13 +37,13 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// report is what status tells, and with "-o json" its fields are an
+// report is the output of status, and with "-o json" its fields are an
 // interface that scripts rely on.
 type report struct {
 	Engine          engineReport    `json:"engine"`
 	ManagementPlane planeReport     `json:"managementPlane"`
 	Clusters        []clusterReport `json:"clusters"`
-	// Containers of clusters, told where the management plane cannot tell of
+	// Containers of clusters, where the management plane does not return
 	// the clusters themselves.
 	Containers []containerReport `json:"containers,omitempty"`
 }
@@ -99,8 +99,8 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [NAME]",
 		Short: "Show the status of the engine, the management plane and clusters",
 		Long: `Show the status of the engine, the management plane and all clusters, or the condition tree of one cluster.
-The exit code is 1 where engine or management plane cannot tell, or the cluster is not there,
-and 0 for a cluster that is there and not available.`,
+The exit code is 1 if the engine or the management plane is unavailable, or the cluster is not found,
+and 0 if the cluster exists, even if it is not available.`,
 		Example: "  capcon status\n  capcon status demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -110,11 +110,11 @@ and 0 for a cluster that is there and not available.`,
 		ValidArgsFunction: a.completeNames,
 	}
 	addOutput(command, &options.output)
-	command.Flags().BoolVar(&options.all, "all-conditions", false, "show of every object the conditions that are not as they should be")
+	command.Flags().BoolVar(&options.all, "all-conditions", false, "show problematic conditions of all objects")
 	return command
 }
 
-// statusOptions say what status tells, and how.
+// statusOptions say what status prints, and how.
 type statusOptions struct {
 	// name of one cluster; empty = all.
 	name   string
@@ -123,51 +123,51 @@ type statusOptions struct {
 	all bool
 }
 
-// status tells what it could find out, also when that ends in an error.
+// status prints what it could find out, also when that ends in an error.
 func (a *app) status(ctx context.Context, options statusOptions) error {
-	told, err := a.inspect(ctx, options.name)
-	printed := a.printOutput(options.output, told, func() error { return a.printReport(told, options) })
+	result, err := a.inspect(ctx, options.name)
+	printed := a.printOutput(options.output, result, func() error { return a.printReport(result, options) })
 	return cmp.Or(printed, err)
 }
 
 // inspect engine, plane and clusters, as far as they answer. The report is
 // valid also with an error.
 func (a *app) inspect(ctx context.Context, name string) (report, error) {
-	told := report{Clusters: []clusterReport{}}
+	result := report{Clusters: []clusterReport{}}
 	s, err := a.connect(ctx)
 	if err != nil {
-		told.Engine.Error = err.Error()
-		told.ManagementPlane.Detail = "unknown, because the engine does not answer"
-		return told, err
+		result.Engine.Error = err.Error()
+		result.ManagementPlane.Detail = "unknown, because the engine is unavailable"
+		return result, err
 	}
 	defer s.close()
-	told.Engine = engineReport{
+	result.Engine = engineReport{
 		Name: s.info.Name, Version: s.info.Version, APIVersion: s.info.APIVersion, Endpoint: s.info.Endpoint, ChosenBy: s.info.ChosenBy,
 	}
 	plane, err := s.plane.State(ctx)
 	if err != nil {
-		told.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
-		return told, err
+		result.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
+		return result, err
 	}
-	told.ManagementPlane = planeReport{Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail}
+	result.ManagementPlane = planeReport{Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail}
 	if !plane.Answers {
-		told.Containers, err = s.containerReports(ctx, name)
-		return told, errors.Join(err, s.planeSilent(plane, name))
+		result.Containers, err = s.containerReports(ctx, name)
+		return result, errors.Join(err, s.planeSilent(plane, name))
 	}
 	if err := s.use(plane.Kubeconfig); err != nil {
-		return told, err
+		return result, err
 	}
-	told.Clusters, err = s.clusterReports(ctx, name)
-	return told, err
+	result.Clusters, err = s.clusterReports(ctx, name)
+	return result, err
 }
 
-// containerReports are the containers of the clusters that are remembered.
+// containerReports are the containers of the clusters that are saved.
 func (s *session) containerReports(ctx context.Context, name string) ([]containerReport, error) {
 	names, err := s.state.Clusters()
 	if err != nil {
 		return nil, err
 	}
-	var told []containerReport
+	var result []containerReport
 	for _, cluster := range names {
 		if name != "" && name != cluster {
 			continue
@@ -177,31 +177,31 @@ func (s *session) containerReports(ctx context.Context, name string) ([]containe
 			return nil, err
 		}
 		for _, container := range containers {
-			told = append(told, containerReport{Cluster: cluster, Name: container.Name, Status: container.Status})
+			result = append(result, containerReport{Cluster: cluster, Name: container.Name, Status: container.Status})
 		}
 	}
-	return told, nil
+	return result, nil
 }
 
-// planeSilent is no error where nobody expects a plane.
+// planeSilent is no error where no plane is expected.
 func (s *session) planeSilent(plane plane.State, name string) error {
 	if plane.Exists {
-		return fmt.Errorf("the management plane does not answer (%s): nothing is known of its clusters; "+
-			"\"%s plane up\" starts it again", plane.Detail, s.Program)
+		return fmt.Errorf("the management plane is not ready (%s), and the status of its clusters is unknown; "+
+			"restart it with \"%s plane up\"", plane.Detail, s.Program)
 	}
-	remembered, err := s.state.Clusters()
+	saved, err := s.state.Clusters()
 	if err != nil {
 		return err
 	}
-	left := fmt.Sprintf("there is no management cluster on %s", s.connected)
-	if len(remembered) > 0 {
-		left += fmt.Sprintf(", but containers of these clusters may be left: %s; \"%s down NAME\" removes them",
-			strings.Join(remembered, ", "), s.Program)
+	left := fmt.Sprintf("no management cluster found on %s", s.connected)
+	if len(saved) > 0 {
+		left += fmt.Sprintf("; containers of these clusters may remain: %s; delete them with \"%s down NAME\"",
+			strings.Join(saved, ", "), s.Program)
 	}
 	switch {
-	case name != "" && !slices.Contains(remembered, name):
+	case name != "" && !slices.Contains(saved, name):
 		return fmt.Errorf("cluster %q not found: %s; %s", name, left, s.creates(name))
-	case len(remembered) > 0:
+	case len(saved) > 0:
 		return errors.New(left)
 	}
 	return nil
@@ -242,24 +242,24 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 		return clusterReport{}, err
 	}
 	snapshot := management.Summarize(observed)
-	told := clusterReport{
+	result := clusterReport{
 		Namespace: cluster.Namespace, Name: cluster.Name,
 		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
 	if controlPlane := observed.ControlPlane; controlPlane != nil {
-		told.KubernetesVersion = controlPlane.Spec.Version
-		told.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), snapshot.ReadyControlPlanes}
+		result.KubernetesVersion = controlPlane.Spec.Version
+		result.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), snapshot.ReadyControlPlanes}
 	}
 	if workers := observed.Workers; workers != nil {
-		told.Workers = countReport{ptr.Deref(workers.Spec.Replicas, 1), ptr.Deref(workers.Status.ReadyReplicas, 0)}
+		result.Workers = countReport{ptr.Deref(workers.Spec.Replicas, 1), ptr.Deref(workers.Status.ReadyReplicas, 0)}
 	}
-	if told.Available {
-		if told.State, err = s.stateOfContainers(ctx, observed.Infrastructure, told.State); err != nil {
+	if result.Available {
+		if result.State, err = s.stateOfContainers(ctx, observed.Infrastructure, result.State); err != nil {
 			return clusterReport{}, err
 		}
-		told.Available = told.State == snapshot.State()
+		result.Available = result.State == snapshot.State()
 	}
-	return told, nil
+	return result, nil
 }
 
 // stateOfContainers returns the state that Cluster API reports unless a container of
@@ -283,42 +283,42 @@ func (s *session) stateOfContainers(ctx context.Context, cluster *infrav1.Contai
 	return reported, nil
 }
 
-func (a *app) printReport(told report, options statusOptions) error {
-	a.say("Engine            %s", engineLine(told.Engine))
-	a.say("Management plane  %s", planeLine(told.ManagementPlane))
-	for _, container := range told.Containers {
+func (a *app) printReport(result report, options statusOptions) error {
+	a.say("Engine            %s", engineLine(result.Engine))
+	a.say("Management plane  %s", planeLine(result.ManagementPlane))
+	for _, container := range result.Containers {
 		a.say("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
 	}
-	if !told.ManagementPlane.Answers {
+	if !result.ManagementPlane.Answers {
 		return nil
 	}
 	a.say("")
 	if options.name != "" {
 		columns, _ := a.Size()
-		for _, cluster := range told.Clusters {
+		for _, cluster := range result.Clusters {
 			if err := describe.Print(a.Out, *cluster.Tree, describe.Options{Now: a.Now(), Columns: columns, All: options.all}); err != nil {
 				return err
 			}
 			a.printTroubles(cluster.Troubles)
 			if cluster.Power == management.PowerStopped {
-				a.say("\nThe cluster is stopped. \"%s start %s\" starts it.", a.Program, cluster.Name)
+				a.say("\nThe cluster is stopped. Start it with \"%s start %s\".", a.Program, cluster.Name)
 			}
 		}
 		return nil
 	}
-	if len(told.Clusters) == 0 {
-		a.say("No clusters. \"%s up NAME\" makes one.", a.Program)
+	if len(result.Clusters) == 0 {
+		a.say("No clusters found. Create one with \"%s up NAME\".", a.Program)
 		return nil
 	}
 	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
-	for _, cluster := range told.Clusters {
+	for _, cluster := range result.Clusters {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
 			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, cluster.State))
 	}
 	if err := a.table(lines); err != nil {
 		return err
 	}
-	for _, cluster := range told.Clusters {
+	for _, cluster := range result.Clusters {
 		a.printTroubles(cluster.Troubles)
 	}
 	return nil
@@ -332,7 +332,7 @@ func (a *app) printTroubles(troubles []management.Trouble) {
 
 func engineLine(e engineReport) string {
 	if e.Error != "" {
-		return "does not answer"
+		return "unavailable"
 	}
 	return fmt.Sprintf("%s %s at %s", e.Name, e.Version, e.Endpoint)
 }
@@ -340,22 +340,22 @@ func engineLine(e engineReport) string {
 func planeLine(p planeReport) string {
 	switch {
 	case p.Answers:
-		return "answers"
+		return "ready"
 	case p.Exists:
-		return "does not answer: " + p.Detail
+		return "not ready: " + p.Detail
 	case p.Detail != "":
 		return p.Detail
 	}
 	return "none"
 }
 
-// completeNames completes the names of clusters from what is remembered,
-// without asking anybody.
+// completeNames completes the names of clusters from the saved state,
+// without calling engine or API server.
 func (a *app) completeNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names, err := a.rememberedNames()
+	names, err := a.savedNames()
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError

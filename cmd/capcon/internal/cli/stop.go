@@ -41,9 +41,9 @@ func (a *app) stopCommand() *cobra.Command {
 }
 
 func (a *app) startCommand() *cobra.Command {
-	return a.powerCommand("start", "Start a cluster that was stopped",
+	return a.powerCommand("start", "Start a stopped cluster",
 		"Start the containers of a cluster that \"capcon stop\" stopped, and wait until its Nodes are ready. The\n"+
-			"management plane is started first if it does not run.",
+			"management plane is started first if it is not running.",
 		(*session).start)
 }
 
@@ -60,14 +60,14 @@ func (a *app) powerCommand(use, short, long string, run func(*session, context.C
 			defer cancel()
 			err := run(s, limited, args[0])
 			if errors.Is(limited.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("cluster %q did not %s within %s; it continues in the background, and the same command shows its progress: %w",
+				return fmt.Errorf("cluster %q did not %s within %s; the operation continues in the background, run the command again to wait for it: %w",
 					args[0], use, timeout, err)
 			}
 			return err
 		}),
 		ValidArgsFunction: a.completeNames,
 	}
-	command.Flags().DurationVar(&timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	command.Flags().DurationVar(&timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	return command
 }
 
@@ -105,7 +105,7 @@ func (s *session) awaitPower(ctx context.Context, b *board, name string, wanted 
 				running++
 			}
 		}
-		detail := fmt.Sprintf("%d of %d run", running, len(containers))
+		detail := fmt.Sprintf("%d of %d running", running, len(containers))
 		if err == nil && listErr == nil && power == wanted {
 			b.finished(step, detail)
 			return nil
@@ -169,11 +169,11 @@ func planeStop(ctx context.Context, s *session, _ []string) error {
 	const grace = 30 * time.Second
 	err := s.engine.StopContainer(ctx, plane.DefaultName, grace)
 	if errors.Is(err, engine.ErrNotFound) {
-		return fmt.Errorf("there is no management cluster on %s; \"%s plane up\" starts one: %w", s.connected, s.Program, err)
+		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\": %w", s.connected, s.Program, err)
 	}
 	if err != nil {
 		return fmt.Errorf("stop the management cluster: %w", err)
 	}
-	s.say("The %s is stopped; \"%s plane up\" starts it again.", s.managementCluster(), s.Program)
+	s.say("The %s is stopped. Start it with \"%s plane up\".", s.managementCluster(), s.Program)
 	return nil
 }

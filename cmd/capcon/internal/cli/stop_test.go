@@ -65,7 +65,7 @@ func TestStopAndStart(t *testing.T) {
 	if code, out, _ := w.run("status", "demo"); code != 0 {
 		t.Errorf("status ended with %d", code)
 	} else {
-		mustContain(t, out, `The cluster is stopped. "capcon start demo" starts it.`)
+		mustContain(t, out, `The cluster is stopped. Start it with "capcon start demo".`)
 	}
 	_, table, _ := w.run("status")
 	mustContain(t, table, "stopped")
@@ -89,13 +89,13 @@ func TestStopRefuses(t *testing.T) {
 		if code, _, errs := w.run(args...); code != 1 {
 			t.Errorf("%v without a plane ended with %d", args, code)
 		} else {
-			mustContain(t, errs, "there is no management cluster")
+			mustContain(t, errs, "no management cluster found")
 		}
 	}
 	if code, _, errs := w.run("plane", "stop"); code != 1 {
 		t.Errorf("plane stop without one ended with %d", code)
 	} else {
-		mustContain(t, errs, `there is no management cluster on`, `"capcon plane up" starts one`)
+		mustContain(t, errs, `no management cluster found on`, `start it with "capcon plane up"`)
 	}
 	w.run("plane", "up")
 	code, _, errs := w.run("stop", "demo")

@@ -32,18 +32,19 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
 func (a *app) supportBundleCommand() *cobra.Command {
 	var file string
 	command := &cobra.Command{
 		Use:   "support-bundle NAME",
-		Short: "Write what helps to find the cause of a failure into one file",
-		Long: "Write what helps to find the cause of a failure in a cluster into one .tar.gz file, for a bug report: the\n" +
+		Short: "Collect logs, objects and status of a cluster in one file",
+		Long: "Collect information about a cluster in one .tar.gz file, for a bug report: the\n" +
 			"cluster's objects and Events, its status, the engine, the logs of its containers and of the management plane.\n" +
-			"Secrets are not among the objects, and what looks like a secret is redacted everywhere, as is what bootstrap\n" +
-			"data names as one. Parts that cannot be collected are listed in errors.txt. No management plane is needed\n" +
-			"for clusters that were made here.",
+			"Secret objects are not included; secrets in bootstrap data, and other texts that look like secrets, are\n" +
+			"redacted. Errors of the collection are listed in errors.txt. Clusters created by this user require no\n" +
+			"management plane.",
 		Example: "  capcon support-bundle demo\n  capcon support-bundle demo --file /tmp/demo.tar.gz",
 		Args:    oneCluster,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
@@ -77,13 +78,13 @@ func (s *session) supportBundle(ctx context.Context, name, path string) error {
 func (a *app) printBundle(b *bundle, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("look at support bundle: %w", err)
+		return fmt.Errorf("inspect support bundle: %w", err)
 	}
 	for _, failure := range b.failures {
 		a.complain("Not collected: %s", failure)
 	}
 	a.say("Wrote %s: %d bytes, %s.", path, info.Size(), plural(b.files, "file"))
-	a.say("Review the file before you share it: a secret that neither looks like one nor is in bootstrap data is not redacted.")
+	a.say("Review the file before you share it: secrets that match no known pattern and are not in bootstrap data are not redacted.")
 	return nil
 }
 
@@ -91,8 +92,8 @@ func (a *app) printBundle(b *bundle, path string) error {
 func (s *session) collect(ctx context.Context, b *bundle, name string, owner identity.Owner) {
 	// First: without them the other parts would have secrets.
 	b.note("objects and bootstrap data", s.collectObjects(ctx, b, name))
-	told, err := s.inspect(ctx, name)
-	b.note("status", errors.Join(err, b.json("status.json", told)))
+	report, err := s.inspect(ctx, name)
+	b.note("status", errors.Join(err, b.json("status.json", report)))
 	b.note("host", b.json("host.json", s.host()))
 	if owner.ID != "" {
 		b.note("containers", s.collectContainers(ctx, b, owner))
@@ -104,8 +105,8 @@ func (s *session) collect(ctx context.Context, b *bundle, name string, owner ide
 const objectsTimeout = 2 * time.Minute
 
 // errPlaneSilent is why there are no objects. The status has the details.
-var errPlaneSilent = errors.New("the management plane does not answer: there are no objects, " +
-	"and only what looks like a secret is redacted, not what bootstrap data names as one")
+var errPlaneSilent = errors.New("the management plane is not ready: objects are missing, " +
+	"and secrets are redacted by pattern only, without the bootstrap data")
 
 func (s *session) collectObjects(ctx context.Context, b *bundle, name string) error {
 	if s.client == nil {
@@ -115,7 +116,7 @@ func (s *session) collectObjects(ctx context.Context, b *bundle, name string) er
 	defer cancel()
 	secrets, err := management.BootstrapSecrets(ctx, s.client, namespace, name)
 	if err != nil {
-		err = fmt.Errorf("only what looks like a secret is redacted for sure: %w", err)
+		err = fmt.Errorf("secrets are redacted by pattern only: %w", err)
 	}
 	b.secrets = secrets
 	objects, events, failed := management.Dump(ctx, s.client, namespace, name)
@@ -138,7 +139,7 @@ type hostDescription struct {
 
 func (s *session) host() hostDescription {
 	found := diagnosis{}.judge(preflight.Facts{Engine: s.info})
-	return hostDescription{Capcon: programVersion(), Engine: found.Engine, Host: found.Host}
+	return hostDescription{Capcon: release.Program(), Engine: found.Engine, Host: found.Host}
 }
 
 func (s *session) collectContainers(ctx context.Context, b *bundle, owner identity.Owner) error {

@@ -142,7 +142,7 @@ func TestSupportBundle(t *testing.T) {
 			reason: "Containers and the plane's log need no plane that answers.",
 			change: func(_ *testing.T, w *world) { w.plane.state = plane.State{Exists: true, Detail: "is starting"} },
 			want:   slices.Concat(containers, []string{"errors.txt", "host.json", "management-plane.log", "status.json"}),
-			errs:   []string{"there are no objects", "does not answer (is starting)"},
+			errs:   []string{"objects are missing", "not ready (is starting)"},
 		},
 		"PlaneRemoved": {
 			reason: "Memory knows the cluster.",
@@ -151,7 +151,7 @@ func TestSupportBundle(t *testing.T) {
 				must.Succeed(t, w.engine.RemoveContainer(t.Context(), plane.DefaultName))
 			},
 			want: slices.Concat(containers, []string{"errors.txt", "host.json", "status.json"}),
-			errs: []string{"there are no objects", "there is no management cluster"},
+			errs: []string{"objects are missing", "no management cluster found"},
 		},
 		"OneKindFails": {
 			reason: "Only what fails is missing.",
@@ -196,7 +196,7 @@ func TestSupportBundle(t *testing.T) {
 			if tc.errs == nil && errs != "" {
 				t.Errorf("%s\nComplaints: %s", tc.reason, errs)
 			}
-			if strings.Contains(files["errors.txt"], "there are no objects") {
+			if strings.Contains(files["errors.txt"], "objects are missing") {
 				return // only the plane has the secrets
 			}
 			for file, content := range files {
@@ -228,5 +228,5 @@ func TestSupportBundleOverwritesNothing(t *testing.T) {
 	if content, err := os.ReadFile(path); code != 1 || err != nil || string(content) != "mine" {
 		t.Errorf("Want code 1 and the file as it was, got %d, %v, %q", code, err, content)
 	}
-	mustContain(t, errs, "--file", "it exists", "give another path")
+	mustContain(t, errs, "--file", "already exists", "use another path")
 }

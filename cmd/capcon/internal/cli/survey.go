@@ -37,18 +37,18 @@ const askTimeout = 10 * time.Second
 
 // kubeconfigsUsage of the flag that names management clusters of the user's
 // own.
-const kubeconfigsUsage = "kubeconfig of a further management cluster to ask; may be given several times"
+const kubeconfigsUsage = "kubeconfig of another management cluster to query; can be repeated"
 
-// survey the engine and everybody who may have clusters on it. What is on the
-// engine is looked at first: what a manager makes meanwhile is then not seen,
-// instead of taken for nobody's.
+// survey the engine and all managers that may have clusters on it. The engine is
+// listed first: what a manager creates meanwhile is then missing from the list,
+// instead of being taken for orphaned.
 func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
 	objects, err := inventory.Collect(ctx, s.engine)
 	if err != nil {
 		return inventory.World{}, err
 	}
 	world := inventory.World{Objects: objects, Now: s.Now()}
-	if world.Remembered, err = s.rememberedOwners(); err != nil {
+	if world.Saved, err = s.savedOwners(); err != nil {
 		return inventory.World{}, err
 	}
 	for _, name := range planeNames(objects) {
@@ -113,7 +113,7 @@ func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig
 		manager.Detail = management.OneLine(err.Error())
 		return manager
 	}
-	manager.Answers, manager.Detail = true, "answers"
+	manager.Answers, manager.Detail = true, "ready"
 	for i := range clusters {
 		manager.Clusters = append(manager.Clusters, inventory.Cluster{
 			Owner: identity.Owner{
@@ -125,19 +125,19 @@ func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig
 	return manager
 }
 
-func (s *session) rememberedOwners() ([]string, error) {
+func (s *session) savedOwners() ([]string, error) {
 	names, err := s.state.Clusters()
 	if err != nil {
 		return nil, err
 	}
 	var owners []string
 	for _, name := range names {
-		remembered, found, err := s.state.Recall(name)
+		saved, found, err := s.state.Load(name)
 		if err != nil {
 			return nil, err
 		}
-		if found && remembered.OwnerID != "" {
-			owners = append(owners, remembered.OwnerID)
+		if found && saved.OwnerID != "" {
+			owners = append(owners, saved.OwnerID)
 		}
 	}
 	return owners, nil

@@ -77,7 +77,7 @@ func (a *app) newTracing(path, cluster string) (*tracing, error) {
 }
 
 // traceUsage of the flag.
-const traceUsage = "record what happens in FILE.json, for Perfetto and Chrome, or draw it in FILE.svg"
+const traceUsage = "write a trace to FILE.json, for Perfetto and Chrome, or a diagram to FILE.svg"
 
 // traced runs a command on a cluster and writes its trace, also if it fails.
 func (s *session) traced(ctx context.Context, path, cluster string, run func() error) (err error) {
@@ -145,11 +145,11 @@ func (s *session) awaitWorkloadCluster(ctx context.Context, name string) (client
 
 // selections are what belongs to a cluster in the management plane.
 func selections(cluster string) []trace.Selection {
-	in, named, labelled := client.InNamespace(namespace), client.MatchingFields{"metadata.name": cluster}, client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}
+	in, named, labeled := client.InNamespace(namespace), client.MatchingFields{"metadata.name": cluster}, client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}
 	all := []trace.Selection{
 		{Kind: clusterv1.GroupVersion.WithKind("Cluster"), Options: []client.ListOption{in, named}},
 		{Kind: addonsv1.GroupVersion.WithKind("ClusterResourceSetBinding"), Options: []client.ListOption{in, named}},
-		{Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Options: []client.ListOption{in, labelled}, MetadataOnly: true},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Options: []client.ListOption{in, labeled}, MetadataOnly: true},
 	}
 	for _, kind := range []schema.GroupVersionKind{
 		infrav1.GroupVersion.WithKind("ContainerCluster"),
@@ -160,7 +160,7 @@ func selections(cluster string) []trace.Selection {
 		infrav1.GroupVersion.WithKind("ContainerMachine"),
 		bootstrapv1.GroupVersion.WithKind("KubeadmConfig"),
 	} {
-		all = append(all, trace.Selection{Kind: kind, Options: []client.ListOption{in, labelled}})
+		all = append(all, trace.Selection{Kind: kind, Options: []client.ListOption{in, labeled}})
 	}
 	return all
 }
@@ -188,10 +188,10 @@ func (t *tracing) finish(ctx context.Context, s *session) {
 	t.Add(waits...)
 	err := errors.Join(write(t.file, t.Between(t.began, ended)), t.file.Close())
 	for _, missing := range t.missing {
-		s.complain("Not in the trace: %v", missing)
+		s.complain("Not traced: %v", missing)
 	}
 	if err != nil {
-		s.complain("The trace is not complete: %v", err)
+		s.complain("The trace is incomplete: %v", err)
 		return
 	}
 	s.say("Wrote the trace %s. The command waited for:", t.file.Name())

@@ -52,10 +52,10 @@ func (a *app) upCommand() *cobra.Command {
 	var controlPlanes, workers int
 	command := &cobra.Command{
 		Use:   "up NAME",
-		Short: "Make a cluster, or bring an existing one to what the flags say",
-		Long: "Make a cluster and wait until all its Nodes are ready. Running it again resumes what was\n" +
-			"interrupted and changes an existing cluster to what the flags say; flags that are not given\n" +
-			"leave it as it is.",
+		Short: "Create a cluster, or update an existing one",
+		Long: "Create a cluster and wait until all its Nodes are ready. Run the command again to resume an\n" +
+			"interrupted creation, or to update an existing cluster to the given flags; flags that are not set\n" +
+			"change nothing.",
 		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2",
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(command *cobra.Command, args []string) error {
@@ -86,9 +86,9 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
-	flags.StringVar(&request.CPUs, "cpus", "", "CPUs that each node may use, such as 2 (default: those of the engine's host)")
-	flags.StringVar(&request.Memory, "memory", "", "memory that each node may use, such as 4Gi (default: that of the engine's host)")
-	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = for ever")
+	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2 (default: those of the engine's host)")
+	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi (default: that of the engine's host)")
+	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	flags.StringVar(&request.Trace, "trace", "", traceUsage)
 	return command
 }
@@ -96,12 +96,12 @@ func (a *app) upCommand() *cobra.Command {
 // up makes the cluster so and waits for it.
 func (s *session) up(ctx context.Context, request input.Request) error {
 	started := s.Now()
-	b := s.newBoard("Making cluster " + request.Name)
+	b := s.newBoard("Creating cluster " + request.Name)
 	err := s.upWithin(ctx, b, request)
 	b.close()
 	switch {
 	case ctx.Err() != nil:
-		s.complain("Interrupted. Provisioning continues in the background; \"%s up %s\" shows its progress, \"%s down %s\" deletes the cluster.",
+		s.complain("Interrupted. Provisioning continues in the background; wait for it with \"%s up %s\", or delete the cluster with \"%s down %s\".",
 			s.Program, request.Name, s.Program, request.Name)
 		return errReported
 	case err != nil:
@@ -146,7 +146,7 @@ func (s *session) create(ctx context.Context, b *board, request input.Request) e
 	return s.persist(ctx, func() error { return management.Start(ctx, s.client, namespace, request.Name) })
 }
 
-// checkResources compares what each node shall have with what it needs and with what the
+// checkResources compares the limits of each node with what it needs and with what the
 // engine's host has.
 func checkResources(request input.Request, info engine.Info) error {
 	asked := requestedResources(request)
@@ -186,8 +186,8 @@ func (s *session) chosenEngine() string {
 	return s.connected
 }
 
-// prepare everything but the cluster: images, management plane, and what the
-// cluster shall be. Where that cannot be, a plane that was created for it and has
+// prepare everything but the cluster: images, management plane, and the desired state
+// of the cluster. Where that fails, a plane that was created for it and has
 // no other cluster by now is removed.
 func (s *session) prepare(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
 	before, err := s.plane.State(ctx)
@@ -239,7 +239,7 @@ func (s *session) removeUnused(ctx context.Context) (clusters []string, err erro
 	return nil, s.state.ForgetManagement()
 }
 
-// within bounds ctx by a timeout; 0 = for ever.
+// within bounds ctx by a timeout; 0 = no limit.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout > 0 {
 		return context.WithTimeout(ctx, timeout)
@@ -250,7 +250,7 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 // timedOut says so where that is the reason for err.
 func (s *session) timedOut(limited context.Context, request input.Request, err error) error {
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("not ready within %s; provisioning continues in the background, \"%s up %s\" shows its progress: %w", request.Timeout, s.Program, request.Name, err)
+		return fmt.Errorf("not ready within %s; provisioning continues in the background, wait for it with \"%s up %s\": %w", request.Timeout, s.Program, request.Name, err)
 	}
 	return err
 }
@@ -263,12 +263,12 @@ func (s *session) ensurePlane(ctx context.Context, b *board, image string) (crea
 	if err != nil {
 		return false, fmt.Errorf("start the management plane: %w", err)
 	}
-	b.finished(stepPlane, "answers")
+	b.finished(stepPlane, "ready")
 	s.planeID = ready.ID
 	return ready.Created, s.use(ready.Kubeconfig)
 }
 
-// planeImage keeps the image of a plane that is there, unless told otherwise:
+// planeImage keeps the image of an existing plane, unless another is requested:
 // other clusters depend on it. The engine has the image afterwards.
 func (s *session) planeImage(ctx context.Context, b *board, request input.Request, present plane.State) (string, error) {
 	image := present.Image

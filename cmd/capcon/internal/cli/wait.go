@@ -34,11 +34,11 @@ import (
 )
 
 const (
-	// pollInterval is short against what people notice; the reads go to a
+	// pollInterval is short against what users notice; the reads go to a
 	// process on this machine.
 	pollInterval = 500 * time.Millisecond
-	// troubleGrace is how long a condition that waiting does not heal may
-	// stand before up gives up: somebody may be mending it, and a first
+	// troubleGrace is how long a condition that needs the user may
+	// stand before up gives up: the user may be fixing it, and a first
 	// report may be overtaken.
 	troubleGrace = 15 * time.Second
 )
@@ -52,8 +52,8 @@ type watch struct {
 	last management.Snapshot
 	// troubled says since when each trouble stands.
 	troubled map[string]time.Time
-	// remembered says that the owner ID is on disk.
-	remembered bool
+	// saved says that the owner ID is on disk.
+	saved bool
 	// registry on this host that nodes pull from; nil where there is none.
 	registry *localregistry.Registry
 }
@@ -95,16 +95,16 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 			return false, err
 		}
 		if w.replaced(ctx) {
-			return false, fmt.Errorf("cluster %q was deleted, and the management plane with it: %w", w.request.Name, err)
+			return false, fmt.Errorf("cluster %q and the management plane were deleted: %w", w.request.Name, err)
 		}
-		w.board.waiting(stepPlane, "does not answer: "+management.OneLine(err.Error()))
+		w.board.waiting(stepPlane, "not ready: "+management.OneLine(err.Error()))
 		return false, nil
 	}
-	w.board.finished(stepPlane, "answers")
+	w.board.finished(stepPlane, "ready")
 	w.last = management.Summarize(observed)
 	w.board.cluster(w.last)
-	if !w.remembered {
-		if w.remembered, err = w.remember(w.request.Name, observed); err != nil {
+	if !w.saved {
+		if w.saved, err = w.save(w.request.Name, observed); err != nil {
 			return false, err
 		}
 	}
@@ -130,12 +130,12 @@ func (w *watch) useRegistry(ctx context.Context, infrastructure *infrav1.Contain
 	return management.SetRegistry(ctx, w.client, namespace, w.request.Name, wanted)
 }
 
-// remember whose the containers are, as soon as that is decided.
-func (s *session) remember(name string, observed management.Observed) (bool, error) {
+// save whose the containers are, as soon as that is decided.
+func (s *session) save(name string, observed management.Observed) (bool, error) {
 	if observed.Infrastructure == nil || observed.Infrastructure.OwnerID() == "" {
 		return false, nil
 	}
-	err := s.state.Remember(name, state.Cluster{
+	err := s.state.Save(name, state.Cluster{
 		Namespace: namespace,
 		OwnerID:   observed.Infrastructure.OwnerID(),
 	})
@@ -143,7 +143,7 @@ func (s *session) remember(name string, observed management.Observed) (bool, err
 }
 
 // settleTroubles replaces the machines of troubles that have stood for the
-// grace period where that heals them, and returns an error for the others.
+// grace period where that resolves them, and returns an error for the others.
 func (w *watch) settleTroubles(ctx context.Context) error {
 	var found []string
 	for _, trouble := range w.standing() {
@@ -152,7 +152,7 @@ func (w *watch) settleTroubles(ctx context.Context) error {
 				trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy))
 			continue
 		}
-		w.board.waiting(trouble.Object, "replacing it: "+trouble.Reason)
+		w.board.waiting(trouble.Object, "replacing Machine: "+trouble.Reason)
 		if err := management.Replace(ctx, w.client, namespace, trouble.Replace); err != nil && !transient(err) {
 			return err
 		}
@@ -160,7 +160,7 @@ func (w *watch) settleTroubles(ctx context.Context) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return fmt.Errorf("cluster %q does not become ready:\n  %s\nThen run \"%s up %s\" again",
+	return fmt.Errorf("cluster %q cannot become ready:\n  %s\nFix the cause, then run \"%s up %s\" again",
 		w.request.Name, strings.Join(found, "\n  "), w.Program, w.request.Name)
 }
 
@@ -191,9 +191,9 @@ func (w *watch) notReady(ctx context.Context) error {
 	}
 	missing := w.last.Missing()
 	if !w.last.Exists {
-		missing = []string{"the management plane did not answer"}
+		missing = []string{"management plane: not ready"}
 	}
 	name := w.request.Name
-	return fmt.Errorf("cluster %q is not ready after %s. Still missing:\n  %s\n\"%s up %s\" continues to wait, \"%s status %s\" has the details",
+	return fmt.Errorf("cluster %q is not ready after %s. Waiting for:\n  %s\nContinue to wait with \"%s up %s\"; for details, see \"%s status %s\"",
 		name, w.request.Timeout, strings.Join(missing, "\n  "), w.Program, name, w.Program, name)
 }

@@ -328,7 +328,7 @@ func (w *world) vanish() {
 	ctx := w.t.Context()
 	cluster := &clusterv1.Cluster{}
 	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
-		return // nobody asked for it, or it is done
+		return // not requested, or already deleted
 	}
 	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
 		w.t.Fatal(err)

@@ -91,7 +91,7 @@ var causes = map[string]bool{
 	"KubeadmConfig":    true,
 }
 
-// negative are conditions that are True when something is to be told.
+// negative are conditions that are True when something is wrong.
 var negative = map[string]bool{
 	clusterv1.PausedCondition:          true,
 	clusterv1.DeletingCondition:        true,
@@ -137,7 +137,7 @@ func Print(w io.Writer, root Node, options Options) error {
 // rows returns the lines of a node: first stands before its own, next before
 // those of what is below it.
 func rows(node Node, first, next string, options Options) []string {
-	lines := []string{row(first+title(node), summary(node), options.Now)}
+	lines := []string{row(first+title(node), explained(node), options.Now)}
 	pipe := "  "
 	if len(node.Children) > 0 {
 		pipe = "│ "
@@ -187,6 +187,23 @@ func row(name string, condition *metav1.Condition, now time.Time) string {
 		duration.HumanDuration(now.Sub(condition.LastTransitionTime.Time)),
 		management.OneLine(condition.Message),
 	}, "\t")
+}
+
+// explained is the summary; one without a message has that of the first condition which is
+// not as it should be, such as NodeReady's of a Machine.
+func explained(node Node) *metav1.Condition {
+	whole := summary(node)
+	if whole == nil || whole.Message != "" || whole.Status == metav1.ConditionTrue {
+		return whole
+	}
+	for _, condition := range remarkable(node) {
+		if condition.Message != "" {
+			other := *whole
+			other.Message = condition.Message
+			return &other
+		}
+	}
+	return whole
 }
 
 // summary is the condition that stands for the object as a whole.

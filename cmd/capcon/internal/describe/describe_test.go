@@ -47,7 +47,7 @@ func TestClusterPrinted(t *testing.T) {
 Cluster/demo                                              False  NotAvailable     90s    InfrastructureReady: not yet
 ├─ClusterInfrastructure - ContainerCluster/demo           True   Ready            90s
 └─ControlPlane - KubeadmControlPlane/demo-control-plane
-  └─Machine/demo-control-plane-a                          False  NotReady         90s
+  └─Machine/demo-control-plane-a                          False  NotReady         90s    Kubelet stopped posting node status.
     └─MachineInfrastructure - ContainerMachine/demo-cp-a  False  ImagePullFailed  90s    no such image
           ContainerReady                                  False  ImagePullFailed  90s    no such; image
 `
@@ -114,7 +114,10 @@ func fakeClient(t *testing.T, then time.Time) client.Client {
 			ClusterName:       "demo",
 			InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerMachine", Name: "demo-cp-a"},
 		},
-		Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{condition("Ready", metav1.ConditionFalse, "NotReady", "")}},
+		Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{
+			condition("Ready", metav1.ConditionFalse, "NotReady", ""),
+			condition("NodeHealthy", metav1.ConditionUnknown, "NodeReadyUnknown", "Kubelet stopped posting node status."),
+		}},
 	}
 	container := &infrav1.ContainerMachine{
 		TypeMeta:   metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: "ContainerMachine"},

@@ -21,12 +21,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
 // Use is what an image is for.
@@ -49,22 +51,30 @@ var sources = map[Use]struct {
 	flag string
 	// built is the image that "make images" builds. It is in no registry.
 	built string
-	// published is the one that the provider itself would take. There is no release yet,
-	// so none of the plane is published.
+	// published is the one that the provider itself would take. None of the plane is.
 	published string
 	// mirrored is what follows the registry that the user names in the name of its image.
 	// The plane has none: it gets the engine's socket, and a tag is no proof of what is
 	// there.
 	mirrored string
+	// archive of a release that has the image that is built.
+	archive string
 }{
-	Node: {flag: "--image", mirrored: "/kindest/node:"},
+	Node: {flag: "--image", mirrored: "/kindest/node:", archive: "node" + archiveSuffix},
 	LoadBalancer: {
 		flag: "--load-balancer-image", built: "localhost/capcon/haproxy:2.6",
-		published: loadbalancer.DefaultImage, mirrored: "/library/haproxy:3.2",
+		published: loadbalancer.DefaultImage, mirrored: "/library/haproxy:3.2", archive: "haproxy" + archiveSuffix,
 	},
-	Registry: {flag: "--image", built: "localhost/capcon/registry:3.0.0", published: registryImage},
-	Plane:    {flag: "--plane-image", built: "localhost/capcon/plane:dev", published: "localhost/capcon/plane:dev"},
+	Registry: {flag: "--image", built: "localhost/capcon/registry:3.0.0", published: registryImage, archive: "registry" + archiveSuffix},
+	Plane:    {flag: "--plane-image", built: planeImage(), published: planeImage(), archive: "plane" + archiveSuffix},
 }
+
+// planeImage is the one of this program's version: an older one may not have its API.
+func planeImage() string { return "localhost/capcon/plane:" + release.Tag() }
+
+// archiveSuffix ends the names of the archives of a release, which has images of one
+// architecture.
+const archiveSuffix = "-linux-amd64.tar"
 
 // Wish is what the user said about the image for a use.
 type Wish struct {
@@ -111,7 +121,7 @@ func Find(ctx context.Context, e Inspector, reference string) (image engine.Imag
 	case errors.Is(err, engine.ErrNotFound):
 		return engine.Image{}, false, nil
 	case err != nil:
-		return engine.Image{}, false, fmt.Errorf("look for image %q: %w", reference, err)
+		return engine.Image{}, false, fmt.Errorf("inspect image %q: %w", reference, err)
 	}
 	return image, true, nil
 }
@@ -123,13 +133,13 @@ func (w Wish) published() (string, error) {
 	}
 	image, err := node.Image(w.KubernetesVersion)
 	if err != nil {
-		return "", fmt.Errorf("choose node image: %w; name an image with %s, or choose a known version", err, sources[Node].flag)
+		return "", fmt.Errorf("choose node image: %w; use %s, or use a known version", err, sources[Node].flag)
 	}
 	return image, nil
 }
 
 // errNotPinned says that an image is not pulled by its tag.
-var errNotPinned = errors.New("it gets the engine's socket, so that it is pulled by digest only")
+var errNotPinned = errors.New("images with access to the engine's socket are pulled by digest only")
 
 // MissingError says that the engine does not have an image and cannot get it.
 type MissingError struct {
@@ -141,31 +151,58 @@ type MissingError struct {
 
 // Error implements error. It names what each kind of user can do.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("image %q for the %s is not there, and %s: build and load it with \"make images-load ENGINE=docker\" "+
-		"(or ENGINE=podman), load an archive with \"capcon images load FILE\", or %s",
-		e.Reference, e.Use, e.why(), e.other())
+	return fmt.Sprintf("image %q of the %s not found on the engine, and %s; %s, or %s", e.Reference, e.Use, e.why(), e.remedy(), e.other())
+}
+
+// remedy of a node image of a registry differs: only others are built.
+func (e *MissingError) remedy() string {
+	if e.Use != Node || strings.HasPrefix(e.Reference, "localhost/") {
+		return remedy(e.Use, release.Version())
+	}
+	return fmt.Sprintf(`load an archive with "capcon images load FILE", use --kubernetes-version %s after %q`,
+		node.DefaultVersion, LoadCommand(Node, release.Version()))
+}
+
+// remedy says how the engine gets the image that is built for a use, of a release or,
+// without a version, from source.
+func remedy(use Use, version string) string {
+	if version == "" {
+		return `build and load it with "make images-load ENGINE=docker" (or ENGINE=podman), load an archive with "capcon images load FILE"`
+	}
+	return fmt.Sprintf("download %s of release %s and run %q", sources[use].archive, version, LoadCommand(use, version))
+}
+
+// LoadCommand gives the engine the image that is built for a use, of a release or, without
+// a version, from source.
+func LoadCommand(use Use, version string) string {
+	if version == "" {
+		return "make images-load"
+	}
+	return "capcon images load " + sources[use].archive
 }
 
 func (e *MissingError) why() string {
 	switch {
-	case errors.Is(e.Err, imagepull.ErrLocalOnly), errors.Is(e.Err, errNotPinned):
+	case errors.Is(e.Err, imagepull.ErrLocalOnly):
+		return imagepull.ErrLocalOnly.Error()
+	case errors.Is(e.Err, errNotPinned):
 		return e.Err.Error()
 	case errors.Is(e.Err, engine.ErrNotFound):
-		return fmt.Sprintf("its registry does not have it (%v)", e.Err)
+		return fmt.Sprintf("not found in its registry (%v)", e.Err)
 	case errors.Is(e.Err, engine.ErrUnauthorized):
-		return fmt.Sprintf("its registry refuses the credentials; log in with the engine's own command (%v)", e.Err)
+		return fmt.Sprintf("its registry rejects the credentials; log in with \"docker login\" or \"podman login\" (%v)", e.Err)
 	case errors.Is(e.Err, engine.ErrUnavailable):
-		return fmt.Sprintf("its registry cannot be reached (%v)", e.Err)
+		return fmt.Sprintf("its registry is not reachable (%v)", e.Err)
 	}
-	return fmt.Sprintf("it cannot be fetched (%v)", e.Err)
+	return fmt.Sprintf("pulling it failed (%v)", e.Err)
 }
 
 // other is how to name another image.
 func (e *MissingError) other() string {
 	if e.Use == Plane {
-		return "name one by its digest: " + sources[Plane].flag + " REGISTRY/NAME@sha256:DIGEST"
+		return "use an image with a digest: " + sources[Plane].flag + " REGISTRY/NAME@sha256:DIGEST"
 	}
-	return "name another with " + sources[e.Use].flag + " or --registry"
+	return "use another image with " + sources[e.Use].flag + " or --registry"
 }
 
 // Unwrap returns the cause.

@@ -76,7 +76,7 @@ func TestChoose(t *testing.T) {
 		},
 		"load balancer":     {"It is the one the provider itself would take.", "", Wish{Use: LoadBalancer}, loadbalancer.DefaultImage},
 		"plane":             {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
-		"plane, not there":  {"There is no release yet.", "", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
+		"plane, not there":  {"No registry has it.", "", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
 		"plane, a registry": {"Its name there proves nothing.", "", Wish{Use: Plane, Registry: "127.0.0.1:5000"}, "localhost/capcon/plane:dev"},
 	}
 	for name, tc := range cases {
@@ -114,9 +114,22 @@ func TestEnsureSaysWhatToDo(t *testing.T) {
 	if !errors.As(err, &missing) {
 		t.Fatalf("Want a MissingError, got: %v", err)
 	}
-	for _, word := range []string{"kindest/node:v1.36.3", "cannot be reached", "make images", "capcon images load", "--image", "--registry"} {
+	for _, word := range []string{"kindest/node:v1.36.3", "not reachable", "make images", "capcon images load", "--image", "--registry"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("Want %q in: %v", word, err)
+		}
+	}
+}
+
+// A released capcon names the file of its release and the command that loads it.
+func TestRemedyOfARelease(t *testing.T) {
+	t.Parallel()
+	for _, use := range []Use{Node, LoadBalancer, Plane, Registry} {
+		got := remedy(use, "v0.1.0")
+		for _, word := range []string{"-linux-amd64.tar of release v0.1.0", `"capcon images load `} {
+			if !strings.Contains(got, word) {
+				t.Errorf("%s: want %q in: %s", use, word, got)
+			}
 		}
 	}
 }
@@ -154,7 +167,7 @@ func TestStoredCredentials(t *testing.T) {
 	}
 }
 
-// The plane gets the engine's socket: whoever can push to the name of its image
+// The plane gets the engine's socket: a user who can push to the name of its image
 // would be root on the host.
 func TestEnsurePullsThePlaneByDigestOnly(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())

@@ -66,12 +66,12 @@ func ReadNode(ctx context.Context, e engine.Containers, image string) (NodeImage
 // probePrefix begins the names of containers that images are read from.
 const probePrefix = "capcon-image-probe-"
 
-// removeProbes removes what runs that were killed have left behind. A probe
-// takes seconds: one that is older than a minute belongs to nobody.
+// removeProbes removes the probes of runs that were killed. A probe
+// takes seconds: one that is older than a minute is orphaned.
 func removeProbes(ctx context.Context, e engine.Containers) error {
 	probes, err := e.ListContainers(ctx, map[string]string{identity.LabelRole: string(identity.RoleProbe)})
 	if err != nil {
-		return fmt.Errorf("list containers that images are read from: %w", err)
+		return fmt.Errorf("list image probe containers: %w", err)
 	}
 	for _, probe := range probes {
 		if strings.HasPrefix(probe.Name, probePrefix) && time.Since(probe.CreatedAt) > time.Minute {
@@ -111,11 +111,11 @@ func RenderCNI(manifest, podSubnet string) (string, error) {
 	}
 	parsed, err := template.New("cni").Option("missingkey=error").Parse(manifest)
 	if err != nil {
-		return "", fmt.Errorf("parse the Pod network's manifest: %w", err)
+		return "", fmt.Errorf("parse CNI manifest: %w", err)
 	}
 	var out strings.Builder
 	if err := parsed.Execute(&out, struct{ PodSubnet string }{podSubnet}); err != nil {
-		return "", fmt.Errorf("fill in the Pod network's manifest: %w", err)
+		return "", fmt.Errorf("render CNI manifest: %w", err)
 	}
 	return out.String(), nil
 }

@@ -44,7 +44,7 @@ func checkNetwork(name string) []Problem {
 	case name == "":
 		return nil
 	case !networkName.MatchString(name):
-		return []Problem{{"--network", name, "it is not a name for a network",
+		return []Problem{{"--network", name, "invalid network name",
 			"use at most 63 letters, digits, dots, dashes and underscores"}}
 	case errors.As(network.CheckName(name), &unusable):
 		return []Problem{{"--network", name, "it " + unusable.Reason, unusable.Remedy}}
@@ -59,9 +59,9 @@ func checkRegistry(registry string) []Problem {
 	const remedy = "use HOST:PORT, such as 127.0.0.1:5000"
 	switch {
 	case strings.Contains(registry, "://"):
-		return []Problem{{"--registry", registry, "it has a scheme", remedy}}
+		return []Problem{{"--registry", registry, "must not have a scheme", remedy}}
 	case len(checkImage("", registry+"/kindest/node:v1")) > 0, !strings.ContainsAny(registry, ".:"):
-		return []Problem{{"--registry", registry, "it is not the address of a registry", remedy}}
+		return []Problem{{"--registry", registry, "invalid registry address", remedy}}
 	}
 	return nil
 }
@@ -75,14 +75,14 @@ func checkCNI(cni string) []Problem {
 	if err == nil && info.Mode().IsRegular() {
 		return nil
 	}
-	return []Problem{{"--cni", cni, "there is no such file", "use auto, flannel, none or the path of a manifest"}}
+	return []Problem{{"--cni", cni, "file not found", "use auto, flannel, none or the path of a manifest"}}
 }
 
 func checkCIDRs(pods, services string) []Problem {
 	podRange, problems := checkCIDR("--pod-cidr", pods, func(prefix netip.Prefix) string {
 		// Each node gets a /24 (IPv4) or /64 (IPv6) of the range.
 		if nodeBits := nodeBits(prefix); prefix.Bits() > nodeBits {
-			return fmt.Sprintf("it is too small: each node takes a /%d of it", nodeBits)
+			return fmt.Sprintf("too small: each node needs a /%d", nodeBits)
 		}
 		return ""
 	})
@@ -91,16 +91,16 @@ func checkCIDRs(pods, services string) []Problem {
 		const mostHostBits, leastHostBits = 20, 3
 		switch hostBits := prefix.Addr().BitLen() - prefix.Bits(); {
 		case hostBits > mostHostBits:
-			return fmt.Sprintf("it is larger than the API server accepts, a /%d", prefix.Addr().BitLen()-mostHostBits)
+			return fmt.Sprintf("too large: the limit of the API server is a /%d", prefix.Addr().BitLen()-mostHostBits)
 		case hostBits < leastHostBits:
-			return "it has no room for services"
+			return "too small for Services"
 		}
 		return ""
 	})
 	problems = append(problems, found...)
 	if podRange.IsValid() && serviceRange.IsValid() && podRange.Overlaps(serviceRange) {
 		problems = append(problems, Problem{"--service-cidr", services,
-			"it overlaps the range of the Pods, " + podRange.String(), "use a range of its own, such as " + DefaultServiceCIDR})
+			"overlaps the Pod CIDR " + podRange.String(), "use another range, such as " + DefaultServiceCIDR})
 	}
 	return problems
 }
@@ -109,13 +109,13 @@ func checkCIDR(flag, given string, refuse func(netip.Prefix) string) (netip.Pref
 	if given == "" {
 		return netip.Prefix{}, nil
 	}
-	remedy := "use one such as " + DefaultPodCIDR
+	remedy := "use for example " + DefaultPodCIDR
 	prefix, err := netip.ParsePrefix(given)
 	if err != nil {
-		return netip.Prefix{}, []Problem{{flag, given, "it is not an address range in CIDR notation", remedy}}
+		return netip.Prefix{}, []Problem{{flag, given, "not in CIDR notation", remedy}}
 	}
 	if prefix != prefix.Masked() {
-		return prefix, []Problem{{flag, given, "it has bits set behind the prefix", "use " + prefix.Masked().String()}}
+		return prefix, []Problem{{flag, given, "has host bits set", "use " + prefix.Masked().String()}}
 	}
 	if reason := refuse(prefix); reason != "" {
 		return prefix, []Problem{{flag, given, reason, remedy}}

@@ -34,7 +34,7 @@ type Problem struct {
 	Remedy string
 }
 
-// String is one line for people.
+// String is one line for users.
 func (p Problem) String() string {
 	return fmt.Sprintf("%s %q: %s; %s", p.Field, p.Value, p.Reason, p.Remedy)
 }
@@ -58,13 +58,13 @@ func CheckNotNegative[N int | time.Duration](flag string, given N, remedy string
 	if given >= 0 {
 		return nil
 	}
-	return []Problem{{flag, fmt.Sprint(given), "it is negative", remedy}}
+	return []Problem{{flag, fmt.Sprint(given), "must not be negative", remedy}}
 }
 
 // Error implements error.
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems)+1)
-	lines = append(lines, "nothing was done, because of the input:")
+	lines = append(lines, "invalid arguments:")
 	for _, problem := range e.Problems {
 		lines = append(lines, "  "+problem.String())
 	}

@@ -116,11 +116,11 @@ func CheckName(name string) []Problem {
 	const remedy = "use at most 40 lower case letters, digits and dashes, beginning with a letter, such as \"demo\""
 	switch {
 	case name == "":
-		return []Problem{{"NAME", name, "a cluster needs a name", remedy}}
+		return []Problem{{"NAME", name, "must not be empty", remedy}}
 	case len(validation.IsDNS1035Label(name)) > 0:
-		return []Problem{{"NAME", name, "it becomes part of host names, which do not allow it", remedy}}
+		return []Problem{{"NAME", name, "not a valid DNS label", remedy}}
 	case len(name) > MaxNameLength:
-		return []Problem{{"NAME", name, fmt.Sprintf("it has %d characters", len(name)), remedy}}
+		return []Problem{{"NAME", name, fmt.Sprintf("has %d characters", len(name)), remedy}}
 	}
 	return nil
 }
@@ -132,11 +132,11 @@ func checkControlPlanes(count *int) []Problem {
 	var reason string
 	switch n := *count; {
 	case n < 1:
-		reason = "a cluster needs a control plane"
+		reason = "must be at least 1"
 	case n > MaxControlPlanes:
-		reason = "etcd becomes slower and not safer with so many members"
+		reason = "more than 5 etcd members slow down writes"
 	case n%2 == 0:
-		reason = "an even number of etcd members tolerates no more failures than one less"
+		reason = "an even number of etcd members tolerates no additional failure"
 	default:
 		return nil
 	}
@@ -148,9 +148,9 @@ func checkWorkers(count *int) []Problem {
 	case count == nil, *count >= 0 && *count <= MaxWorkers:
 		return nil
 	case *count < 0:
-		return []Problem{{"--workers", strconv.Itoa(*count), "it is negative", "use 0 or more"}}
+		return []Problem{{"--workers", strconv.Itoa(*count), "must not be negative", "use 0 or more"}}
 	}
-	return []Problem{{"--workers", strconv.Itoa(*count), "one host does not carry so many nodes",
+	return []Problem{{"--workers", strconv.Itoa(*count), "too many nodes for one host",
 		fmt.Sprintf("use at most %d", MaxWorkers)}}
 }
 
@@ -159,7 +159,7 @@ func checkImage(flag, image string) []Problem {
 		return nil
 	}
 	if _, err := reference.ParseNormalizedNamed(image); err != nil {
-		return []Problem{{flag, image, "it is not an image reference", "use NAME:TAG or NAME@DIGEST, in lower case"}}
+		return []Problem{{flag, image, "invalid image reference", "use NAME:TAG or NAME@DIGEST, in lower case"}}
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func checkQuantity(flag, value, remedy string) []Problem {
 		return nil
 	}
 	if _, err := resource.ParseQuantity(value); err != nil {
-		return []Problem{{flag, value, "it is not a quantity", remedy}}
+		return []Problem{{flag, value, "invalid quantity", remedy}}
 	}
 	return nil
 }
@@ -180,10 +180,10 @@ func CheckTrace(path string) []Problem {
 	if extension := filepath.Ext(path); path == "" || extension == ".json" || extension == ".svg" {
 		return nil
 	}
-	return []Problem{{"--trace", path, "its extension is that of no format", "use a path that ends in .json, for Perfetto and Chrome, or in .svg, for a picture"}}
+	return []Problem{{"--trace", path, "unsupported file extension", "use .json, for Perfetto and Chrome, or .svg"}}
 }
 
-// CheckTimeout checks how long to wait; 0 = for ever.
+// CheckTimeout checks how long to wait; 0 = no limit.
 func CheckTimeout(timeout time.Duration) []Problem {
-	return CheckNotNegative("--timeout", timeout, "use a duration such as 10m, or 0 to wait for ever")
+	return CheckNotNegative("--timeout", timeout, "use a duration such as 10m, or 0 for no limit")
 }

@@ -37,12 +37,12 @@ func TestValidate(t *testing.T) {
 		words  []string
 	}{
 		"nothing given":       {"The defaults must be valid.", func(*Request) {}, "", nil},
-		"no name":             {"A cluster needs a name.", func(r *Request) { r.Name = "" }, "NAME", []string{"needs a name"}},
-		"capitals":            {"Names become host names.", func(r *Request) { r.Name = "Demo" }, "NAME", []string{"host names", "lower case"}},
-		"underscore":          {"Names become host names.", func(r *Request) { r.Name = "my_demo" }, "NAME", []string{"host names"}},
-		"leading dash":        {"Names become host names.", func(r *Request) { r.Name = "-demo" }, "NAME", []string{"host names"}},
+		"no name":             {"A cluster needs a name.", func(r *Request) { r.Name = "" }, "NAME", []string{"must not be empty"}},
+		"capitals":            {"Names become host names.", func(r *Request) { r.Name = "Demo" }, "NAME", []string{"DNS label", "lower case"}},
+		"underscore":          {"Names become host names.", func(r *Request) { r.Name = "my_demo" }, "NAME", []string{"DNS label"}},
+		"leading dash":        {"Names become host names.", func(r *Request) { r.Name = "-demo" }, "NAME", []string{"DNS label"}},
 		"leading digit":       {"Names become names of services.", func(r *Request) { r.Name = "1demo" }, "NAME", []string{"letter"}},
-		"dot":                 {"Names become one DNS label.", func(r *Request) { r.Name = "demo.one" }, "NAME", []string{"host names"}},
+		"dot":                 {"Names become one DNS label.", func(r *Request) { r.Name = "demo.one" }, "NAME", []string{"DNS label"}},
 		"41 characters":       {"Suffixes need room.", func(r *Request) { r.Name = strings.Repeat("a", 41) }, "NAME", []string{"41 characters", "40"}},
 		"40 characters":       {"The bound itself is allowed.", func(r *Request) { r.Name = strings.Repeat("a", 40) }, "", nil},
 		"no control plane":    {"A cluster needs one.", func(r *Request) { r.ControlPlanes = ptr(0) }, "--control-planes", []string{"1, 3 or 5"}},
@@ -54,20 +54,20 @@ func TestValidate(t *testing.T) {
 		"negative workers":    {"There is no such number.", func(r *Request) { r.Workers = ptr(-2) }, "--workers", []string{"0 or more"}},
 		"too many workers":    {"A typing error.", func(r *Request) { r.Workers = ptr(1000) }, "--workers", []string{"250"}},
 		"old Kubernetes":      {"Below the known ones.", func(r *Request) { r.KubernetesVersion = "v1.33.9" }, "--kubernetes-version", []string{"older than v1.34", "v1.36.3"}},
-		"new Kubernetes":      {"Above the known ones.", func(r *Request) { r.KubernetesVersion = "v1.37.0" }, "--kubernetes-version", []string{"newer", "v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"}},
+		"new Kubernetes":      {"Above the known ones.", func(r *Request) { r.KubernetesVersion = "v1.38.0" }, "--kubernetes-version", []string{"newer", "v1.37.2, v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4"}},
 		"other patch":         {"Patch releases are alike.", func(r *Request) { r.KubernetesVersion = "v1.35.99" }, "", nil},
 		"without v":           {"It is understood.", func(r *Request) { r.KubernetesVersion = "1.36.3" }, "", nil},
 		"only minor":          {"Images have patch versions.", func(r *Request) { r.KubernetesVersion = "v1.36" }, "--kubernetes-version", []string{"form v1.2.3"}},
-		"latest":              {"No version.", func(r *Request) { r.KubernetesVersion = "latest" }, "--kubernetes-version", []string{"form v1.2.3", "known are"}},
-		"image":               {"Spaces are not allowed.", func(r *Request) { r.Image = "kindest node" }, "--image", []string{"not an image reference"}},
+		"latest":              {"No version.", func(r *Request) { r.KubernetesVersion = "latest" }, "--kubernetes-version", []string{"form v1.2.3", "use one of"}},
+		"image":               {"Spaces are not allowed.", func(r *Request) { r.Image = "kindest node" }, "--image", []string{"invalid image reference"}},
 		"CPUs in words":       {"It is no number.", func(r *Request) { r.CPUs = "two" }, "--cpus", []string{"such as 2"}},
 		"memory in words":     {"Kubernetes has no GB.", func(r *Request) { r.Memory = "4GB" }, "--memory", []string{"such as 4Gi"}},
 		"image in capitals":   {"Capitals are not allowed.", func(r *Request) { r.LoadBalancerImage = "HAProxy:3" }, "--load-balancer-image", []string{"lower case"}},
-		"image of the plane":  {"The same rule.", func(r *Request) { r.PlaneImage = ":tag" }, "--plane-image", []string{"not an image reference"}},
+		"image of the plane":  {"The same rule.", func(r *Request) { r.PlaneImage = ":tag" }, "--plane-image", []string{"invalid image reference"}},
 		"registry as URL":     {"It becomes part of a name.", func(r *Request) { r.Registry = "http://127.0.0.1:5000" }, "--registry", []string{"scheme", "HOST:PORT"}},
 		"registry as word":    {"It would be read as a folder.", func(r *Request) { r.Registry = "mirror" }, "--registry", []string{"HOST:PORT"}},
 		"registry":            {"The example.", func(r *Request) { r.Registry = "127.0.0.1:5000" }, "", nil},
-		"no such manifest":    {"Found before anything is done.", func(r *Request) { r.CNI = "calico" }, "--cni", []string{"no such file", "flannel"}},
+		"no such manifest":    {"Found before anything is done.", func(r *Request) { r.CNI = "calico" }, "--cni", []string{"file not found", "flannel"}},
 		"engine's network":    {"Nodes could not get their addresses there.", func(r *Request) { r.Network = "host" }, "--network", []string{"static addresses", "another network"}},
 		"network":             {"The engine would refuse it.", func(r *Request) { r.Network = "my net" }, "--network", []string{"letters"}},
 		"pod range":           {"Not CIDR.", func(r *Request) { r.PodCIDR = "10.0.0.0" }, "--pod-cidr", []string{"CIDR"}},
@@ -109,10 +109,10 @@ func TestValidate(t *testing.T) {
 func TestValidateReportsAllAtOnce(t *testing.T) {
 	t.Parallel()
 	err := Request{Name: "Demo", ControlPlanes: ptr(2), KubernetesVersion: "v1.20.0"}.Validate()
-	want := `nothing was done, because of the input:
-  NAME "Demo": it becomes part of host names, which do not allow it; use at most 40 lower case letters, digits and dashes, beginning with a letter, such as "demo"
-  --control-planes "2": an even number of etcd members tolerates no more failures than one less; use 1, 3 or 5
-  --kubernetes-version "v1.20.0": it is older than v1.34, the oldest that is supported; known are v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4; of another patch release name an image with --image`
+	want := `invalid arguments:
+  NAME "Demo": not a valid DNS label; use at most 40 lower case letters, digits and dashes, beginning with a letter, such as "demo"
+  --control-planes "2": an even number of etcd members tolerates no additional failure; use 1, 3 or 5
+  --kubernetes-version "v1.20.0": is older than v1.34, the oldest supported version; use one of v1.37.2, v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4; for another patch version, use --image`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error differs (-want +got):\n%s", diff)
 	}

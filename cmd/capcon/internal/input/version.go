@@ -35,16 +35,16 @@ func checkKubernetesVersion(given string) []Problem {
 	}
 	problem := Problem{
 		Field: "--kubernetes-version", Value: given,
-		Remedy: "known are " + strings.Join(node.KnownVersions(), ", ") + "; of another patch release name an image with --image",
+		Remedy: "use one of " + strings.Join(node.KnownVersions(), ", ") + "; for another patch version, use --image",
 	}
 	_, malformed := version.ParseSemantic(given)
 	_, err := node.Minor(given)
 	var unknown *node.VersionError
 	switch {
 	case malformed != nil:
-		problem.Reason = "it is not a version of the form v1.2.3"
+		problem.Reason = "not of the form v1.2.3"
 	case errors.As(err, &unknown):
-		problem.Reason = "it " + unknown.Problem
+		problem.Reason = unknown.Problem
 	default:
 		return nil
 	}
@@ -67,11 +67,11 @@ func CheckUpgrade(present, wanted string) []Problem {
 	problem := Problem{Field: "--kubernetes-version", Value: wanted}
 	switch {
 	case to.LessThan(from):
-		problem.Reason = "the cluster runs " + present + ", and Kubernetes has no way back"
-		problem.Remedy = "leave the flag away, or make another cluster"
+		problem.Reason = "the cluster has " + present + ", and downgrades are not supported"
+		problem.Remedy = "omit the flag, or create another cluster"
 	case to.Minor() > from.Minor()+1:
-		problem.Reason = "the cluster runs " + present + ", and Kubernetes upgrades one minor version at a time"
-		problem.Remedy = fmt.Sprintf("go to v%d.%d first", from.Major(), from.Minor()+1)
+		problem.Reason = "the cluster has " + present + ", and minor versions cannot be skipped"
+		problem.Remedy = fmt.Sprintf("upgrade to v%d.%d first", from.Major(), from.Minor()+1)
 	default:
 		return nil
 	}

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package inventory tells what there is on an engine of clusters, whose it is,
-// and what of it belongs to nobody any more.
+// Package inventory lists what exists of clusters on an engine, which cluster
+// owns it, and what of it is orphaned.
 //
 // Collect asks the engine. Plan is a pure function of what was collected and
 // of what the management planes that answer say of their clusters.

@@ -80,22 +80,22 @@ func Collect(ctx context.Context, e Engine) ([]Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	volumes, err := labelledAny(ctx, e.ListVolumes)
+	volumes, err := labeledAny(ctx, e.ListVolumes)
 	if err != nil {
-		return nil, fmt.Errorf("collect volumes: %w", err)
+		return nil, fmt.Errorf("list volumes: %w", err)
 	}
 	objects := slices.Concat(containers, networks)
 	for _, volume := range volumes {
-		object := labelled(Volume, volume.Name, volume.Labels)
+		object := labeled(Volume, volume.Name, volume.Labels)
 		object.CreatedAt = volume.CreatedAt
 		objects = append(objects, object)
 	}
 	return objects, nil
 }
 
-// labelledAny lists what was made for clusters, and what was made for the
+// labeledAny lists what was made for clusters, and what was made for the
 // creation of their networks.
-func labelledAny[T any](ctx context.Context, list func(context.Context, map[string]string) ([]T, error)) ([]T, error) {
+func labeledAny[T any](ctx context.Context, list func(context.Context, map[string]string) ([]T, error)) ([]T, error) {
 	var found []T
 	for _, label := range []string{identity.LabelManaged, engine.LabelCreating} {
 		some, err := list(ctx, map[string]string{label: ""})
@@ -111,11 +111,11 @@ func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object,
 	// Every container of ours has a role.
 	containers, err := e.ListContainers(ctx, map[string]string{identity.LabelRole: ""})
 	if err != nil {
-		return nil, fmt.Errorf("collect containers: %w", err)
+		return nil, fmt.Errorf("list containers: %w", err)
 	}
 	objects := make([]Object, 0, len(containers))
 	for _, container := range containers {
-		object := labelled(Container, container.Name, container.Labels)
+		object := labeled(Container, container.Name, container.Labels)
 		object.Machine = container.Labels[identity.LabelMachine]
 		object.Status, object.CreatedAt = container.Status, container.CreatedAt
 		object.Networks = slices.Sorted(maps.Keys(container.Networks))
@@ -129,17 +129,17 @@ func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object,
 }
 
 func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
-	listed, err := labelledAny(ctx, e.ListNetworks)
+	listed, err := labeledAny(ctx, e.ListNetworks)
 	if err != nil {
-		return nil, fmt.Errorf("collect networks: %w", err)
+		return nil, fmt.Errorf("list networks: %w", err)
 	}
 	containers, err := e.ListContainers(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("collect the containers on networks: %w", err)
+		return nil, fmt.Errorf("list containers on networks: %w", err)
 	}
 	objects := make([]Object, 0, len(listed))
 	for _, one := range listed {
-		object := labelled(Network, one.Name, one.Labels)
+		object := labeled(Network, one.Name, one.Labels)
 		object.CreatedAt = one.CreatedAt
 		for _, container := range containers {
 			if _, attached := container.Networks[one.Name]; attached {
@@ -151,7 +151,7 @@ func collectNetworks(ctx context.Context, e Engine) ([]Object, error) {
 	return objects, nil
 }
 
-func labelled(kind Kind, name string, labels map[string]string) Object {
+func labeled(kind Kind, name string, labels map[string]string) Object {
 	return Object{
 		Kind: kind, Name: name, Plane: labels[identity.LabelPlane], Role: identity.Role(labels[identity.LabelRole]), Creating: labels[engine.LabelCreating],
 		Owner: identity.Owner{

@@ -28,7 +28,7 @@ import (
 
 // Manager is a management plane of the engine, or another management cluster.
 type Manager struct {
-	// Name for people.
+	// Name for users.
 	Name string
 	// Answers: its clusters are known. Otherwise Detail says why not.
 	Answers bool
@@ -50,10 +50,10 @@ type Cluster struct {
 type World struct {
 	Objects  []Object
 	Managers []Manager
-	// Remembered are the owner IDs of clusters that this user made with
+	// Saved are the owner IDs of clusters that this user made with
 	// capcon.
-	Remembered []string
-	Now        time.Time
+	Saved []string
+	Now   time.Time
 	// All: also what may belong to a manager that does not answer or is not
 	// known. Named are owner IDs for which that is so.
 	All   bool
@@ -64,7 +64,7 @@ type World struct {
 type Decision struct {
 	Object
 	Remove bool
-	// Reason for it, for people.
+	// Reason for it, for users.
 	Reason string
 }
 
@@ -96,9 +96,9 @@ func (w World) ManagerOf(ownerID string) (Manager, bool) {
 func (w World) decide(object Object, before []Decision) Decision {
 	switch {
 	case object.Role == identity.RolePlane:
-		return keep(object, "of a management plane; capcon plane down removes it once it has no clusters")
+		return keep(object, "belongs to a management plane; remove it with capcon plane down")
 	case object.Role == identity.RoleRegistry:
-		return keep(object, "is the local registry; capcon registry down removes it")
+		return keep(object, "belongs to the local registry; remove it with capcon registry down")
 	case object.Role == identity.RoleProbe:
 		return w.decideProbe(object)
 	case object.Creating != "":
@@ -106,7 +106,7 @@ func (w World) decide(object Object, before []Decision) Decision {
 	case object.Kind == Network:
 		return w.decideNetwork(object, before)
 	case object.Owner.ID == "":
-		return keep(object, "has no owner ID: it is not known whose it is")
+		return keep(object, "has no owner ID, owner unknown")
 	}
 	return w.decideOwned(object)
 }
@@ -116,9 +116,9 @@ const probeLifetime = time.Minute
 
 func (w World) decideProbe(object Object) Decision {
 	if w.Now.Sub(object.CreatedAt) < probeLifetime {
-		return keep(object, "looks at the host or at an image right now")
+		return keep(object, "probe container in use")
 	}
-	return remove(object, "was left behind by a look at the host or at an image that was cut off")
+	return remove(object, "orphaned probe container")
 }
 
 // creationLifetime is far longer than the creation of a network takes, a tenth
@@ -129,9 +129,9 @@ const creationLifetime = 10 * time.Minute
 // decideCreating needs no container on it to be looked at: none ever is.
 func (w World) decideCreating(object Object) Decision {
 	if w.Now.Sub(object.CreatedAt) < creationLifetime {
-		return keep(object, fmt.Sprintf("network %s may be being created with it right now", object.Creating))
+		return keep(object, fmt.Sprintf("network %s is possibly being created with it", object.Creating))
 	}
-	return remove(object, fmt.Sprintf("was left behind when the creation of network %s was cut off", object.Creating))
+	return remove(object, fmt.Sprintf("orphaned by an interrupted creation of network %s", object.Creating))
 }
 
 func (w World) decideOwned(object Object) Decision {
@@ -141,30 +141,30 @@ func (w World) decideOwned(object Object) Decision {
 	why := w.doubt(object.Owner.ID)
 	switch {
 	case why == "":
-		return remove(object, "its cluster was made by capcon for this user, and is in no management plane any more")
+		return remove(object, "orphaned: its cluster was created by this user's capcon, and is in no management plane")
 	case w.All:
-		return remove(object, why+", and --all is given")
+		return remove(object, why+"; selected by --all")
 	case slices.Contains(w.Named, object.Owner.ID):
-		return remove(object, why+", and --owner names it")
+		return remove(object, why+"; selected by --owner")
 	}
-	return keep(object, fmt.Sprintf("%s; --owner %s removes it", why, object.Owner.ID))
+	return keep(object, fmt.Sprintf("%s; delete it with --owner %s", why, object.Owner.ID))
 }
 
 // doubt says why an object that no manager knows may be needed all the same,
 // if it may. What this user's capcon made belongs to a plane on this engine.
 func (w World) doubt(ownerID string) string {
-	mine := slices.Contains(w.Remembered, ownerID)
+	mine := slices.Contains(w.Saved, ownerID)
 	var silent []string
 	for _, manager := range w.Managers {
 		if !manager.Answers && (manager.Plane || !mine) {
-			silent = append(silent, fmt.Sprintf("%s, which does not answer (%s)", manager.Name, manager.Detail))
+			silent = append(silent, fmt.Sprintf("%s, which is not available (%s)", manager.Name, manager.Detail))
 		}
 	}
 	switch {
 	case len(silent) > 0:
 		return "may belong to " + strings.Join(silent, " or ")
 	case !mine:
-		return "its owner is no cluster of those asked, and was not created by this user's capcon: another management cluster may have it (--kubeconfig FILE asks one)"
+		return "owner not found in the queried management clusters, and not created by this user's capcon; query another management cluster with --kubeconfig FILE"
 	}
 	return ""
 }
@@ -177,25 +177,25 @@ func (w World) decideNetwork(object Object, before []Decision) Decision {
 		case decision.Remove:
 			removed = append(removed, decision.Name)
 		case slices.Contains(decision.Networks, object.Name):
-			return keep(object, fmt.Sprintf("container %s is on it", decision.Name))
+			return keep(object, fmt.Sprintf("used by container %s", decision.Name))
 		}
 	}
 	for _, user := range object.Users {
 		if !slices.Contains(removed, user) {
-			return keep(object, fmt.Sprintf("container %s is on it", user))
+			return keep(object, fmt.Sprintf("used by container %s", user))
 		}
 	}
 	for _, manager := range w.Managers {
 		for _, cluster := range manager.Clusters {
 			if cluster.Network == object.Name {
-				return keep(object, fmt.Sprintf("cluster %s/%s of %s is on it", cluster.Owner.Namespace, cluster.Owner.Cluster, manager.Name))
+				return keep(object, fmt.Sprintf("used by cluster %s/%s of %s", cluster.Owner.Namespace, cluster.Owner.Cluster, manager.Name))
 			}
 		}
 		if manager.Plane && object.Name == network.DefaultName {
-			return keep(object, fmt.Sprintf("%s is on it, also while it does not run", manager.Name))
+			return keep(object, fmt.Sprintf("reserved for %s", manager.Name))
 		}
 	}
-	return remove(object, "was made for clusters, and nothing is on it")
+	return remove(object, "unused network of this provider")
 }
 
 func keep(object Object, reason string) Decision { return Decision{Object: object, Reason: reason} }

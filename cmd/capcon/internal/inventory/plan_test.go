@@ -54,66 +54,66 @@ func TestPlan(t *testing.T) {
 		"Known": {
 			"What a manager has stays, and so does its network.",
 			World{Managers: []Manager{plane}, Objects: []Object{net("capcon", "node-known"), node("known")}},
-			[]string{"keep node-known: in plane", "keep capcon: node-known is on it"},
+			[]string{"keep node-known: its cluster is in plane", "keep capcon: used by container node-known"},
 		},
 		"KnownElsewhere": {
 			"Another management cluster counts as much.",
 			World{Managers: []Manager{plane, other}, Objects: []Object{node("theirs"), net("net")}},
-			[]string{"keep node-theirs: in mine", "keep net: cluster default/c-theirs of mine"},
+			[]string{"keep node-theirs: in mine", "keep net: used by cluster default/c-theirs of mine"},
 		},
 		"Orphan": {
 			"What this user made and no plane has goes; the network stays for the plane.",
-			World{Managers: []Manager{plane}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), net("capcon", "node-gone")}},
-			[]string{"remove node-gone: no management plane any more", "keep capcon: c-known"},
+			World{Managers: []Manager{plane}, Saved: []string{"gone"}, Objects: []Object{node("gone"), net("capcon", "node-gone")}},
+			[]string{"remove node-gone: is in no management plane", "keep capcon: c-known"},
 		},
 		"OrphanWithoutPlane": {
 			"Without any plane everything of it goes, in the order that works.",
-			World{Remembered: []string{"gone"}, Objects: []Object{
+			World{Saved: []string{"gone"}, Objects: []Object{
 				{Kind: Volume, Name: "vol", Owner: owned("gone")}, net("capcon", "node-gone"), node("gone"),
 			}},
-			[]string{"remove node-gone: any more", "remove capcon: nothing is on it", "remove vol: any more"},
+			[]string{"remove node-gone: is in no management plane", "remove capcon: unused network of this provider", "remove vol: is in no management plane"},
 		},
 		"Stranger": {
-			"What somebody else made may have a manager that cannot be asked.",
+			"What another user made may have a manager that cannot be reached.",
 			World{Managers: []Manager{plane}, Objects: []Object{node("strange"), net("capcon")}},
-			[]string{"keep node-strange: another management cluster may have it", "keep capcon: node-strange is on it"},
+			[]string{"keep node-strange: query another management cluster", "keep capcon: used by container node-strange"},
 		},
 		"StrangerNamed": {
 			"Until the user names its owner, also one whose cluster was made through the API.",
 			World{Managers: []Manager{plane}, Named: []string{"strange"}, Objects: []Object{node("strange"), node("other")}},
-			[]string{"remove node-strange: --owner names it", "keep node-other: --owner other removes it"},
+			[]string{"remove node-strange: selected by --owner", "keep node-other: delete it with --owner other"},
 		},
 		"KnownNamed": {
 			"What a manager has stays even so.",
 			World{Managers: []Manager{plane}, Named: []string{"known"}, Objects: []Object{node("known")}},
-			[]string{"keep node-known: in plane"},
+			[]string{"keep node-known: its cluster is in plane"},
 		},
 		"StrangerAll": {
 			"Until the user says so.",
 			World{All: true, Objects: []Object{node("strange"), net("capcon", "node-strange")}},
-			[]string{"remove node-strange: --all is given", "remove capcon: nothing is on it"},
+			[]string{"remove node-strange: selected by --all", "remove capcon: unused network of this provider"},
 		},
 		"Silent": {
-			"A plane that does not answer may have anything, also what is remembered.",
-			World{Managers: []Manager{silent}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), node("strange"), net("capcon")}},
-			[]string{"keep node-gone: does not answer (is starting)", "keep node-strange: does not answer", "keep capcon: node-gone"},
+			"A plane that does not answer may have anything, also what is saved.",
+			World{Managers: []Manager{silent}, Saved: []string{"gone"}, Objects: []Object{node("gone"), node("strange"), net("capcon")}},
+			[]string{"keep node-gone: not available (is starting)", "keep node-strange: not available", "keep capcon: node-gone"},
 		},
 		"SilentAll": {
 			"Until the user says so; its own network stays.",
-			World{All: true, Managers: []Manager{silent}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), net("capcon")}},
-			[]string{"remove node-gone: --all is given", "keep capcon: also while it does not run"},
+			World{All: true, Managers: []Manager{silent}, Saved: []string{"gone"}, Objects: []Object{node("gone"), net("capcon")}},
+			[]string{"remove node-gone: selected by --all", "keep capcon: reserved for"},
 		},
 		"SilentElsewhere": {
 			"What this user's capcon made is not in a management cluster elsewhere.",
-			World{Managers: []Manager{plane, otherSilent}, Remembered: []string{"gone"}, Objects: []Object{node("gone"), node("strange")}},
-			[]string{"remove node-gone: any more", "keep node-strange: mine, which does not answer (refused)"},
+			World{Managers: []Manager{plane, otherSilent}, Saved: []string{"gone"}, Objects: []Object{node("gone"), node("strange")}},
+			[]string{"remove node-gone: is in no management plane", "keep node-strange: mine, which is not available (refused)"},
 		},
 		"Planes": {
 			"Planes are never removed.",
 			World{All: true, Managers: []Manager{silent}, Objects: []Object{
 				{Kind: Container, Name: "capcon-plane", Role: identity.RolePlane}, {Kind: Volume, Name: "capcon-plane", Role: identity.RolePlane},
 			}},
-			[]string{"keep capcon-plane: of a management plane", "keep capcon-plane: of a management plane"},
+			[]string{"keep capcon-plane: belongs to a management plane", "keep capcon-plane: belongs to a management plane"},
 		},
 		"Probes": {
 			"A probe takes seconds.",
@@ -121,7 +121,7 @@ func TestPlan(t *testing.T) {
 				{Kind: Container, Name: "new", Role: identity.RoleProbe, CreatedAt: now.Add(-time.Second)},
 				{Kind: Container, Name: "old", Role: identity.RoleProbe, CreatedAt: now.Add(-time.Hour)},
 			}},
-			[]string{"keep new: right now", "remove old: left behind"},
+			[]string{"keep new: probe container in use", "remove old: orphaned probe container"},
 		},
 		"Creations": {
 			"Creating a network takes a moment, and clocks may differ; nothing else is asked about it.",
@@ -131,7 +131,7 @@ func TestPlan(t *testing.T) {
 				{Kind: Volume, Name: "n-ahead", Creating: "n", CreatedAt: now.Add(time.Minute)},
 				{Kind: Volume, Name: "n-claim", Creating: "n", CreatedAt: now.Add(-time.Hour)},
 			}},
-			[]string{"keep n-new: right now", "remove n-old: creation of network n was cut off", "keep n-ahead: right now", "remove n-claim: cut off"},
+			[]string{"keep n-new: possibly being created", "remove n-old: an interrupted creation of network n", "keep n-ahead: possibly being created", "remove n-claim: interrupted creation"},
 		},
 		"Odd": {
 			"Without an owner ID nothing is known, whatever the user says.",
@@ -139,9 +139,9 @@ func TestPlan(t *testing.T) {
 			[]string{"keep odd: no owner ID", "keep odd: no owner ID"},
 		},
 		"ForeignOnNetwork": {
-			"A container of somebody keeps the network it is on.",
+			"A container that is not ours keeps the network it is on.",
 			World{Objects: []Object{net("capcon", "someone")}},
-			[]string{"keep capcon: someone is on it"},
+			[]string{"keep capcon: used by container someone"},
 		},
 	}
 	for name, tc := range cases {

@@ -68,7 +68,7 @@ type PortError struct {
 
 // Error implements error.
 func (e *PortError) Error() string {
-	return fmt.Sprintf("the registry has port %d, which image names contain; remove it first with \"capcon registry down\"", e.Port)
+	return fmt.Sprintf("the registry has port %d, which is immutable; remove it first with \"capcon registry down\"", e.Port)
 }
 
 // Find the registry of an engine; found is false where there is none. One that does not run
@@ -164,11 +164,11 @@ func answers(ctx context.Context, registry Registry) error {
 			last = err
 			return false, nil //nolint:nilerr // It is asked again.
 		}
-		last = fmt.Errorf("it answers with %s", response.Status)
+		last = fmt.Errorf("unexpected status %s", response.Status)
 		return response.StatusCode == http.StatusOK, response.Body.Close()
 	})
 	if err != nil {
-		return fmt.Errorf("the local registry does not answer on port %d of 127.0.0.1: %w", registry.HostPort, errors.Join(last, err))
+		return fmt.Errorf("local registry is not ready on port %d of 127.0.0.1: %w", registry.HostPort, errors.Join(last, err))
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func Scheme() (*runtime.Scheme, error) {
 		infrav1.AddToScheme(s),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("make scheme: %w", err)
+		return nil, fmt.Errorf("create scheme: %w", err)
 	}
 	return s, nil
 }

@@ -79,7 +79,7 @@ func changeInfrastructure(ctx context.Context, c client.Client, namespace, name 
 		return c.Patch(ctx, containerCluster, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
 	if err != nil {
-		return fmt.Errorf("change ContainerCluster %q: %w", key.Name, err)
+		return fmt.Errorf("patch ContainerCluster %q: %w", key.Name, err)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ import (
 )
 
 // ErrNoKubeconfig says that the cluster has no kubeconfig yet.
-var ErrNoKubeconfig = errors.New("it has no kubeconfig yet: its load balancer or its certificates are not there")
+var ErrNoKubeconfig = errors.New("kubeconfig not available yet: load balancer or certificates are not ready")
 
 // Kubeconfig returns the one of a cluster that works on the engine's host:
 // Cluster API's own, whose server is the endpoint on the engine's network, with
@@ -78,7 +78,7 @@ func infrastructureOf(ctx context.Context, c client.Client, namespace, name stri
 
 // throughHostPort points every cluster of a kubeconfig at the published port.
 // The API server's certificate names the endpoint, not 127.0.0.1, so the
-// client is told which name to expect; certificates are never changed for it.
+// kubeconfig sets the server name to verify; certificates are never changed for it.
 func throughHostPort(kubeconfig []byte, spec infrav1.ContainerClusterSpec) ([]byte, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestLeftovers(t *testing.T) {
 			object: &corev1.ConfigMap{}, owners: []string{"ClusterResourceSet", "Cluster"}, counts: true,
 		},
 		"OfTheUser": {
-			reason: "Nobody removes what a user made for the Cluster: to wait for that would be to wait for ever.",
+			reason: "No controller removes what a user made for the Cluster: waiting for that would never end.",
 			object: &corev1.Secret{},
 		},
 		"InstalledByTheUser": {

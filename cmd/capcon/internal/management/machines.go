@@ -88,32 +88,34 @@ func machineReady(machine *clusterv1.Machine) bool {
 
 // fatal are the conditions that do not become true without a user, and the remedy.
 var fatal = []struct{ condition, reason, remedy string }{
-	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "correct what the message names on the engine's host"},
-	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove that network or choose another with --network"},
-	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOwnedReason, "remove what the message names, or choose another name"},
+	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "fix the reported problems on the engine's host"},
+	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove the network, or use another one with --network"},
+	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOwnedReason, "remove the resource, or use another cluster name"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerImagePullFailedReason, imageRemedy + " --load-balancer-image"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortInUseReason, "stop the process that listens on that port; kubeconfigs name it"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.AddressInUseReason, "remove the container that the message names"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortInUseReason, "stop the process that uses the port, which kubeconfigs contain"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.AddressInUseReason, "remove the container"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
-	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container that the message names"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerPausedReason, "unpause the container of the load balancer"},
 	{infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, imageRemedy + " --image"},
-	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "name a node image of that version with --image"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "correct what the engine's message names"},
+	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "use a node image of that version with --image"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "fix the cause in the engine's error; to use another --image, delete the cluster first"},
+	{infrav1.ContainerReadyCondition, infrav1.HostPortInUseReason, "stop the process that uses the port, or use another hostPort"},
 	{infrav1.ContainerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container that the message names"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, "delete the Machine, and another takes its place"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, "correct what the message names, then delete the Machine; its controller creates another one"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "look into the node: capcon status, then the log of cluster-api-bootstrap.service"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, "delete the Machine, and another takes its place"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "correct the kubeadm configuration"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerDisconnectedReason, "connect the container to the network with its address"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, "delete the Machine; its controller replaces it"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, "fix the cause, then delete the Machine; its controller replaces it"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "see the log of the bootstrap with capcon logs"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, "delete the Machine; its controller replaces it"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "fix the kubeadm configuration"},
 	{infrav1.BootstrapCompletedCondition, infrav1.ProviderIDMismatchReason, "remove --provider-id from the kubelet's arguments"},
 }
 
 const (
-	imageRemedy  = "build it (make images), load it (capcon images load FILE), or name one that is there with"
-	subnetRemedy = "delete machines, or make the cluster on a network with a larger subnet (--network)"
+	imageRemedy  = "build it (make images), load it (capcon images load FILE), or use an existing image with"
+	subnetRemedy = "delete machines, or create the cluster on a network with a larger subnet (--network)"
 )
 
 func troubles(o Observed) []Trouble {

@@ -30,7 +30,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// Power is whether the containers of a cluster shall run.
+// Power is the desired power state of the containers of a cluster.
 type Power string
 
 // The states of a cluster.

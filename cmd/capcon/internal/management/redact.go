@@ -40,7 +40,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, cluster s
 	inNamespace := client.InNamespace(namespace)
 	err := errors.Join(c.List(ctx, machines, inNamespace), c.List(ctx, pools, inNamespace), c.List(ctx, instances, inNamespace))
 	if err != nil {
-		err = fmt.Errorf("list the machines of cluster %q: %w", cluster, err)
+		err = fmt.Errorf("list machines of cluster %q: %w", cluster, err)
 	}
 	var secrets []string
 	add := func(secret, name, providerID string) {
@@ -98,7 +98,7 @@ func Redact(value any, secrets []string) any {
 }
 
 // isSecret reports whether a field is a secret by its name, by the name of the
-// variable whose value it is, or as the content of a file that not everybody may read.
+// variable whose value it is, or as the content of a file that not every user may read.
 func isSecret(parent map[string]any, key string) bool {
 	switch key {
 	case "value":

@@ -46,7 +46,7 @@ func TestRedact(t *testing.T) {
 			want: []any{map[string]any{"name": "registryPassword", "value": "[redacted]"}, map[string]any{"name": "network", "value": "b"}},
 		},
 		"Files": {
-			reason: "Only the content of a file that everybody may read is shown.",
+			reason: "Only the content of a file that every user may read is shown.",
 			value: []any{
 				map[string]any{"content": "a", "permissions": "0640"}, map[string]any{"content": "a", "permissions": "0644"},
 				map[string]any{"content": "a"}, map[string]any{"content": "YQ==", "encoding": "base64"},

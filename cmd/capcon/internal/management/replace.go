@@ -30,7 +30,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// replaceable reports whether a machine's replacement heals a trouble of its
+// replaceable reports whether a machine's replacement resolves a trouble of its
 // container. What such a machine had is gone already, so nothing is lost. A
 // control plane needs another one that is ready: the new one joins it, and it
 // removes the old one's member from etcd.

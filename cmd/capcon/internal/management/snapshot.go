@@ -64,7 +64,7 @@ type Snapshot struct {
 	Stages []Stage
 	// Machines, control planes first.
 	Machines []Machine
-	// Troubles cannot be expected to heal by waiting.
+	// Troubles are not expected to be resolved by waiting.
 	Troubles []Trouble
 	// Available is what Cluster API makes of the whole. It follows the Nodes
 	// by up to 20 s: the control plane's provider looks at intervals.
@@ -93,16 +93,16 @@ type Machine struct {
 	Detail string
 }
 
-// Trouble is a condition that waiting does not heal.
+// Trouble is a condition that waiting does not resolve.
 type Trouble struct {
-	// Object that has the condition, for people.
+	// Object that has the condition, for users.
 	Object string `json:"object"`
 	// Reason and Message of the condition.
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	// Remedy says what to do.
 	Remedy string `json:"remedy"`
-	// Replace names the Machine whose replacement heals it; empty where that
+	// Replace names the Machine whose replacement resolves it; empty where that
 	// would not, or where something would be lost.
 	Replace string `json:"replace,omitempty"`
 }
@@ -175,7 +175,7 @@ func topologyStage(o Observed) []Stage {
 		return nil
 	}
 	reconciled := conditions.Get(o.Cluster, clusterv1.ClusterTopologyReconciledCondition)
-	stage := Stage{Name: "topology", Detail: "not looked at yet"}
+	stage := Stage{Name: "topology", Detail: "waiting for the topology controller"}
 	switch {
 	case reconciled == nil || reconciled.ObservedGeneration != o.Cluster.Generation:
 	case reconciled.Status == metav1.ConditionTrue:
@@ -202,9 +202,9 @@ func infrastructureStage(o Observed) Stage {
 	return stage
 }
 
-// controlPlaneStage goes by the Nodes of its machines. What the control plane
-// provider says of its components follows up to 20 s later: it looks at static
-// Pods at intervals, and nobody who uses the cluster has to wait for that.
+// controlPlaneStage goes by the Nodes of its machines. The control plane
+// provider reports its components up to 20 s later: it checks static
+// Pods at intervals, and users of the cluster need not wait for that.
 func controlPlaneStage(o Observed) Stage {
 	stage := Stage{Name: "control plane", Detail: "not created yet"}
 	if o.ControlPlane == nil {
@@ -220,9 +220,9 @@ func controlPlaneStage(o Observed) Stage {
 	stage.Done = observed && initialized && o.HasKubeconfig && counts.complete()
 	switch {
 	case !initialized:
-		stage.Detail = "waiting for the first API server"
+		stage.Detail = "waiting for first API server"
 	case !o.HasKubeconfig:
-		stage.Detail = "waiting for the kubeconfig"
+		stage.Detail = "waiting for kubeconfig"
 	default:
 		stage.Detail = counts.String()
 	}
@@ -270,7 +270,7 @@ func nodesStage(machines []Machine) Stage {
 	}
 }
 
-// replicas are the counts of a scalable object. A count that nobody has
+// replicas are the counts of a scalable object. A count that is not
 // reported yet is not complete.
 type replicas struct {
 	wanted, present, ready, upToDate *int32
@@ -284,7 +284,7 @@ func (r replicas) complete() bool {
 func (r replicas) String() string {
 	wanted := ptr.Deref(r.wanted, 1)
 	if present := ptr.Deref(r.present, 0); present > wanted {
-		return fmt.Sprintf("%d of %d available, %d to go", ptr.Deref(r.ready, 0), wanted, present-wanted)
+		return fmt.Sprintf("%d of %d available, %d to be deleted", ptr.Deref(r.ready, 0), wanted, present-wanted)
 	}
 	return fmt.Sprintf("%d of %d available", ptr.Deref(r.ready, 0), wanted)
 }

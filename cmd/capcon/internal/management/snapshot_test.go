@@ -155,12 +155,12 @@ func TestSummarizeNotReady(t *testing.T) {
 				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				o.Machines = append(o.Machines, leaving)
 			},
-			[]string{"workers: 1 of 1 available, 1 to go", "nodes: 2 of 3 ready", "demo-worker-c: being deleted"},
+			[]string{"workers: 1 of 1 available, 1 to be deleted", "nodes: 2 of 3 ready", "demo-worker-c: being deleted"},
 		},
 		"no kubeconfig": {
 			"The user could not use the cluster.",
 			func(o *Observed) { o.HasKubeconfig = false },
-			[]string{"control plane: waiting for the kubeconfig"},
+			[]string{"control plane: waiting for kubeconfig"},
 		},
 		"load balancer": {
 			"The cause is in the infrastructure's conditions.",
@@ -224,10 +224,10 @@ func TestSummarizeTopology(t *testing.T) {
 		condition *metav1.Condition
 		want      Stage
 	}{
-		"new": {"Nobody has looked.", nil, Stage{"topology", false, "not looked at yet"}},
+		"new": {"It was not reconciled yet.", nil, Stage{"topology", false, "waiting for the topology controller"}},
 		"changed a moment ago": {
 			"What is true was true of the topology before.",
-			&metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: generation - 1}, Stage{"topology", false, "not looked at yet"},
+			&metav1.Condition{Status: metav1.ConditionTrue, ObservedGeneration: generation - 1}, Stage{"topology", false, "waiting for the topology controller"},
 		},
 		"upgrading": {
 			"The condition names who is next.",
@@ -274,9 +274,9 @@ func TestTroubles(t *testing.T) {
 		deleting  bool
 		want      int
 	}{
-		"image":       {"Nobody will put the image there.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, metav1.ConditionFalse), false, 1},
+		"image":       {"The image will not appear by itself.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, metav1.ConditionFalse), false, 1},
 		"bootstrap":   {"A command failed for good.", failed(infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, metav1.ConditionFalse), false, 1},
-		"pulling":     {"It goes on.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullingReason, metav1.ConditionFalse), false, 0},
+		"pulling":     {"It continues.", failed(infrav1.ContainerReadyCondition, infrav1.ImagePullingReason, metav1.ConditionFalse), false, 0},
 		"engine away": {"It comes back.", failed(infrav1.ContainerReadyCondition, infrav1.EngineUnavailableReason, metav1.ConditionUnknown), false, 0},
 		"machine being deleted": {
 			"Its container's turn comes last.",

@@ -37,7 +37,7 @@ import (
 func ClassName() string { return "container" + classSuffix() }
 
 // classSuffix is of the names of the ClusterClass and its templates. 32 bits
-// are enough to tell the few releases apart that a management plane sees.
+// are enough to distinguish the few releases that a management plane sees.
 func classSuffix() string {
 	const digits = 8
 	sum := sha256.Sum256([]byte(templates.ClusterClass))

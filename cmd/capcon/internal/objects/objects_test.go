@@ -39,7 +39,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func values() Values {
 	return Values{

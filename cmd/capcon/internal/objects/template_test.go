@@ -32,9 +32,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// TestClusterctlTemplate keeps the flavour for clusterctl the same cluster
+// TestClusterctlTemplate keeps the flavor for clusterctl the same cluster
 // that capcon makes, but for the class's name and the Pod network, which capcon
-// applies with a ClusterResourceSet and the flavour has the class apply.
+// applies with a ClusterResourceSet and the flavor has the class apply.
 func TestClusterctlTemplate(t *testing.T) {
 	t.Parallel()
 	v := values()

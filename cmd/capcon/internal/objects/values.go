@@ -28,7 +28,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// Values say what a cluster shall be. All are required but those that say
+// Values are the desired state of a cluster. All are required but those that say
 // otherwise.
 type Values struct {
 	// Namespace and Name of the Cluster.

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package progress shows how far something has come: a terminal sees one
-// picture that is drawn anew, a pipe gets a line for each change.
+// Package progress shows the progress of a command: a terminal shows one
+// picture that is redrawn, a pipe gets a line for each change.
 package progress
 
 import (
@@ -37,7 +37,7 @@ const (
 	Waiting State = iota
 	// Done steps are.
 	Done
-	// Failed steps need somebody.
+	// Failed steps need the user.
 	Failed
 )
 
@@ -109,8 +109,8 @@ func (p *pipe) line(name, mark, detail string) {
 
 func (p *pipe) Close() {}
 
-// looks of the states: the word of a pipe, and the sign and its colour of a terminal.
-var looks = [...]struct{ word, sign, colour string }{
+// looks of the states: the word of a pipe, and the sign and its color of a terminal.
+var looks = [...]struct{ word, sign, color string }{
 	Waiting: {"waiting", "·", dim},
 	Done:    {"done", "✓", green},
 	Failed:  {"failed", "✗", red},
@@ -137,7 +137,7 @@ type terminal struct {
 }
 
 // Escape sequences of ECMA-48: cursor up n lines, erase to the end of the
-// screen, colours.
+// screen, colors.
 const (
 	cursorUp   = "\x1b[%dA"
 	eraseBelow = "\r\x1b[J"
@@ -189,7 +189,7 @@ func draw(step Step, nameWidth, columns int) string {
 	}
 	const signAndSpaces = 3
 	text := cut(fmt.Sprintf("%-*s  %s", nameWidth, step.Name, step.Detail), columns-len(indent)-signAndSpaces)
-	return indent + look.colour + look.sign + plain + " " + text
+	return indent + look.color + look.sign + plain + " " + text
 }
 
 func widest(steps []Step) int {

@@ -130,8 +130,8 @@ func TestTerminalStaysLowerThanTheScreen(t *testing.T) {
 
 // screen plays the escape sequences that the terminal display uses.
 func screen(output string) []string {
-	for _, colour := range []string{green, red, dim, plain} {
-		output = strings.ReplaceAll(output, colour, "")
+	for _, color := range []string{green, red, dim, plain} {
+		output = strings.ReplaceAll(output, color, "")
 	}
 	var lines []string
 	for _, picture := range strings.Split(output, eraseBelow) {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package state keeps the little that capcon remembers on the user's machine:
+// Package state is what capcon saves on the user's machine:
 // kubeconfigs, and which clusters it made. Everything else lives in the
 // management plane and on the engine.
 //
@@ -94,7 +94,7 @@ func All(root string) ([]Directory, error) {
 	return all, nil
 }
 
-// Cluster is what is remembered of a cluster.
+// Cluster is the saved data of a cluster.
 type Cluster struct {
 	// OwnerID marks the cluster's containers. With it they can be removed
 	// when the management plane is lost.
@@ -125,38 +125,38 @@ func (d Directory) WriteManagementKubeconfig(kubeconfig []byte) (string, error) 
 	return path, d.write(path, kubeconfig)
 }
 
-// Remember a cluster.
-func (d Directory) Remember(name string, cluster Cluster) error {
+// Save a cluster.
+func (d Directory) Save(name string, cluster Cluster) error {
 	text, err := json.Marshal(cluster)
 	if err != nil {
-		return fmt.Errorf("remember cluster %q: %w", name, err)
+		return fmt.Errorf("save state of cluster %q: %w", name, err)
 	}
 	return d.write(d.record(name), append(text, '\n'))
 }
 
-// Recall a cluster; found is false where capcon did not make it.
-func (d Directory) Recall(name string) (cluster Cluster, found bool, err error) {
+// Load a cluster; found is false where capcon did not make it.
+func (d Directory) Load(name string) (cluster Cluster, found bool, err error) {
 	text, err := os.ReadFile(d.record(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Cluster{}, false, nil
 	}
 	if err != nil {
-		return Cluster{}, false, fmt.Errorf("recall cluster %q: %w", name, err)
+		return Cluster{}, false, fmt.Errorf("read state of cluster %q: %w", name, err)
 	}
 	if err := json.Unmarshal(text, &cluster); err != nil {
-		return Cluster{}, false, fmt.Errorf("recall cluster %q from %s: %w", name, d.record(name), err)
+		return Cluster{}, false, fmt.Errorf("parse state of cluster %q in %s: %w", name, d.record(name), err)
 	}
 	return cluster, true, nil
 }
 
-// Clusters that are remembered, by name.
+// Clusters that are saved, by name.
 func (d Directory) Clusters() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(d.path, "clusters"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list remembered clusters: %w", err)
+		return nil, fmt.Errorf("list state of clusters: %w", err)
 	}
 	names := make([]string, 0, len(entries))
 	for _, entry := range entries {
@@ -165,10 +165,10 @@ func (d Directory) Clusters() ([]string, error) {
 	return names, nil
 }
 
-// Forget a cluster. It succeeds where nothing is remembered.
+// Forget a cluster. It succeeds where nothing is saved.
 func (d Directory) Forget(cluster string) error {
 	if err := os.RemoveAll(d.cluster(cluster)); err != nil {
-		return fmt.Errorf("forget cluster %q: %w", cluster, err)
+		return fmt.Errorf("delete state of cluster %q: %w", cluster, err)
 	}
 	return removeEmpty(filepath.Join(d.path, "clusters"))
 }
@@ -177,7 +177,7 @@ func (d Directory) Forget(cluster string) error {
 // would be empty.
 func (d Directory) ForgetManagement() error {
 	if err := os.Remove(d.ManagementKubeconfigPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget the management plane: %w", err)
+		return fmt.Errorf("delete state of the management plane: %w", err)
 	}
 	return removeEmpty(d.path, d.root)
 }
@@ -195,7 +195,7 @@ func (d Directory) write(path string, content []byte) error {
 	}
 	for _, made := range []string{d.root, d.path, directory} {
 		if err := os.Chmod(made, directoryMode); err != nil {
-			return fmt.Errorf("protect state directory: %w", err)
+			return fmt.Errorf("restrict state directory: %w", err)
 		}
 	}
 	if err := atomicwriter.WriteFile(path, content, fileMode); err != nil {
@@ -210,7 +210,7 @@ func removeEmpty(directories ...string) error {
 		// One that is not empty "exists".
 		err := os.Remove(directory)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("tidy %s: %w", directory, err)
+			return fmt.Errorf("clean up %s: %w", directory, err)
 		}
 	}
 	return nil

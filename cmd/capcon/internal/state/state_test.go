@@ -127,9 +127,9 @@ func TestAFileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
 	directory := For(root, "docker", "id")
 	_, all := All(root)
 	_, clusters := directory.Clusters()
-	_, _, recalled := directory.Recall("demo")
+	_, _, loaded := directory.Load("demo")
 	for what, err := range map[string]error{
-		"All": all, "Clusters": clusters, "Recall": recalled, "Remember": directory.Remember("demo", Cluster{OwnerID: "x"}),
+		"All": all, "Clusters": clusters, "Load": loaded, "Save": directory.Save("demo", Cluster{OwnerID: "x"}),
 		"ForgetManagement": directory.ForgetManagement(),
 	} {
 		if err == nil {
@@ -141,11 +141,11 @@ func TestAFileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker", "ID:1")
-	if _, found, err := directory.Recall("demo"); found || err != nil {
-		t.Fatalf("Nothing is remembered yet, got: %v, %v", found, err)
+	if _, found, err := directory.Load("demo"); found || err != nil {
+		t.Fatalf("Nothing is saved yet, got: %v, %v", found, err)
 	}
 	fill(t, directory)
-	got, found, err := directory.Recall("demo")
+	got, found, err := directory.Load("demo")
 	if err != nil || !found {
 		t.Fatalf("recall: %v, %v", found, err)
 	}
@@ -158,6 +158,6 @@ func fill(t *testing.T, directory Directory) {
 	t.Helper()
 	_, clusterErr := directory.WriteKubeconfig("demo", []byte("a"))
 	_, planeErr := directory.WriteManagementKubeconfig([]byte("b"))
-	err := errors.Join(clusterErr, planeErr, directory.Remember("demo", Cluster{OwnerID: "abc", Namespace: "default"}))
+	err := errors.Join(clusterErr, planeErr, directory.Save("demo", Cluster{OwnerID: "abc", Namespace: "default"}))
 	must.Succeed(t, err)
 }

@@ -35,12 +35,12 @@ const (
 	mostTicks = 25
 )
 
-// The colours of bars and marks.
+// The colors of bars and marks.
 const (
-	colourGood  = "#3a9a5b"
-	colourWaits = "#e0a030"
-	colourWork  = "#4a7ebb"
-	colourMark  = "#222222"
+	colorGood  = "#3a9a5b"
+	colorWaits = "#e0a030"
+	colorWork  = "#4a7ebb"
+	colorMark  = "#222222"
 )
 
 // WriteSVG draws the events: a bar for each that has a duration, a mark for each other.
@@ -101,33 +101,33 @@ func (d *drawing) row(y int, r row) {
 	d.text(4, y+barHeight-2, "", r.track) //nolint:mnd // The text stands on a line two pixels above the end of the bar.
 	for _, event := range r.events {
 		if !event.End.IsZero() {
-			d.rect(y, max(d.x(event.End)-d.x(event.Begin), 1), colourOf(event), event)
+			d.rect(y, max(d.x(event.End)-d.x(event.Begin), 1), colorOf(event), event)
 		}
 	}
 	for _, event := range r.events {
 		if event.End.IsZero() {
-			d.rect(y, 1, colourMark, event)
+			d.rect(y, 1, colorMark, event)
 		}
 	}
 }
 
-func (d *drawing) rect(y int, width float64, colour string, event Event) {
+func (d *drawing) rect(y int, width float64, color string, event Event) {
 	title := fmt.Sprintf("%.2f s: %s", event.Begin.Sub(d.begin).Seconds(), event.Name)
 	if !event.End.IsZero() {
 		title = fmt.Sprintf("%s, %.2f s", title, event.End.Sub(event.Begin).Seconds())
 	}
 	fmt.Fprintf(&d.body, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s</title></rect>`+"\n",
-		d.x(event.Begin), y, width, barHeight, colour, html.EscapeString(title))
+		d.x(event.Begin), y, width, barHeight, color, html.EscapeString(title))
 }
 
-func colourOf(event Event) string {
+func colorOf(event Event) string {
 	switch {
 	case strings.HasSuffix(event.Name, "=True"):
-		return colourGood
+		return colorGood
 	case strings.Contains(event.Name, "="):
-		return colourWaits
+		return colorWaits
 	}
-	return colourWork
+	return colorWork
 }
 
 // axis of seconds, with lines down to the last row.

@@ -48,7 +48,7 @@ func New(scheme *runtime.Scheme) *Informers {
 		scheme: scheme,
 		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "capcon_plane_writes_not_observed_total",
-			Help: "Writes that return although the manager's caches may not show them: five seconds passed, or the response is not JSON.",
+			Help: "Writes that return although the manager's caches may not show them: 30 seconds passed, or the response is not JSON.",
 		}, []string{"group", "resource"}),
 		byResource: map[schema.GroupResource][]informer{},
 	}

@@ -25,6 +25,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,10 +36,11 @@ import (
 )
 
 const (
-	// limit of the wait for the caches. An event takes some milliseconds, on a busy host
-	// hundreds; a watch that broke is replaced within a second.
-	limit = 5 * time.Second
-	// interval between two looks at the caches.
+	// limit of the wait for the caches. An event takes some milliseconds, or seconds on a host where
+	// ten clusters start; a watch that broke is replaced within a second.
+	// MachineSets delete the infrastructure of a Machine that the cache does not show.
+	limit = 30 * time.Second
+	// interval between two checks of the caches.
 	interval = time.Millisecond
 )
 
@@ -108,6 +110,8 @@ func (t roundTripper) await(req *http.Request, resource schema.GroupResource, wr
 			return
 		case <-timeout.C:
 			t.informers.exceeded.WithLabelValues(resource.Group, resource.Resource).Inc()
+			logr.FromContextOrDiscard(req.Context()).Info("Write is not visible in caches in time; controllers may act on stale objects",
+				"resource", resource.String(), "object", written.key.String(), "waited", limit)
 			return
 		}
 	}

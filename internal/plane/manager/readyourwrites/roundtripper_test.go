@@ -174,9 +174,9 @@ func TestRoundTripEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		informers, _ := watch(t)
 		returned := request(t, informers, "PUT", path, answer{200, written})
-		time.Sleep(10 * time.Second)
+		time.Sleep(31 * time.Second)
 		if !returned() {
-			t.Error("the request waits longer than ten seconds")
+			t.Error("the request waits longer than 30 seconds")
 		}
 	})
 }

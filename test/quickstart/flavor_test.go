@@ -74,9 +74,9 @@ func fillIn(t *testing.T, file string, values map[string]string) []*unstructured
 	}
 }
 
-// flavourValues are what a flavour's variables are set to: the images that the
+// flavorValues are what a flavor's variables are set to: the images that the
 // engine has.
-func flavourValues(name string) map[string]string {
+func flavorValues(name string) map[string]string {
 	return map[string]string{
 		"CLUSTER_NAME": name, "NAMESPACE": metav1.NamespaceDefault, "KUBERNETES_VERSION": node.DefaultVersion,
 		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1",

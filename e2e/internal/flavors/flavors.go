@@ -14,14 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package flavours builds the templates of clusters that the specs want, from the
+// Package flavors builds the templates of clusters that the specs want, from the
 // repository's templates and the kustomizations in data/infrastructure-container.
 //
-// A directory with a kustomization.yaml is a template: NAME is the flavour of that name,
+// A directory with a kustomization.yaml is a template: NAME is the flavor of that name,
 // clusterclass-NAME the ClusterClass NAME. A directory without one has steps, which are
-// applied one after the other and joined in one template. The flavours of the repository
+// applied one after the other and joined in one template. The flavors of the repository
 // that a spec takes as they are need no directory.
-package flavours
+package flavors
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func Build(root string) (map[string][]byte, error) {
 	data := filepath.Join(root, "e2e", "data", "infrastructure-container")
 	entries, err := os.ReadDir(data)
 	if err != nil {
-		return nil, fmt.Errorf("list flavours: %w", err)
+		return nil, fmt.Errorf("list flavors: %w", err)
 	}
 	built, err := ofRepository(filepath.Join(root, "templates"))
 	if err != nil {
@@ -75,7 +75,7 @@ func Build(root string) (map[string][]byte, error) {
 		}
 		content, err := kustomize(filepath.Join(data, entry.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("build flavour %s: %w", entry.Name(), err)
+			return nil, fmt.Errorf("build flavor %s: %w", entry.Name(), err)
 		}
 		built[fileName(entry.Name())] = content
 	}
@@ -97,11 +97,11 @@ func ofRepository(directory string) (map[string][]byte, error) {
 	return built, nil
 }
 
-func fileName(flavour string) string {
-	if strings.HasPrefix(flavour, classPrefix) {
-		return flavour + ".yaml"
+func fileName(flavor string) string {
+	if strings.HasPrefix(flavor, classPrefix) {
+		return flavor + ".yaml"
 	}
-	return "cluster-template-" + flavour + ".yaml"
+	return "cluster-template-" + flavor + ".yaml"
 }
 
 // kustomize builds a kustomization, or all of a directory's.

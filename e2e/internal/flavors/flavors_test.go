@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package flavours
+package flavors
 
 import (
 	"bytes"
@@ -77,8 +77,8 @@ func build(t *testing.T) map[string][]byte {
 	return built
 }
 
-// Each flavour holds objects that the API knows, with no field misspelt.
-func TestFlavoursAreValid(t *testing.T) {
+// Each flavor holds objects that the API knows, with no field misspelt.
+func TestFlavorsAreValid(t *testing.T) {
 	t.Parallel()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -103,7 +103,7 @@ func TestFlavoursAreValid(t *testing.T) {
 	}
 }
 
-// kinds of the objects in a flavour that have a label; all where it is empty.
+// kinds of the objects in a flavor that have a label; all where it is empty.
 func kinds(t *testing.T, template []byte, label string) []string {
 	t.Helper()
 	var found []string
@@ -142,8 +142,8 @@ func TestAdoptionHasTwoSteps(t *testing.T) {
 	}
 }
 
-// A flavour is what a release has, but for the fields that it is for.
-func TestFlavoursChangeTheirFieldsOnly(t *testing.T) {
+// A flavor is what a release has, but for the fields that it is for.
+func TestFlavorsChangeTheirFieldsOnly(t *testing.T) {
 	t.Parallel()
 	built := build(t)
 	type field struct {
@@ -197,7 +197,7 @@ func TestFlavoursChangeTheirFieldsOnly(t *testing.T) {
 			slices.SortFunc(want, order)
 			slices.SortFunc(got, order)
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("Objects (-release +flavour):\n%s", diff)
+				t.Errorf("Objects (-release +flavor):\n%s", diff)
 			}
 		})
 	}
