@@ -55,6 +55,8 @@ func run(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("builder", flag.ContinueOnError)
 	root := flags.String("root", filepath.Join("..", ".."), "directory of the repository")
 	load := flags.String("load", "", "load the images, where the engine has others, with this command of an engine, such as \"podman --remote\"")
+	version := flags.String("version", "", "version of a release, for the images of the group \"release\"")
+	output := flags.String("output", "", "write the images, as a release has them, to this directory")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
 			strings.Join(allNames(), " "), strings.Join(slices.Sorted(maps.Keys(groups())), " "))
@@ -67,22 +69,30 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
+	if *version == "" && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, releaseSuffix) }) {
+		return errors.New("images of a release need -version")
+	}
 	engine := strings.Fields(*load)
 	b, err := newBuilder(ctx, *root)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	if err := b.buildImages(ctx, names); err != nil || len(engine) == 0 {
+	b.version = *version
+	recipes, err := b.buildImages(ctx, names)
+	if err == nil && *output != "" {
+		err = b.export(ctx, *output, names, recipes)
+	}
+	if err != nil || len(engine) == 0 {
 		return err
 	}
 	return loader{builder: b, engine: engine}.loadImages(ctx, names)
 }
 
-func (b *builder) buildImages(ctx context.Context, names []string) error {
+func (b *builder) buildImages(ctx context.Context, names []string) (map[string]*artifact, error) {
 	recipes, err := b.recipes(ctx, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	group, groupContext := errgroup.WithContext(ctx)
 	go b.reportUnderway(groupContext) // until Wait returns
@@ -90,32 +100,35 @@ func (b *builder) buildImages(ctx context.Context, names []string) error {
 		group.Go(func() error { return b.publish(groupContext, name, recipes[name]) })
 	}
 	if err := group.Wait(); err != nil {
-		return err
+		return nil, err
 	}
 	if !b.built.Load() {
 		b.say("images", "Everything is up to date (%.1fs)", time.Since(b.start).Seconds())
 	}
-	return nil
+	return recipes, nil
 }
 
-// What clusters are upgraded from: the node image, and the kube-proxy in it, which nodes
-// of the next version still run until all control planes have that version. Only tests
-// need them, and they take as long as all others.
+// What clusters are upgraded from has the suffix -previous, and what they are upgraded to
+// -next: the node image, and the kube-proxy in it, which nodes of the next version still
+// run until all control planes have that version. Only tests need them, and each takes as
+// long as all others.
 const (
-	previousNode  = "node-previous"
-	previousProxy = "kube-proxy-previous"
+	nodeName   = "node"
+	proxyName  = "kube-proxy"
+	nextSuffix = "-next"
 )
 
 // allNames are the images that can be asked for, in the order of the help.
 func allNames() []string {
-	return slices.Concat(imageNames(), []string{previousNode, previousProxy}, managementNames(), previousManagementNames(), conformanceNames())
+	return slices.Concat(imageNames(), []string{nodeName + previousSuffix, proxyName + previousSuffix, nodeName + nextSuffix}, managementNames(), previousManagementNames(), conformanceNames(),
+		[]string{"plane" + releaseSuffix, managerName + releaseSuffix})
 }
 
 // groups are names for several images.
 func groups() map[string][]string {
 	return map[string][]string{
 		"management": managementNames(), "management-previous": previousManagementNames(),
-		"conformance-tests": conformanceNames(),
+		"conformance-tests": conformanceNames(), "release": releaseNames(),
 	}
 }
 
@@ -141,5 +154,5 @@ func expand(arguments []string) ([]string, error) {
 
 // imageNames are the images that are built where none is asked for.
 func imageNames() []string {
-	return []string{"node", "haproxy", "plane", "registry", metricsServer}
+	return []string{nodeName, "haproxy", "plane", "registry", metricsServer}
 }

@@ -26,7 +26,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
@@ -49,7 +48,6 @@ func flannelReference(b *builder) string {
 
 const (
 	haproxyReference  = prefix + "haproxy:2.6" // the version in Debian bookworm
-	planeReference    = prefix + "plane:dev"
 	registryReference = prefix + "registry:3.0.0"
 )
 
@@ -69,32 +67,28 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	root := nodeRootLayer(debs)
 	node := b.nodeRecipe(c, root, bases, kindVersion)
 	images := map[string]*artifact{
-		"node": node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
+		nodeName: node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
 	}
-	// Only when asked for: Kubernetes takes most of a build.
-	if slices.Contains(names, previousNode) || slices.Contains(names, previousProxy) {
-		previous, err := c.withPrevious(b)
+	for _, suffix := range []string{previousSuffix, nextSuffix} {
+		// Only when asked for: Kubernetes takes most of a build.
+		if !slices.Contains(names, nodeName+suffix) && !slices.Contains(names, proxyName+suffix) {
+			continue
+		}
+		other, err := c.other(b, suffix)
 		if err != nil {
 			return nil, err
 		}
-		bases.pause = pauseProgram(previous.kubernetesVersion)
-		bases.pause.name += previous.suffix
-		images[previousNode] = b.nodeRecipe(previous, root, bases, kindVersion)
-		proxy := strings.TrimSuffix(previousProxy, previousSuffix)
-		images[previousProxy] = programsImage{
-			name: previousProxy, reference: "registry.k8s.io/" + proxy + ":" + previous.kubernetesVersion,
-			base: bases.userland, programs: map[string]*artifact{proxy: previous.kubernetes},
+		bases.pause = pauseProgram(other.kubernetesVersion)
+		bases.pause.name += suffix
+		images[nodeName+suffix] = b.nodeRecipe(other, root, bases, kindVersion)
+		images[proxyName+suffix] = programsImage{
+			name: proxyName + suffix, reference: fmt.Sprintf("registry.k8s.io/%s:%s", proxyName, other.kubernetesVersion),
+			base: bases.userland, programs: map[string]*artifact{proxyName: other.kubernetes},
 			config: v1.Config{Env: []string{defaultPath}},
 		}.artifact()
 	}
-	// Only when asked for: they need a checkout whose programs compile.
-	if slices.Contains(names, "plane") {
-		images["plane"], err = b.planeImage(ctx, c, static)
-	}
-	if err == nil && slices.Contains(names, managerName) {
-		images[managerName], err = b.managerImage(ctx)
-	}
-	return images, errors.Join(err, b.addConformance(images, c, static), b.addManagement(images, static), b.addMetricsServer(images, static))
+	wanted := func(name string) bool { return slices.Contains(names, name) }
+	return images, errors.Join(b.addOwn(ctx, images, wanted, c, static), b.addConformance(images, c, static), b.addManagement(images, static), b.addMetricsServer(images, static))
 }
 
 // union is sorted, and has each package once.

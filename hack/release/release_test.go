@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// Users and scripts download these names.
+func TestProgramNames(t *testing.T) {
+	t.Parallel()
+	want := []string{
+		"capcon-linux-amd64", "capcon-linux-arm64", "capcon-darwin-amd64", "capcon-darwin-arm64",
+		"capcon-windows-amd64.exe", "capcon-windows-arm64.exe",
+	}
+	var got []string
+	for _, platform := range platforms() {
+		got = append(got, programName(platform))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+func TestSection(t *testing.T) {
+	t.Parallel()
+	const changelog = "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [0.2.0] - 2026-03-01\n\n### Added\n\n- two\n\n## [v0.1.0]\n\n- one\n\n[Unreleased]: https://r.example\n"
+	cases := map[string]struct{ reason, version, want string }{
+		"a release":         {"As Keep a Changelog writes it.", "v0.2.0", "### Added\n\n- two"},
+		"the last one":      {"Addresses of links are no part of it.", "v0.1.0", "- one"},
+		"release candidate": {"It has what is not released.", "v0.3.0-rc.1", "new"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := must.Get(section(changelog, tc.version))(t)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if _, err := section("# Changelog\n", "v0.1.0"); err == nil {
+		t.Error("a changelog without a section: success, want an error")
+	}
+}
+
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	r := release{version: "v0.1.0", commit: "0a1b2c3d4", directory: t.TempDir()}
+	changelog := filepath.Join(t.TempDir(), "CHANGELOG.md")
+	must.Succeed(t, os.WriteFile(changelog, []byte("\n## [0.1.0]\n\n[a](docs/a.md#b), [c](RELEASE.md), [d](https://r.example/d)\n"), 0o600))
+	must.Succeed(t, os.WriteFile(filepath.Join(r.directory, "node-linux-amd64.tar"), nil, 0o600))
+	must.Succeed(t, r.writeNotes(changelog))
+	got := string(must.Get(os.ReadFile(filepath.Join(r.directory, "release-notes.md")))(t))
+	for _, want := range []string{
+		"# v0.1.0\n\nBuilt from commit 0a1b2c3d4.\n",
+		"[a](https://" + module + "/blob/v0.1.0/docs/a.md#b), [c](https://" + module + "/blob/v0.1.0/RELEASE.md), [d](https://r.example/d)",
+		"| `capcon-linux-amd64` | linux/amd64 | yes |", "| `capcon-windows-arm64.exe` | windows/arm64 | no, only compiled |",
+		"| `node-linux-amd64.tar` | linux/amd64 | yes |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in:\n%s", want, got)
+		}
+	}
+}
+
+func TestChecksums(t *testing.T) {
+	t.Parallel()
+	r := release{directory: t.TempDir()}
+	for name, content := range map[string]string{"b": "", "a": "abc"} {
+		must.Succeed(t, os.WriteFile(filepath.Join(r.directory, name), []byte(content), 0o600))
+	}
+	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a\n" +
+		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  b\n"
+	for range 2 { // the second time there are checksums
+		must.Succeed(t, r.writeChecksums())
+		got := string(must.Get(os.ReadFile(filepath.Join(r.directory, checksumsName)))(t))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("checksums (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestContents(t *testing.T) {
+	t.Parallel()
+	list := filepath.Join(t.TempDir(), "list")
+	must.Succeed(t, os.WriteFile(list, []byte("iptables 1.8.9-2 amd64\nlibc6 1:2.36-9+deb12u1 amd64\n"), 0o600))
+	c := contents{}
+	must.Succeed(t, c.addPackages(list))
+	c.addModules(&debug.BuildInfo{
+		GoVersion: "go1.26.1", Main: debug.Module{Path: module + "/images/etcd", Version: "(devel)"},
+		Deps: []*debug.Module{
+			{Path: "a.example/a", Version: "v1.0.0"},
+			{Path: "b.example/b", Version: "v1.0.0", Replace: &debug.Module{Path: "c.example/c", Version: "v2.0.0"}},
+		},
+	}, "v0.1.0")
+	want := []string{
+		"pkg:deb/debian/iptables@1.8.9-2?arch=amd64", "pkg:deb/debian/libc6@1:2.36-9%2Bdeb12u1?arch=amd64",
+		"pkg:golang/a.example/a@v1.0.0", "pkg:golang/c.example/c@v2.0.0",
+		"pkg:golang/" + module + "/images/etcd@v0.1.0", "pkg:golang/std@1.26.1",
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(c))); diff != "" {
+		t.Errorf("components (-want +got):\n%s", diff)
+	}
+}
+
+// An image's SBOM has the modules of the programs in it, here of this test, and is the same
+// each time.
+func TestDescribeImages(t *testing.T) {
+	t.Parallel()
+	r := release{version: "v0.1.0", date: time.Unix(0, 0).UTC(), directory: t.TempDir()}
+	writeImage(t, filepath.Join(r.directory, "app.tar"))
+	var first []byte
+	for range 2 {
+		must.Succeed(t, os.WriteFile(filepath.Join(r.directory, "app.debian"), []byte("dash 0.5 amd64\n"), 0o600))
+		must.Succeed(t, r.describeImages())
+		content := must.Get(os.ReadFile(filepath.Join(r.directory, "app.cdx.json")))(t)
+		if first != nil && !bytes.Equal(first, content) {
+			t.Error("two SBOMs of one image differ")
+		}
+		first = content
+	}
+	bom := cdx.NewBOM()
+	must.Succeed(t, cdx.NewBOMDecoder(bytes.NewReader(first), cdx.BOMFileFormatJSON).Decode(bom))
+	for _, want := range []string{"dash", "std", module} {
+		if !slices.ContainsFunc(*bom.Components, func(c cdx.Component) bool { return c.Name == want }) {
+			t.Errorf("the SBOM does not have %s", want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.directory, "app.debian")); !os.IsNotExist(err) {
+		t.Errorf("the list of packages is left: %v", err)
+	}
+}
+
+// writeImage with this test's program in it, and a script.
+func writeImage(t *testing.T, path string) {
+	t.Helper()
+	program := must.Get(os.ReadFile(must.Get(os.Executable())(t)))(t)
+	var content bytes.Buffer
+	w := tar.NewWriter(&content)
+	for name, file := range map[string][]byte{"app": program, "script": []byte("#!/bin/sh\n")} {
+		must.Succeed(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(file)), Typeflag: tar.TypeReg}))
+		must.Get(w.Write(file))(t)
+	}
+	must.Succeed(t, w.Close())
+	layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
+	}))(t)
+	image := must.Get(mutate.AppendLayers(empty.Image, layer))(t)
+	must.Succeed(t, tarball.WriteToFile(path, must.Get(name.NewTag("localhost/app:v1"))(t), image))
+}

@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"debug/buildinfo"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	cdx "github.com/CycloneDX/cyclonedx-go"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+const (
+	archiveExtension = ".tar"
+	// debianExtension of the list of packages that the image builder writes beside an archive.
+	debianExtension = ".debian"
+	sbomExtension   = ".cdx.json"
+)
+
+// contents are the components of a file, by package URL.
+type contents map[string]cdx.Component
+
+func (r release) describePrograms() error {
+	for _, platform := range platforms() {
+		name := programName(platform)
+		info, err := buildinfo.ReadFile(filepath.Join(r.directory, name))
+		if err != nil {
+			return fmt.Errorf("read modules of %s: %w", name, err)
+		}
+		c := contents{}
+		c.addModules(info, r.version)
+		if err := r.writeSBOM(name, cdx.ComponentTypeApplication, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeImages writes the SBOMs of all images in the directory, and removes the lists of
+// their Debian packages.
+func (r release) describeImages() error {
+	archives, err := filepath.Glob(filepath.Join(r.directory, "*"+archiveExtension))
+	if err != nil || len(archives) == 0 {
+		return errors.Join(fmt.Errorf("there is no image in %s", r.directory), err)
+	}
+	for _, archive := range archives {
+		list := strings.TrimSuffix(archive, archiveExtension) + debianExtension
+		c := contents{}
+		err := errors.Join(c.addImage(archive, r.version), c.addPackages(list))
+		if err == nil {
+			err = r.writeSBOM(filepath.Base(archive), cdx.ComponentTypeContainer, c)
+		}
+		if err == nil {
+			err = os.Remove(list)
+		}
+		if err != nil {
+			return fmt.Errorf("describe image %s: %w", archive, err)
+		}
+	}
+	return nil
+}
+
+// addImage adds the modules of all Go programs in an image.
+func (c contents) addImage(archive, version string) error {
+	image, err := tarball.ImageFromPath(archive, nil)
+	if err != nil {
+		return fmt.Errorf("read image: %w", err)
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return fmt.Errorf("read layers: %w", err)
+	}
+	for _, layer := range layers {
+		if err := c.addLayer(layer, version); err != nil {
+			return fmt.Errorf("read layer: %w", err)
+		}
+	}
+	return nil
+}
+
+func (c contents) addLayer(layer v1.Layer, version string) (err error) {
+	content, err := layer.Uncompressed()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	files := tar.NewReader(content)
+	for {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if header.Typeflag != tar.TypeReg || header.Mode&0o111 == 0 {
+			continue
+		}
+		program, err := io.ReadAll(files)
+		if err != nil {
+			return err
+		}
+		// Any other program is one of Debian's.
+		if info, err := buildinfo.Read(bytes.NewReader(program)); err == nil {
+			c.addModules(info, version)
+		}
+	}
+}
+
+// addModules adds what a Go program is made of. Modules of this repository have the version
+// of the release.
+func (c contents) addModules(info *debug.BuildInfo, version string) {
+	c.add("golang", "std", strings.TrimPrefix(info.GoVersion, "go"), "")
+	own := info.Main
+	if own.Path == module || strings.HasPrefix(own.Path, module+"/") {
+		own.Version = version
+	}
+	for _, m := range append([]*debug.Module{&own}, info.Deps...) {
+		for m.Replace != nil {
+			m = m.Replace
+		}
+		c.add("golang", m.Path, m.Version, "")
+	}
+}
+
+// addPackages adds those of a list: name, version and architecture.
+func (c contents) addPackages(list string) error {
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return fmt.Errorf("read the list of Debian packages: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return fmt.Errorf("%s: %q is no package", list, line)
+		}
+		c.add("deb", "debian/"+fields[0], strings.ReplaceAll(fields[1], "+", "%2B"), "?arch="+fields[2])
+	}
+	return nil
+}
+
+// add a component by the parts of its package URL.
+func (c contents) add(kind, path, version, qualifiers string) {
+	url := "pkg:" + kind + "/" + path + "@" + version + qualifiers
+	c[url] = cdx.Component{
+		BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: strings.TrimPrefix(path, "debian/"),
+		Version: strings.ReplaceAll(version, "%2B", "+"), PackageURL: url,
+	}
+}
+
+// writeSBOM of a file. It has no serial number, which would be another one each time.
+func (r release) writeSBOM(name string, kind cdx.ComponentType, c contents) (err error) {
+	sum, err := sumFile(filepath.Join(r.directory, name))
+	if err != nil {
+		return err
+	}
+	components := slices.SortedFunc(maps.Values(c), func(a, b cdx.Component) int { return cmp.Compare(a.BOMRef, b.BOMRef) })
+	bom := cdx.NewBOM()
+	bom.Metadata = &cdx.Metadata{Timestamp: r.date.Format(time.RFC3339), Component: &cdx.Component{
+		BOMRef: name, Type: kind, Name: name, Version: r.version, Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: sum}},
+	}}
+	bom.Components = &components
+	path := filepath.Join(r.directory, strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), archiveExtension)+sbomExtension)
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("create SBOM: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := cdx.NewBOMEncoder(file, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+		return fmt.Errorf("write SBOM %s: %w", path, err)
+	}
+	return nil
+}
