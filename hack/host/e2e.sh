@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Copyright 2026 The cluster-api-provider-container Authors.
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+# Runs capcon on a virtual machine of Debian 13 with systemd, cgroup v2 and AppArmor,
+# that QEMU emulates. Each tier includes the one before:
+#   1  capcon doctor, and the conformance suite of the engine
+#   2  a cluster with one node
+#   3  a worker, a Pod whose memory limit kills it, a restart of the engine, a reboot of
+#      the machine, and the deletion with nothing left
+#
+#   hack/host/e2e.sh
+#
+# Environment:
+#   HOST    debian13, the only one
+#   ENGINE  docker (default) or podman
+#   MODE    rootful (default), rootless, or userns, which is Docker's --userns-remap
+#   TIER    1, 2 or 3 (default)
+#   MEMORY  of the machine, in MiB; default 6144
+
+# shellcheck disable=SC2034 # read by say and die
+readonly speaker="e2e-host"
+# shellcheck source=hack/host/machine.sh
+source "$(dirname "${BASH_SOURCE[0]}")/machine.sh"
+# shellcheck source=hack/host/enginedisk.sh
+source "$(dirname "${BASH_SOURCE[0]}")/enginedisk.sh"
+
+readonly engine_name="${ENGINE:-docker}" mode="${MODE:-rootful}" tier="${TIER:-3}"
+readonly images=(node haproxy plane registry)
+readonly cluster="host"
+# Emulation is twenty times slower than the processor.
+readonly timeout="60m"
+
+work=""
+
+main() {
+  check_input
+  trap 'end_machine; rm -rf "${work}"' EXIT
+  require_tools
+  # Not in /tmp, which may be memory: the payload and the changes of a run are gigabytes.
+  work="$(mktemp --directory "${vm_cache}/run.XXXXXX")"
+  step "making the system" make_system
+  step "collecting programs and images" make_payload
+  step "preparing the disk with the engine" make_engine_disk
+  layer "${engine_disk}" "${work}/run.qcow2"
+  step "booting" boot "${work}/run.qcow2" "${work}/payload.img"
+  step "waiting for the engine" wait_for_engine
+  first_tier
+  ((tier < 2)) || second_tier
+  ((tier < 3)) || third_tier
+  say "PASS: ${engine_name} ${mode}, tier ${tier}, in ${SECONDS} s: $(remote "${account}" "${engine_name} --version")"
+}
+
+check_input() {
+  [[ "${HOST:-debian13}" == debian13 ]] || die "HOST is ${HOST}, which is unknown." "The only host is debian13."
+  case "${engine_name} ${mode}" in
+  "docker rootful" | "podman rootful" | "docker userns") account=root ;;
+  "docker rootless" | "podman rootless") account="${user}" ;;
+  *) die "ENGINE is ${engine_name} and MODE is ${mode}." "ENGINE is docker or podman; MODE is rootful, rootless or, with Docker, userns." ;;
+  esac
+  [[ "${tier}" == [123] ]] || die "TIER is ${tier}." "It is 1, 2 or 3."
+}
+
+account=""
+
+step() {
+  local what="$1" began="${SECONDS}"
+  shift
+  echo "e2e-host: ${SECONDS} s: ${what}" >&2
+  "$@"
+  echo "e2e-host: ${SECONDS} s: done: ${what}, $((SECONDS - began)) s" >&2
+}
+
+# on runs a command on the machine as the user of the engine.
+on() { remote "${account}" "PATH=/payload/bin:\$PATH; $1"; }
+
+make_payload() {
+  local payload="${work}/payload" name
+  mkdir -p "${payload}/bin" "${payload}/images"
+  make --silent build-capcon
+  cp bin/capcon "${payload}/bin"
+  CGO_ENABLED=0 go test -c -tags=remote -o "${payload}/bin/conformance.test" "./internal/engine/${engine_name}"
+  CGO_ENABLED=0 go build -o "${payload}/bin/tool" ./internal/engine/enginetest/tool
+  for name in "${images[@]}" busybox; do
+    cp "${cache}/images/${name}.tar" "${payload}/images" || die "The image ${name} is not built." "Run: make images"
+  done
+  # Half as much again for the file system.
+  truncate --size="$(($(du --summarize --block-size=1M "${payload}" | cut --fields=1) * 3 / 2 + 64))M" "${work}/payload.img"
+  mkfs.ext4 -q -d "${payload}" "${work}/payload.img"
+}
+
+first_tier() {
+  step "capcon doctor" on "capcon doctor --engine ${engine_name}"
+  step "conformance suite" conformance
+}
+
+# conformance runs one case at a time, and not that of eight callers that create a
+# network at once: a creation may take 20 s, and takes several in emulation. It prints
+# each case that begins.
+conformance() {
+  local arguments="-test.v -test.timeout 60m -test.parallel 1 -test.run ^TestIntegrationConformance -test.skip /networks/created_at_once"
+  on "set -o pipefail; cd /tmp; ENGINETEST_TOOL=/payload/bin/tool conformance.test ${arguments} | grep --line-buffered --invert-match --extended-regexp '^=== (RUN|PAUSE)'"
+}
+
+second_tier() {
+  step "capcon up" on "capcon up ${cluster} --engine ${engine_name} --workers 0 --timeout ${timeout}"
+  kubectl "wait --for=condition=Ready node --all --timeout=${timeout}"
+}
+
+kubectl() {
+  on "${engine_name} exec \$(${engine_name} ps --quiet --filter name=^${cluster}-control-plane) kubectl --kubeconfig /etc/kubernetes/admin.conf $1"
+}
+
+third_tier() {
+  step "a worker" on "capcon up ${cluster} --engine ${engine_name} --workers 1 --timeout ${timeout}"
+  step "a Pod that exceeds its limit" exceed_limit
+  step "restart of the engine" restart_engine
+  step "reboot of the machine" reboot
+  step "capcon down" on "capcon down ${cluster} --engine ${engine_name} --timeout ${timeout}"
+  nothing_left
+}
+
+exceed_limit() {
+  local limits='{"spec":{"containers":[{"name":"hog","image":"registry.k8s.io/e2e-test-images/busybox:1.37.0-1","command":["sh","-c","cat /sys/fs/cgroup/memory.max; tail /dev/zero"],"resources":{"limits":{"memory":"64Mi"}}}]}}'
+  on "capcon load ${cluster} --engine ${engine_name} /payload/images/busybox.tar"
+  kubectl "run hog --restart=Never --image=unused --overrides='${limits}'"
+  kubectl "wait pod/hog --for=jsonpath='{.status.phase}'=Failed --timeout=${timeout}"
+  [[ "$(kubectl 'logs hog')" == *67108864* ]] || die "The Pod does not see its memory limit."
+  [[ "$(kubectl "get pod hog -o jsonpath='{.status.containerStatuses[0].state.terminated.reason}'")" == OOMKilled ]] ||
+    die "The Pod was not OOMKilled."
+}
+
+restart_engine() {
+  case "${account} ${engine_name}" in
+  "root docker") remote root 'systemctl restart docker' ;;
+  "root podman") remote root 'systemctl restart podman.socket podman.service' ;;
+  *) remote "${user}" "systemctl --user restart ${engine_name}.service" ;;
+  esac
+  all_ready
+}
+
+reboot() {
+  reboot_machine
+  all_ready
+}
+
+# all_ready: "capcon up" with an unchanged cluster waits until everything is.
+all_ready() {
+  wait_for_engine
+  on "capcon up ${cluster} --engine ${engine_name} --timeout ${timeout}"
+  kubectl "wait --for=condition=Ready node --all --timeout=${timeout}"
+}
+
+nothing_left() {
+  local left
+  left="$(on "${engine_name} ps --all --quiet; ${engine_name} volume ls --quiet; ${engine_name} network ls --quiet --filter name=capcon")"
+  [[ -z "${left}" ]] || die "This is left on the engine: ${left}"
+}
+
+main
