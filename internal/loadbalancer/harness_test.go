@@ -27,6 +27,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -99,6 +100,16 @@ func (h *harness) await(t *testing.T, name, what string, wanted func(loadbalance
 		return err
 	})
 	return state
+}
+
+// log that the load balancer has written.
+func (h *harness) log(t *testing.T, name string) string {
+	t.Helper()
+	var log strings.Builder
+	if err := h.engine.ContainerLog(context.WithoutCancel(t.Context()), name, engine.LogRequest{}, &log); err != nil {
+		t.Error(err)
+	}
+	return log.String()
 }
 
 // sync gives the load balancer backends.

@@ -110,11 +110,24 @@ func TestIntegrationReload(t *testing.T) {
 	defer cancel()
 	var clients sync.WaitGroup
 	var requests, failures atomic.Int64
+	// HAProxy gives the old process one second to hand over its sockets. On a host that
+	// does not run it for so long, the new process opens its own, and connections that
+	// wait in the old ones are lost.
+	handedOver := func() bool {
+		return !strings.Contains(h.log(t, state.Name), "Failed to get the sockets from the old process")
+	}
 	request := func(client *http.Client, url string) {
 		requests.Add(1)
-		if _, err := get(t.Context(), client, url); err != nil {
+		_, err := get(t.Context(), client, url)
+		switch {
+		case err == nil:
+		case handedOver():
+			t.Errorf("GET %s during reloads: %v\n%s", url, err, h.log(t, state.Name))
+		default:
+			t.Logf("GET %s during reloads on an overloaded host: %v", url, err)
+		}
+		if err != nil {
 			failures.Add(1)
-			t.Errorf("GET %s during reloads: %v", url, err)
 		}
 	}
 	for _, client := range []*http.Client{newClient(t, false), newClient(t, false), newClient(t, true)} {
