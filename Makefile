@@ -300,7 +300,7 @@ e2e-newest: images ## Conformance suite, quick start and restarts on the engines
 	@SCOPE=none RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
 
 .PHONY: e2e-host
-e2e-host: images ## capcon on an emulated machine of Debian 13 with systemd and cgroup v2 (ENGINE=podman MODE=rootless TIER=2; as root; hours)
+e2e-host: images ## capcon on an emulated machine of Debian 13 with systemd and cgroup v2 (ENGINE=podman MODE=rootless FROM=2 TIER=3; as root; hours)
 	@$(IMAGE_BUILDER) busybox
 	@ENGINE="$(subst auto,docker,$(ENGINE))" hack/host/e2e.sh
 
