@@ -142,6 +142,9 @@ const (
 	// ContainerRestartedReason: it exited a moment ago and its restart policy
 	// restarted it; the message has the exit code and whether it was OOMKilled.
 	ContainerRestartedReason = "ContainerRestarted"
+	// ContainerCrashLoopReason: it exited at least five times, each time less than 90
+	// seconds after the last; it is restarted nevertheless.
+	ContainerCrashLoopReason = "ContainerCrashLoop"
 	// ContainerPausedReason: a user paused it.
 	ContainerPausedReason = "ContainerPaused"
 	// ContainerDisconnectedReason: it is not on its network, or without its

@@ -33,6 +33,16 @@ const (
 	// unreportedTTL is how long an unobserved exit is kept. On an overloaded host a
 	// reconcile comes many seconds later, and would otherwise report nothing.
 	unreportedTTL = 30 * time.Second
+	// oomBefore is the longest time between an OOM kill and the exit that it causes.
+	oomBefore = 10 * time.Second
+	// loopExits of a container, one after the other, are a crash loop.
+	loopExits = 5
+	// loopGap is the longest time between two exits of one crash loop: Docker's restart
+	// policy waits for up to a minute.
+	loopGap = 90 * time.Second
+	// loopReportedFor is how long a container in a crash loop is reported although it
+	// runs: it is likely to exit again.
+	loopReportedFor = 20 * time.Second
 )
 
 // Deaths holds how containers exited of late. An engine that restarts a container
@@ -53,7 +63,13 @@ type death struct {
 	exited bool
 	// at is when the engine reported it; reported, when it was first asked for.
 	at, reported time.Time
+	// event is when it exited by the engine's clock; oom, when a process was OOMKilled.
+	event, oom time.Time
+	// count of exits since the last time it ran for longer than loopGap.
+	count int
 }
+
+func (d death) loops(now time.Time) bool { return d.count >= loopExits && now.Sub(d.at) < loopGap }
 
 // NewDeaths returns a Deaths that knows of none.
 func NewDeaths(passive clock.PassiveClock) *Deaths {
@@ -66,7 +82,7 @@ func (d *Deaths) Observe(event engine.Event) {
 	defer d.mutex.Unlock()
 	now := d.clock.Now()
 	for id, known := range d.recent {
-		if now.Sub(known.at) > unreportedTTL+reportedFor {
+		if now.Sub(known.at) > loopGap {
 			delete(d.recent, id)
 		}
 	}
@@ -74,12 +90,18 @@ func (d *Deaths) Observe(event engine.Event) {
 	case engine.EventOOM:
 		// Several watchers report the same: a death that is known stays so.
 		known := d.recent[event.ContainerID]
-		known.OOMKilled, known.at = true, now
+		known.OOMKilled, known.oom, known.at = true, event.Time, now
 		d.recent[event.ContainerID] = known
 	case engine.EventDie:
 		// EventOOM comes first.
+		before := d.recent[event.ContainerID]
+		if before.exited && before.event.Equal(event.Time) {
+			return
+		}
+		oom := before.OOMKilled && event.Time.Sub(before.oom) < oomBefore
 		d.recent[event.ContainerID] = death{
-			Exit: engine.Exit{Code: event.ExitCode, OOMKilled: d.recent[event.ContainerID].OOMKilled}, exited: true, at: now,
+			Exit: engine.Exit{Code: event.ExitCode, OOMKilled: oom}, exited: true,
+			at: now, event: event.Time, oom: before.oom, count: before.count + 1,
 		}
 	}
 }
@@ -97,8 +119,19 @@ func (d *Deaths) Recent(containerID string) (engine.Exit, time.Duration) {
 		known.reported = now
 		d.recent[containerID] = known
 	}
-	if remaining := reportedFor - now.Sub(known.reported); remaining > 0 {
+	limit := reportedFor
+	if known.loops(now) {
+		limit = loopReportedFor
+	}
+	if remaining := limit - now.Sub(known.reported); remaining > 0 {
 		return known.Exit, remaining
 	}
 	return engine.Exit{}, 0
+}
+
+// Loops reports whether the container has exited again and again of late.
+func (d *Deaths) Loops(containerID string) bool {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	return d.recent[containerID].loops(d.clock.Now())
 }

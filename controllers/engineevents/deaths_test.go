@@ -32,6 +32,10 @@ func TestDeaths(t *testing.T) {
 	event := func(kind engine.EventKind, exitCode int) engine.Event {
 		return engine.Event{Kind: kind, ContainerID: id, ExitCode: exitCode}
 	}
+	at := func(e engine.Event, after time.Duration) engine.Event {
+		e.Time = e.Time.Add(after)
+		return e
+	}
 	cases := map[string]struct {
 		reason string
 		events []engine.Event
@@ -69,6 +73,11 @@ func TestDeaths(t *testing.T) {
 			events: []engine.Event{event(engine.EventDie, 137)}, later: 29 * time.Second,
 			want: "exited with code 137",
 		},
+		"ExitedAgain": {
+			reason: "An exit without an OOM kill is no OOM kill because an earlier one was.",
+			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137), at(event(engine.EventDie, 1), time.Minute)},
+			want:   "exited with code 1",
+		},
 		"LongAgo": {
 			reason: "What has run for a while is healthy again.",
 			events: []engine.Event{event(engine.EventDie, 137)}, later: 30 * time.Second,
@@ -100,5 +109,37 @@ func TestDeaths(t *testing.T) {
 				t.Error("it is reported again with the death of another container")
 			}
 		})
+	}
+}
+
+// TestLoops: an exit that two watchers report counts once.
+func TestLoops(t *testing.T) {
+	t.Parallel()
+	const id = "c1"
+	clock := testclock.NewFakePassiveClock(time.Unix(1, 0))
+	deaths := engineevents.NewDeaths(clock)
+	exit := func(after time.Duration) {
+		clock.SetTime(clock.Now().Add(after))
+		for range 2 {
+			deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: id, ExitCode: 1, Time: clock.Now()})
+		}
+	}
+	for i := range 4 {
+		exit(time.Minute)
+		if deaths.Loops(id) {
+			t.Fatalf("exit %d is a crash loop", i+1)
+		}
+	}
+	exit(time.Minute)
+	if _, remaining := deaths.Recent(id); !deaths.Loops(id) || remaining != 20*time.Second {
+		t.Errorf("after five exits: loops %t, reported for %s", deaths.Loops(id), remaining)
+	}
+	clock.SetTime(clock.Now().Add(20 * time.Second))
+	if _, remaining := deaths.Recent(id); remaining != 0 {
+		t.Errorf("a container that runs for 20s is reported for %s", remaining)
+	}
+	exit(91 * time.Second)
+	if deaths.Loops(id) {
+		t.Error("a container that ran for 91s is in a crash loop")
 	}
 }

@@ -114,7 +114,9 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 // observeState of the container as it was observed last.
 func (r *Reconciler) observeState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
-	given := circumstances{network: s.networkName(), maintenance: maintenance, stopped: s.isStopped()}
+	given := circumstances{
+		network: s.networkName(), maintenance: maintenance, stopped: s.isStopped(), loops: r.Deaths.Loops(s.container.ID),
+	}
 	if s.container.Status == engine.StatusRunning {
 		// The first question begins the time for which an exit is reported.
 		given.exit, given.reported = r.Deaths.Recent(s.container.ID)

@@ -62,6 +62,8 @@ type circumstances struct {
 	// it is reported.
 	exit     engine.Exit
 	reported time.Duration
+	// loops: it exited again and again of late.
+	loops bool
 }
 
 // stateOf a container that was started at least once.
@@ -72,6 +74,10 @@ func stateOf(container engine.Container, c circumstances) containerState {
 			message: "container " + container.Name + " " + fmt.Sprintf(format, args...),
 		}
 	}
+	exited := infrav1.ContainerExitedReason
+	if c.loops {
+		exited = infrav1.ContainerCrashLoopReason
+	}
 	switch container.Status {
 	case engine.StatusRunning:
 		endpoint, attached := container.Networks[c.network]
@@ -79,6 +85,8 @@ func stateOf(container engine.Container, c circumstances) containerState {
 			return slices.Contains(endpoint.Addresses, address)
 		})
 		switch {
+		case c.reported > 0 && c.loops:
+			return notReady(nextWait, c.reported, exited, "%s, again after each restart", c.exit)
 		case c.reported > 0:
 			return notReady(nextWait, c.reported, infrav1.ContainerRestartedReason, "%s and was restarted", c.exit)
 		case !attached || len(endpoint.Addresses) == 0:
@@ -97,9 +105,9 @@ func stateOf(container engine.Container, c circumstances) containerState {
 		if c.maintenance {
 			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s and is not restarted because of its maintenance annotation", container.Exit())
 		}
-		return notReady(nextStart, 0, infrav1.ContainerExitedReason, "%s", container.Exit())
+		return notReady(nextStart, 0, exited, "%s", container.Exit())
 	default:
-		return notReady(nextWait, time.Second, infrav1.ContainerExitedReason, "is %s", container.Status)
+		return notReady(nextWait, time.Second, exited, "is %s", container.Status)
 	}
 }
 

@@ -63,6 +63,18 @@ func TestEndIsReported(t *testing.T) {
 			},
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was restarted",
 		},
+		"CrashLoop": {
+			reason: "Restarts do not help: one reason for it, whether the container runs at the moment or not.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
+				for range 5 {
+					w.Clock.SetTime(w.Clock.Now().Add(time.Second))
+					w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
+				}
+			},
+			reported: "False/" + infrav1.ContainerCrashLoopReason, message: "exited with code 1, again after each restart",
+		},
 		"RestartedLater": {
 			reason: "The time for which an exit is reported begins when the container runs again, not at a reconcile before.",
 			change: func(t *testing.T, w *world.World) {

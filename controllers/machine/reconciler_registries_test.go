@@ -214,7 +214,7 @@ func copied() map[string]reconcileTest {
 				t.Helper()
 				for _, wanted := range []string{
 					"Normal ImageCopied Copied image app:dev into the node",
-					`Warning ImageNotCopied Cannot copy image typo:dev of the ContainerCluster into the node: image "typo:dev" not found on the engine; build or pull it first: not found`,
+					`Warning ImageNotCopied Cannot copy image typo:dev of the ContainerCluster into the node: find image "typo:dev" on the engine: not found; build or pull it first`,
 				} {
 					if !slices.Contains(w.Events.Sent(), wanted) {
 						t.Errorf("no Event %q: %q", wanted, w.Events.Sent())

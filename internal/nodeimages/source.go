@@ -57,7 +57,7 @@ func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source
 	}
 	image, err := e.InspectImage(ctx, reference)
 	if errors.Is(err, engine.ErrNotFound) {
-		return nil, fmt.Errorf("image %q not found on the engine; build or pull it first: %w", reference, engine.ErrNotFound)
+		return nil, fmt.Errorf("find image %q on the engine: %w; build or pull it first", reference, engine.ErrNotFound)
 	}
 	if err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func TestList(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("list ended with %d: %s", code, errs)
 	}
-	mustContain(t, squeeze(out), "management plane capcon-plane: ready", "default/demo  management plane capcon-plane  demo-id  1, 1 running  capcon  1 of nodes",
+	mustContain(t, squeeze(out), "management plane capcon-plane: ready", "default/demo  management plane capcon-plane  demo-id  1, 1 running  capcon  1 anonymous",
 		"default/lost  none available  lost-id", "default/strange  none available", "capcon gc")
 
 	code, out, _ = w.run("list", "demo", "-o", "json")

@@ -81,8 +81,8 @@ type ownedReport struct {
 	Manager    string        `json:"manager,omitempty"`
 	Containers []ownedObject `json:"containers"`
 	Networks   []string      `json:"networks"`
-	// Volumes that have a name. Those of nodes have none, and go with their
-	// containers.
+	// Volumes that have a name. Those of nodes are anonymous, and are removed with
+	// their containers.
 	Volumes []string `json:"volumes"`
 }
 
@@ -227,8 +227,8 @@ func (r ownedReport) volumes() string {
 			nodes++
 		}
 	}
-	unnamed := fmt.Sprintf("%d of nodes", nodes)
-	return strings.Join(append(slices.Clone(r.Volumes), unnamed), ", ")
+	anonymous := fmt.Sprintf("%d anonymous", nodes)
+	return strings.Join(append(slices.Clone(r.Volumes), anonymous), ", ")
 }
 
 func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

@@ -133,7 +133,7 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		"Absent": {
 			reason: "all images are looked for before a node is changed",
-			args:   []string{"load", "demo", "app:dev", "typo:dev"}, errs: []string{`image "typo:dev" not found on the engine; build or pull it first`},
+			args:   []string{"load", "demo", "app:dev", "typo:dev"}, errs: []string{`find image "typo:dev" on the engine: not found; build or pull it first`},
 		},
 		"Architecture": {
 			reason: "an image of another architecture would be copied, and its Pods fail",

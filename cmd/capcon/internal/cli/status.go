@@ -296,13 +296,13 @@ func (a *app) printReport(result report, options statusOptions) error {
 	if options.name != "" {
 		columns, _ := a.Size()
 		for _, cluster := range result.Clusters {
+			if cluster.Power == management.PowerStopped {
+				a.say("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)
+			}
 			if err := describe.Print(a.Out, *cluster.Tree, describe.Options{Now: a.Now(), Columns: columns, All: options.all}); err != nil {
 				return err
 			}
 			a.printTroubles(cluster.Troubles)
-			if cluster.Power == management.PowerStopped {
-				a.say("\nThe cluster is stopped. Start it with \"%s start %s\".", a.Program, cluster.Name)
-			}
 		}
 		return nil
 	}
