@@ -156,7 +156,7 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-remote e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
 
 .PHONY: e2e-quickstart
 e2e-quickstart: ## The quick start's test, with the steps that "make test" runs on the other engine
@@ -273,6 +273,10 @@ e2e-topology-next: images-load-next ## The same, upgraded to the newest Kubernet
 .PHONY: e2e-cluster-class
 e2e-cluster-class: ## A cluster from the ClusterClass alone, its Pod network too
 	@hack/test-quickstart.sh ClusterClass
+
+.PHONY: e2e-remote
+e2e-remote: ## A cluster on an engine that capcon reaches through SSH alone (as root)
+	@hack/e2e-remote.sh
 
 .PHONY: e2e-upgrade
 e2e-upgrade: ## Upgrade capcon and its management plane from an earlier commit, with a live cluster (FROM=commit)

@@ -36,6 +36,7 @@ const usage = `Usage: capcon-plane COMMAND [FLAGS]
 Commands:
   run      run the management plane (inside its container)
   manager  run the controllers (started by run)
+  relay    connect standard input and output to ADDRESS:PORT
   retire   end the management plane for good if it has no Cluster; print those it has as JSON
 `
 
@@ -60,6 +61,8 @@ func dispatch(args []string) error {
 		return runManager(args[1:])
 	case "retire":
 		return retire(args[1:])
+	case "relay":
+		return relay(args[1:])
 	case "help", "-h", "--help":
 		fmt.Print(usage)
 		return nil

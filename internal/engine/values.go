@@ -229,8 +229,12 @@ type Command struct {
 	// Args is the program and its arguments; no shell is involved.
 	Args []string
 	// Stdin is given to the process as far as it reads it; nil = none. An error of
-	// it is an error of the call.
+	// it is an error of the call. An io.Closer is closed when the process has ended,
+	// because it may wait for input that is not needed any more.
 	Stdin io.Reader
+	// Stdout gets what the process prints there, as it comes and without a limit of its
+	// size; nil = it is in the Output. An error of it ends the call.
+	Stdout io.Writer
 	// User runs it; empty = the container's.
 	User string
 }

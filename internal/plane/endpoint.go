@@ -17,7 +17,6 @@ limitations under the License.
 package plane
 
 import (
-	"fmt"
 	"net/netip"
 	"net/url"
 	"os"
@@ -26,42 +25,28 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// RemoteError says that the engine is on another host. Its ports are published
-// there, where this host does not reach them.
-type RemoteError struct {
-	// Endpoint of the engine, and what named it; may be empty.
-	Endpoint, ChosenBy string
+// IsRemote reports whether the engine is on another host, where its published ports are
+// not reachable from this one. An engine in a virtual machine of this host is not: its
+// endpoint is a socket or a loopback address, and its ports are forwarded.
+func IsRemote(info engine.Info) bool {
+	host := hostOf(info)
+	address, err := netip.ParseAddr(host)
+	return host != "" && host != "localhost" && (err != nil || !address.IsLoopback())
 }
 
-// Error implements error.
-func (e *RemoteError) Error() string {
-	named := ""
-	if e.ChosenBy != "" {
-		named = " (" + e.ChosenBy + ")"
-	}
-	return fmt.Sprintf("the container engine at %s%s is remote, and publishes ports of the management plane and clusters "+
-		"on 127.0.0.1 of its host only: %s", e.Endpoint, named, e.Remedy())
+// NeedsTunnels reports whether the engine may be on another host: through SSH, a loopback
+// address can be a forwarded port.
+func NeedsTunnels(info engine.Info) bool {
+	return IsRemote(info) || strings.HasPrefix(info.Endpoint, "ssh://")
 }
 
-// Remedy says what to do.
-func (*RemoteError) Remedy() string {
-	return "run capcon on that host, or select a local engine (--engine, DOCKER_HOST, DOCKER_CONTEXT, CONTAINER_HOST)"
-}
-
-// CheckLocal returns a *RemoteError unless the engine is on this host, or in a
-// virtual machine that forwards its ports to it: its endpoint is a socket, or a
-// loopback address.
-func CheckLocal(info engine.Info) error {
+// hostOf the endpoint; empty where it is a socket.
+func hostOf(info engine.Info) string {
 	endpoint, err := url.Parse(info.Endpoint)
-	if err != nil {
-		return fmt.Errorf("parse the endpoint of the container engine: %w", err)
+	if err != nil || endpoint.Scheme == "unix" || endpoint.Scheme == "npipe" {
+		return ""
 	}
-	address, err := netip.ParseAddr(endpoint.Hostname())
-	switch host := endpoint.Hostname(); {
-	case endpoint.Scheme == "unix", endpoint.Scheme == "npipe", host == "", host == "localhost", err == nil && address.IsLoopback():
-		return nil
-	}
-	return &RemoteError{Endpoint: info.Endpoint, ChosenBy: info.ChosenBy}
+	return endpoint.Hostname()
 }
 
 // kernelFile holds the release of this host's kernel; there is none on hosts other

@@ -17,7 +17,6 @@ limitations under the License.
 package plane
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +24,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 )
 
 func TestSocketOf(t *testing.T) {
@@ -57,39 +55,26 @@ func TestSocketOf(t *testing.T) {
 	}
 }
 
-func TestCheckLocal(t *testing.T) {
+func TestIsRemote(t *testing.T) {
 	t.Parallel()
-	for endpoint, local := range map[string]bool{
-		"unix:///var/run/docker.sock":                       true,
-		"npipe:////./pipe/docker_engine":                    true,
-		"tcp://127.0.0.1:2375":                              true,
-		"tcp://localhost:2375":                              true,
-		"tcp://[::1]:2375":                                  true,
-		"tcp://:2375":                                       true,
-		"ssh://core@127.0.0.1:52000/run/podman/podman.sock": true,
-		"simulated://":                                      true,
-		"ssh://me@build.example.org":                        false,
-		"ssh://root@10.0.0.7:22/run/podman/podman.sock":     false,
-		"tcp://10.0.0.7:2376":                               false,
-		"tcp://docker:2376":                                 false,
-		"https://[2001:db8::1]:2376":                        false,
+	for endpoint, want := range map[string]struct{ remote, tunnels bool }{
+		"unix:///var/run/docker.sock":                       {},
+		"npipe:////./pipe/docker_engine":                    {},
+		"tcp://127.0.0.1:2375":                              {},
+		"tcp://localhost:2375":                              {},
+		"tcp://[::1]:2375":                                  {},
+		"tcp://:2375":                                       {},
+		"simulated://":                                      {},
+		"ssh://core@127.0.0.1:52000/run/podman/podman.sock": {tunnels: true},
+		"ssh://me@build.example.org":                        {remote: true, tunnels: true},
+		"ssh://root@10.0.0.7:22/run/podman/podman.sock":     {remote: true, tunnels: true},
+		"tcp://10.0.0.7:2376":                               {remote: true, tunnels: true},
+		"tcp://docker:2376":                                 {remote: true, tunnels: true},
+		"https://[2001:db8::1]:2376":                        {remote: true, tunnels: true},
 	} {
-		err := CheckLocal(engine.Info{Endpoint: endpoint, ChosenBy: "DOCKER_HOST"})
-		var remote *RemoteError
-		if local && err != nil || !local && !errors.As(err, &remote) {
-			t.Errorf("CheckLocal(%s): got %v, want local = %t", endpoint, err, local)
+		info := engine.Info{Endpoint: endpoint}
+		if remote, tunnels := IsRemote(info), NeedsTunnels(info); remote != want.remote || tunnels != want.tunnels {
+			t.Errorf("%s: IsRemote %t, NeedsTunnels %t, want %+v", endpoint, remote, tunnels, want)
 		}
-	}
-}
-
-func TestEnsureRefusesARemoteEngine(t *testing.T) {
-	t.Parallel()
-	eng := simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Traits: docker.Traits(), Endpoint: "ssh://me@build.example.org"}))
-	eng.AddImage(engine.Image{ID: "sha256:1", Tags: []string{testImage}}, nil)
-	if _, err := newPlane(eng).Ensure(t.Context(), testImage, nil); !errors.As(err, new(*RemoteError)) {
-		t.Errorf("Ensure(...): want a RemoteError, got %v", err)
-	}
-	if changed := mutations(eng); len(changed) > 0 {
-		t.Errorf("Ensure(...) changed the engine: %v", changed)
 	}
 }

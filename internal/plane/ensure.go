@@ -21,8 +21,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path"
+	"strings"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -65,8 +69,7 @@ var errChanged = errors.New("management plane is being replaced by another proce
 // and by several processes at once, some of which remove the plane.
 //
 // Host port in use: *PortTakenError. Something else has the plane's name:
-// *ForeignError. Not ready in time: ErrNotReady. Engine on another host:
-// *RemoteError.
+// *ForeignError. Not ready in time: ErrNotReady.
 func (p *Plane) Ensure(ctx context.Context, image string, progress func(string)) (Ready, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -74,9 +77,6 @@ func (p *Plane) Ensure(ctx context.Context, image string, progress func(string))
 	info, err := p.engine.Info(ctx)
 	if err != nil {
 		return Ready{}, fmt.Errorf("get engine info: %w", err)
-	}
-	if err := CheckLocal(info); err != nil {
-		return Ready{}, err
 	}
 	attempt := &attempt{Plane: p, info: info, image: image, progress: progress}
 	for try := 1; ; try++ {
@@ -382,12 +382,29 @@ func (p *Plane) notReady(ctx context.Context, err error) error {
 		ErrNotReady, p.opts.Name, container.Status, container.ExitCode, err)
 }
 
-// downloadKubeconfig reads the host's kubeconfig from the volume. Not written
-// yet: ErrNotFound.
+// downloadKubeconfig reads the host's kubeconfig from the volume, and makes sure that it
+// works on this host. Not written yet: ErrNotFound.
 func (p *Plane) downloadKubeconfig(ctx context.Context, id string) (kubeconfig []byte, err error) {
 	kubeconfig, err = engine.ReadFile(ctx, p.engine, id, path.Join(stateDir, adminKubeconfig))
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
 	}
-	return kubeconfig, nil
+	if p.opts.Tunnels != nil {
+		err = p.openTunnel(id, kubeconfig)
+	}
+	return kubeconfig, err
+}
+
+// openTunnel from the kubeconfig's port to the API server.
+func (p *Plane) openTunnel(id string, kubeconfig []byte) error {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	server, err := netip.ParseAddrPort(strings.TrimPrefix(config.Host, "https://"))
+	if err != nil {
+		return fmt.Errorf("read server of kubeconfig: %w", err)
+	}
+	_, err = p.opts.Tunnels.Open(id, server.Port(), netip.AddrPortFrom(loopback(), apiPort))
+	return err
 }

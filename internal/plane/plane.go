@@ -31,6 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
 )
 
 // Options of a plane.
@@ -45,6 +46,9 @@ type Options struct {
 	// plane's controllers use. Empty: the one of the endpoint if that is a
 	// socket of this host, otherwise the engine's usual one.
 	EngineSocket string
+	// Tunnels open the way to a plane whose engine is on another host. nil = the engine
+	// publishes its port on this host.
+	Tunnels *tunnel.Tunnels
 	// ManagerArgs are further flags of the manager.
 	ManagerArgs []string
 	// ReadyTimeout bounds how long Ensure waits for a plane that runs.

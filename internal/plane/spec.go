@@ -67,7 +67,6 @@ type description struct {
 
 // spec describes the container.
 func (d description) spec() (engine.Spec, error) {
-	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	spec := engine.Spec{
 		Name:       d.name,
 		Hostname:   d.name,
@@ -76,7 +75,7 @@ func (d description) spec() (engine.Spec, error) {
 		Command: append([]string{
 			"run",
 			"--state-dir=" + stateDir,
-			"--public-url=https://" + netip.AddrPortFrom(loopback, d.port).String(),
+			"--public-url=https://" + netip.AddrPortFrom(loopback(), d.port).String(),
 			"--",
 			"--engine=" + d.engineName,
 			"--self-container=" + d.name,
@@ -94,7 +93,7 @@ func (d description) spec() (engine.Spec, error) {
 		Attachment: engine.Attachment{Network: d.network},
 		// On this host, only its users reach the API; on the network, nodes and
 		// Pods do: docs/adr/0007-plane-on-the-network.md.
-		Ports: []engine.PortBinding{{HostAddress: loopback, HostPort: d.port, ContainerPort: apiPort}},
+		Ports: []engine.PortBinding{{HostAddress: loopback(), HostPort: d.port, ContainerPort: apiPort}},
 		Mounts: []engine.Mount{
 			{Type: engine.MountVolume, Source: d.volume, Target: stateDir},
 			d.engineMount(),
@@ -150,3 +149,6 @@ func hashOf(spec engine.Spec) (string, error) {
 	spec.Image = ""
 	return spec.Hash()
 }
+
+// loopback is where the plane's port is published, and where the plane reaches itself.
+func loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }

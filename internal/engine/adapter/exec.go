@@ -39,6 +39,19 @@ func (e *InputError) Error() string { return "read input: " + e.Err.Error() }
 // Unwrap returns the input's own error.
 func (e *InputError) Unwrap() error { return e.Err }
 
+// Streams returns what reads both outputs of a command from one stream, by Demultiplex.
+// stderr changes where the second one goes.
+func Streams(stdout io.Writer, stderr func(io.Writer) io.Writer) func(io.Reader) (engine.Output, error) {
+	return func(stream io.Reader) (engine.Output, error) {
+		var out, errs engine.Buffer
+		if stdout == nil {
+			stdout = &out
+		}
+		err := engine.Demultiplex(stream, stdout, stderr(&errs))
+		return engine.Output{Stdout: out.Bytes(), Stderr: errs.Bytes()}, err
+	}
+}
+
 // Communicate writes a command's input and reads its output, both to their ends, and
 // returns when both are done or ctx has ended. It closes the connection.
 func Communicate(
@@ -64,6 +77,7 @@ func Communicate(
 
 	output, err := read(stream)
 	stream.Close()
+	source.stop()
 	<-written
 	if ctx.Err() != nil {
 		return output, ctx.Err()

@@ -19,22 +19,32 @@ package adapter
 import (
 	"errors"
 	"io"
+	"sync/atomic"
 )
 
 // Source records an error of what it reads from, which a client would report as a
 // broken connection.
 type Source struct {
-	Reader io.Reader
-	err    error
+	Reader  io.Reader
+	err     error
+	stopped atomic.Bool
 }
 
 // Read implements io.Reader.
 func (s *Source) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && !s.stopped.Load() {
 		s.err = err
 	}
 	return n, err
+}
+
+// stop ends a read that waits for what is not needed any more. Its error is none.
+func (s *Source) stop() {
+	s.stopped.Store(true)
+	if closer, ok := s.Reader.(io.Closer); ok {
+		_ = closer.Close()
+	}
 }
 
 // Or returns the reader's own error, or else the other.

@@ -55,7 +55,7 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, fail(e.explainAttach(ctx, name, err))
 	}
-	output, err := adapter.Communicate(ctx, hijacked{&stream}, command.Stdin, demultiplex)
+	output, err := adapter.Communicate(ctx, hijacked{&stream}, command.Stdin, adapter.Streams(command.Stdout, unchanged))
 	if err != nil {
 		return output, fail(typed(err))
 	}
@@ -92,11 +92,7 @@ func (h hijacked) Read(p []byte) (int, error)  { return h.Reader.Read(p) }
 func (h hijacked) Write(p []byte) (int, error) { return h.Conn.Write(p) }
 func (h hijacked) Close() error                { return h.Conn.Close() }
 
-func demultiplex(stream io.Reader) (engine.Output, error) {
-	var stdout, stderr engine.Buffer
-	err := engine.Demultiplex(stream, &stdout, &stderr)
-	return engine.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}, err
-}
+func unchanged(stderr io.Writer) io.Writer { return stderr }
 
 func (e *Engine) exitCode(ctx context.Context, id string) (int, error) {
 	for {

@@ -17,10 +17,12 @@ limitations under the License.
 package enginetest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +99,10 @@ func execChecks() map[string]check {
 				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "0"}, Stdin: strings.NewReader(input)}, "", "", 0)
 				c.wantExec(t, engine.Command{Args: []string{"/tool", "exit", "3"}, Stdin: strings.NewReader(input)}, "", "", 3)
 			},
+		},
+		"both ways": {
+			contract: "Stdout gets what the process prints there, as it comes; Stdin is closed when the process has ended",
+			run:      answersWhileItAsks,
 		},
 		"large output": {
 			contract: "returns all that was printed, both streams apart",
@@ -213,4 +219,35 @@ func passesStdin(t *testing.T, c *fixture) {
 			t.Errorf("%s: %d bytes back, error %v, want the %d given", title, len(output.Stdout), err, len(input))
 		}
 	}
+}
+
+// answersWhileItAsks: the second line is given when the first one has come back. The
+// process ends with its input, or before it.
+func answersWhileItAsks(t *testing.T, c *fixture) {
+	c.run(t, c.spec("a"))
+	toProcess, input := io.Pipe()
+	output, fromProcess := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		got, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "cat"}, Stdin: toProcess, Stdout: fromProcess})
+		if len(got.Stdout) > 0 {
+			t.Errorf("the Output has %q too", got.Stdout)
+		}
+		ended <- err
+	}()
+	lines := bufio.NewReader(output)
+	for _, line := range []string{"one\n", "two\n"} {
+		_, err := io.WriteString(input, line)
+		succeed(t, "write", err)
+		if got, err := lines.ReadString('\n'); err != nil || got != line {
+			t.Fatalf("read %q, %v, want %q", got, err, line)
+		}
+	}
+	succeed(t, "close the input", input.Close())
+	succeed(t, "Exec", <-ended)
+
+	waiting, silent := io.Pipe()
+	defer silent.Close()
+	_, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "exit", "0"}, Stdin: waiting, Stdout: io.Discard})
+	succeed(t, "Exec with an input that does not end", err)
 }

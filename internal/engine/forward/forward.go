@@ -142,7 +142,11 @@ func (e Engine) Download(ctx context.Context, name, path string) (io.ReadCloser,
 // Exec implements engine.Executor.
 func (e Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
 	exec := func(ctx context.Context, to engine.Engine) (engine.Output, error) { return to.Exec(ctx, name, command) }
-	return get(ctx, e, changing("container", name, "Exec", "program", program(command)), exec)
+	call := changing("container", name, "Exec", "program", program(command))
+	if command.Stdout != nil {
+		call = call.long()
+	}
+	return get(ctx, e, call, exec)
 }
 
 // program of a command, without its arguments, which may be anything.

@@ -87,7 +87,7 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, fail(err)
 	}
-	output, broken := adapter.Communicate(ctx, stream, command.Stdin, demultiplex)
+	output, broken := adapter.Communicate(ctx, stream, command.Stdin, adapter.Streams(command.Stdout, dropAttachErrors))
 	broken = typed(broken)
 	var input *adapter.InputError
 	if broken != nil && (ctx.Err() != nil || command.Stdin == nil || errors.Is(broken, engine.ErrTooLarge) || errors.As(broken, &input)) {
@@ -121,11 +121,7 @@ func (e *Engine) attach(ctx context.Context, path string) (adapter.Duplex, error
 	return nil, fmt.Errorf("attach to the command: unexpected status %s", response.Status)
 }
 
-func demultiplex(stream io.Reader) (engine.Output, error) {
-	var stdout, stderr engine.Buffer
-	err := engine.Demultiplex(stream, &stdout, withoutAttachErrors{&stderr})
-	return engine.Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}, err
-}
+func dropAttachErrors(stderr io.Writer) io.Writer { return withoutAttachErrors{stderr} }
 
 // withoutAttachErrors drops the pieces that are Podman's own.
 type withoutAttachErrors struct{ io.Writer }

@@ -103,6 +103,10 @@ func (p *tool) run(container string, command engine.Command) (engine.Output, err
 		if command.Stdin == nil {
 			return engine.Output{}, nil
 		}
+		if command.Stdout != nil {
+			_, err := io.Copy(command.Stdout, command.Stdin)
+			return engine.Output{}, err
+		}
 		input, err := io.ReadAll(command.Stdin)
 		return engine.Output{Stdout: input}, err
 	case "big":

@@ -57,6 +57,12 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return output, err
 	}
+	if command.Stdout != nil && len(output.Stdout) > 0 {
+		if _, err := command.Stdout.Write(output.Stdout); err != nil {
+			return engine.Output{}, err
+		}
+		output.Stdout = nil
+	}
 	if max(len(output.Stdout), len(output.Stderr)) > engine.MaxReadBytes {
 		return output, engine.ErrTooLarge
 	}

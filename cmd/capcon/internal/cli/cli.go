@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
 )
 
 // Streams are where a command reads and writes.
@@ -90,6 +91,8 @@ type app struct {
 	engineName, engineSocket string
 	// connected is the engine that answered, for messages; empty until then.
 	connected string
+	// tunnels to the engine's host; nil where it is this one.
+	tunnels *tunnel.Tunnels
 }
 
 // Run executes one command line and returns its exit code.
@@ -138,7 +141,7 @@ func (a *app) rootCommand() *cobra.Command {
 		"path of the engine's socket on the engine's host, for the management plane (default: the one of the connection, or\n"+
 			"/var/run/docker.sock or /run/podman/podman.sock if the engine runs in a virtual machine)")
 	root.AddCommand(
-		a.upCommand(), a.downCommand(), a.stopCommand(), a.startCommand(), a.statusCommand(), a.kubeconfigCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
+		a.upCommand(), a.downCommand(), a.stopCommand(), a.startCommand(), a.statusCommand(), a.kubeconfigCommand(), a.tunnelCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
 		a.logsCommand(), a.supportBundleCommand(), a.doctorCommand(), a.planeCommand(),
 		a.imagesCommand(), a.loadCommand(), a.registryCommand(), a.versionCommand(),
 	)

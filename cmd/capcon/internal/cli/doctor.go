@@ -144,11 +144,11 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 	if err != nil {
 		return found, err
 	}
-	var remote *plane.RemoteError
-	if errors.As(plane.CheckLocal(facts.Engine), &remote) {
+	if plane.IsRemote(facts.Engine) {
 		extra = append(extra, preflight.Item{
-			Name: "EngineRemote", Severity: preflight.SeverityError,
-			Message: "the engine is remote, and its published ports are not reachable from this host", Remedy: remote.Remedy(),
+			Name: "EngineRemote", Severity: preflight.SeverityWarning,
+			Message: "the engine is on another host, and its published ports are not reachable from this one",
+			Remedy:  "run \"capcon tunnel\" while you use kubectl",
 		})
 	}
 	facts.Host, found.Nodes = host, max(facts.Nodes, 1)

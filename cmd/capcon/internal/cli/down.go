@@ -54,7 +54,7 @@ func (a *app) downCommand() *cobra.Command {
 			options.names = args
 			return options.validate()
 		},
-		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
 			return s.traced(ctx, options.trace, cmp.Or(options.names...), func() error { return s.down(ctx, options) })
 		}),
 		ValidArgsFunction: a.completeNames,

@@ -25,6 +25,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // printNext writes the kubeconfig and says what to type next.
@@ -45,7 +46,11 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 	if err != nil {
 		return err
 	}
-	s.say("\nCluster %s is ready after %s.\n\nNext:\n%s", name, took.Round(time.Second), kubectl)
+	s.say("\nCluster %s is ready after %s.\n\nNext:", name, took.Round(time.Second))
+	if plane.IsRemote(s.info) {
+		s.say("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
+	}
+	s.say("%s", kubectl)
 	s.say("  %s status %s", s.Program, name)
 	s.say("  %s up %s --workers %d", s.Program, name, present.Workers+1)
 	s.say("  %s down %s", s.Program, name)

@@ -48,7 +48,7 @@ func (a *app) planeUpCommand() *cobra.Command {
 			"\"capcon down\" deletes the last cluster.",
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
-		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
 			return s.planeUp(ctx, request)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -110,7 +110,7 @@ func (a *app) planeDownCommand() *cobra.Command {
 		Long: "Remove the management cluster, its data and the network; images are kept. It is rejected while there are\n" +
 			"clusters, which would become unmanaged.",
 		Args:              cobra.NoArgs,
-		RunE:              onEngine(a.connectLocal, planeDown),
+		RunE:              onEngine(a.connect, planeDown),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
 )
 
 // namespace of the clusters in the management plane. One user has one plane:
@@ -68,6 +69,9 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 		return nil, errors.Join(fmt.Errorf("get engine info: %w", err), e.Close())
 	}
 	a.connected = fmt.Sprintf("%s %s at %s", info.Name, info.Version, info.Endpoint)
+	if plane.NeedsTunnels(info) {
+		a.tunnels = tunnel.New(ctx, e)
+	}
 	root, err := state.Root(a.Getenv)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
@@ -109,22 +113,23 @@ func oneCluster(command *cobra.Command, args []string) error {
 	return input.Refuse(input.CheckName(args[0])...)
 }
 
-// connectLocal connects to an engine of this host, and refuses another.
+// connectLocal connects to an engine of this host, and refuses another: the local
+// registry is used through its port.
 func (a *app) connectLocal(ctx context.Context) (*session, error) {
 	s, err := a.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := plane.CheckLocal(s.info); err != nil {
+	if plane.IsRemote(s.info) {
 		s.close()
-		return nil, err
+		return nil, fmt.Errorf("%s is on another host, where the port of the local registry is not reachable; run the command there", s.connected)
 	}
 	return s, nil
 }
 
 // planeOf an engine, by the name of its container.
 func (a *app) planeOf(e engine.Engine, name string) Plane {
-	return a.Plane(e, plane.Options{Name: name, EngineSocket: a.engineSocket})
+	return a.Plane(e, plane.Options{Name: name, EngineSocket: a.engineSocket, Tunnels: a.tunnels})
 }
 
 // close the session. The process ends soon: there is nothing to do about an

@@ -17,13 +17,22 @@ limitations under the License.
 package cli
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // Another Docker context leads to another engine of the same name, which has
@@ -58,24 +67,73 @@ func TestEnginesOfOneNameShareNothing(t *testing.T) {
 	}
 }
 
-// Ports that an engine on another host publishes are not reachable: nothing is created
-// that would be waited for without success.
-func TestEnginesOfOtherHostsAreRefused(t *testing.T) {
+// Ports that an engine on another host publishes are reached through tunnels, but for the
+// local registry's.
+func TestEngineOfAnotherHost(t *testing.T) {
+	t.Parallel()
+	const endpoint = "ssh://me@build.example.org"
+	w := newWorld(t)
+	if code, _, errs := w.run("tunnel"); code != 1 || !strings.Contains(errs, "is on this host") || w.options.Tunnels != nil {
+		t.Errorf("tunnel to an engine of this host: exit code %d, %s", code, errs)
+	}
+	w.engine = simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: endpoint}))
+	code, _, errs := w.run("registry", "up")
+	if code != 1 || len(w.engine.MutatingCalls()) > 0 {
+		t.Errorf("registry up: exit code %d, calls %v", code, w.engine.MutatingCalls())
+	}
+	mustContain(t, errs, endpoint+" is on another host", "run the command there")
+	_, out, _ := w.run("doctor")
+	mustContain(t, squeeze(out), "EngineRemote", `run "capcon tunnel"`)
+	if code, _, errs := w.run("tunnel"); code != 1 {
+		t.Errorf("tunnel without a management cluster: exit code %d", code)
+	} else {
+		mustContain(t, errs, "no management cluster found", "capcon up NAME")
+	}
+}
+
+// TestTunnel: the port that the kubeconfig names leads to the endpoint.
+func TestTunnel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.engine = simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: "ssh://me@build.example.org", ChosenBy: "DOCKER_HOST"}))
-	for _, command := range [][]string{{"up", "demo"}, {"down", "demo"}, {"plane", "up"}, {"plane", "down"}} {
-		code, _, errs := w.run(command...)
-		if code != 1 {
-			t.Errorf("%v: want exit code 1, got %d", command, code)
+	w.engine = simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: "tcp://192.0.2.1:2376"}))
+	addImages(w.engine)
+	w.controllers = w.become
+	code, out, errs := w.run("up", "demo", "--cni", "none")
+	if code != 0 || w.options.Tunnels == nil {
+		t.Fatalf("up: exit code %d, tunnels %v\n%s%s", code, w.options.Tunnels, out, errs)
+	}
+	mustContain(t, out, "capcon tunnel")
+	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	port := netip.MustParseAddrPort(listener.Addr().String()).Port()
+	must.Succeed(t, listener.Close())
+	cluster := &infrav1.ContainerCluster{}
+	must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, cluster))
+	cluster.Spec.LoadBalancer.HostPort = int32(port)
+	cluster.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "172.18.0.9", Port: 6443}
+	must.Succeed(t, w.client.Update(t.Context(), cluster))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	relayed := make(chan []string, 1)
+	w.engine.HandleExec(func(_ string, command engine.Command) (engine.Output, error) {
+		relayed <- command.Args
+		return engine.Output{}, nil
+	})
+	must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{Name: plane.DefaultName, Image: "localhost/capcon/plane:dev"}))(t)
+	must.Succeed(t, w.engine.StartContainer(t.Context(), plane.DefaultName))
+	w.controllers = func() {
+		connection := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String()))(t)
+		defer connection.Close()
+		if diff := cmp.Diff([]string{"/usr/local/bin/capcon-plane", "relay", "172.18.0.9:6443"}, <-relayed); diff != "" {
+			t.Errorf("command in the management plane's container: -want, +got:\n%s", diff)
 		}
-		mustContain(t, errs, "ssh://me@build.example.org (DOCKER_HOST) is remote", "run capcon on that host")
+		cancel()
 	}
-	_, out, _ := w.run("doctor")
-	mustContain(t, squeeze(out), "EngineRemote", "run capcon on that host")
-	if calls := w.engine.MutatingCalls(); len(calls) > 0 || len(w.plane.ensured) > 0 {
-		t.Errorf("Nothing may be touched, got %v, %v", calls, w.plane.ensured)
+	code, out, errs = w.runIn(ctx, "tunnel")
+	if code != 0 {
+		t.Errorf("tunnel: exit code %d\n%s", code, errs)
 	}
+	mustContain(t, out, fmt.Sprintf("127.0.0.1:%d  cluster demo", port))
 }
 
 func TestEngineSocketIsThePlanes(t *testing.T) {

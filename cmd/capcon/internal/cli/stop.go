@@ -55,7 +55,7 @@ func (a *app) powerCommand(use, short, long string, run func(*session, context.C
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			return input.Refuse(append(input.CheckName(args[0]), input.CheckTimeout(timeout)...)...)
 		},
-		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, args []string) error {
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
 			limited, cancel := within(ctx, timeout)
 			defer cancel()
 			err := run(s, limited, args[0])
@@ -159,7 +159,7 @@ func (a *app) planeStopCommand() *cobra.Command {
 			"\"capcon plane up\" starts it again, as do \"capcon up\", \"capcon start\" and \"capcon down\", and a restart of\n" +
 			"the engine.",
 		Args:              cobra.NoArgs,
-		RunE:              onEngine(a.connectLocal, planeStop),
+		RunE:              onEngine(a.connect, planeStop),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }

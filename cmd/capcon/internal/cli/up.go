@@ -69,7 +69,7 @@ func (a *app) upCommand() *cobra.Command {
 			request = request.Normalize()
 			return request.Validate()
 		},
-		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
+		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
 			return s.traced(ctx, request.Trace, request.Name, func() error { return s.up(ctx, request) })
 		}),
 		ValidArgsFunction: a.completeNames,

@@ -131,12 +131,17 @@ func newWorld(t *testing.T) *world {
 		controllers: func() {},
 	}
 	w.plane.clusters = w.clusters
-	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/node:v1.36.3"}}, map[string][]byte{
+	addImages(w.engine)
+	return w
+}
+
+// addImages that capcon uses by default.
+func addImages(e *simulated.Engine) {
+	e.AddImage(engine.Image{Tags: []string{"localhost/capcon/node:v1.36.3"}}, map[string][]byte{
 		"kind/version": []byte("v1.36.3"), "kind/manifests/default-cni.yaml": []byte(templates.Flannel),
 	})
-	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
-	w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/plane:dev"}}, nil)
-	return w
+	e.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
+	e.AddImage(engine.Image{Tags: []string{"localhost/capcon/plane:dev"}}, nil)
 }
 
 // reader is the client, as long as there is no clientError.
