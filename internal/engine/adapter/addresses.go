@@ -65,7 +65,7 @@ func CheckAttachment(ctx context.Context, networks engine.Networks, attachment e
 func Permits(subnets []engine.Subnet, wanted []netip.Addr) error {
 	for _, address := range wanted {
 		if !slices.ContainsFunc(subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
-			return fmt.Errorf("address %s is in no subnet of the network: %w", address, engine.ErrInvalid)
+			return engine.WithKind(fmt.Errorf("address %s is in no subnet of the network", address), engine.ErrInvalid)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func CheckNetwork(spec engine.NetworkSpec) error {
 	}
 	for _, prefix := range spec.Subnets {
 		if !prefix.IsValid() || prefix != prefix.Masked() {
-			return fmt.Errorf("subnet %s: %w", prefix, engine.ErrInvalid)
+			return engine.WithKind(fmt.Errorf("subnet %s has an address of a host; use %s", prefix, prefix.Masked()), engine.ErrInvalid)
 		}
 	}
 	return nil

@@ -283,7 +283,7 @@ func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
 	info.ChosenBy = c.because
 	registered := slices.IndexFunc(c.kinds, func(one kind) bool { return one.name == info.Name })
 	if registered < 0 {
-		return info, fmt.Errorf("engine name %q is not registered: %w", info.Name, engine.ErrInvalid)
+		return info, engine.WithKind(fmt.Errorf("engine name %q is not registered", info.Name), engine.ErrInvalid)
 	}
 	info.Traits = c.kinds[registered].traits
 	return info, nil
@@ -299,7 +299,7 @@ func answering(ctx context.Context, eng engine.Engine, timeout time.Duration) (e
 		return info, nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: no response within %s; check that it is running and reachable: %w", err, timeout, engine.ErrUnavailable)
+		err = engine.WithKind(fmt.Errorf("%w: no response within %s; check that it is running and reachable", err, timeout), engine.ErrUnavailable)
 	}
 	return engine.Info{}, errors.Join(err, eng.Close())
 }

@@ -78,11 +78,11 @@ func (e *dockerEndpoint) open(ctx context.Context, timeout time.Duration) (engin
 	}
 	clientOptions, err := endpoint.ClientOpts()
 	if err != nil {
-		return nil, fmt.Errorf("use Docker endpoint %s: %w: %w", adapter.Redacted(e.at), err, engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("use Docker endpoint %s: %w", adapter.Redacted(e.at), err), engine.ErrInvalid)
 	}
 	eng, err := docker.New(e.at, clientOptions...)
 	if err != nil {
-		return nil, fmt.Errorf("use Docker endpoint %s: %w: %w", adapter.Redacted(e.at), err, engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("use Docker endpoint %s: %w", adapter.Redacted(e.at), err), engine.ErrInvalid)
 	}
 	info, err := answering(ctx, eng, timeout)
 	if err != nil {
@@ -111,7 +111,7 @@ func dockerCandidates(options Options) ([]candidate, error) {
 	if name == "" {
 		file, err := config.Load(directory)
 		if err != nil {
-			return nil, fmt.Errorf("read Docker configuration in %s: %w: %w", directory, err, engine.ErrInvalid)
+			return nil, engine.WithKind(fmt.Errorf("read Docker configuration in %s: %w", directory, err), engine.ErrInvalid)
 		}
 		name, by = file.CurrentContext, "current context of "+filepath.Join(directory, config.ConfigFileName)
 	}
@@ -162,10 +162,10 @@ func fromEnvironment(host string, getenv func(string) string) (*dockerEndpoint, 
 	tls, err := dockercontext.TLSDataFromFiles(
 		existing(directory, "ca.pem"), existing(directory, "cert.pem"), existing(directory, "key.pem"))
 	if err != nil {
-		return out, fmt.Errorf("read TLS files in %s: %w: %w", directory, err, engine.ErrInvalid)
+		return out, engine.WithKind(fmt.Errorf("read TLS files in %s: %w", directory, err), engine.ErrInvalid)
 	}
 	if verify && existing(directory, "ca.pem") == "" && getenv(envCertPath) != "" {
-		return out, fmt.Errorf("%s is %s, which has no ca.pem: %w", envCertPath, directory, engine.ErrInvalid)
+		return out, engine.WithKind(fmt.Errorf("%s is %s, which has no ca.pem", envCertPath, directory), engine.ErrInvalid)
 	}
 	if tls == nil {
 		// Without any file TLS is still what was asked for, with the host's
@@ -188,7 +188,7 @@ func existing(directory, name string) string {
 func fromContext(name, by, directory string) (*dockerEndpoint, error) {
 	out := &dockerEndpoint{namedBy: fmt.Sprintf("context %q (%s)", name, by)}
 	fail := func(err error) (*dockerEndpoint, error) {
-		return out, fmt.Errorf("use Docker context %q of %s (see docker context ls): %w: %w", name, by, err, engine.ErrInvalid)
+		return out, engine.WithKind(fmt.Errorf("use Docker context %q of %s (see docker context ls): %w", name, by, err), engine.ErrInvalid)
 	}
 	contexts := store.New(filepath.Join(directory, "contexts"), store.NewConfig(
 		func() any { return &map[string]any{} },

@@ -56,7 +56,7 @@ func systemConnections() ([]Connection, error) { return connectionsOf(homedir.Ge
 
 func connectionsOf(configHome func() (string, error)) ([]Connection, error) {
 	fail := func(err error) ([]Connection, error) {
-		return nil, fmt.Errorf("read Podman configuration (containers.conf and podman-connections.json): %w: %w", err, engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("read Podman configuration (containers.conf and podman-connections.json): %w", err), engine.ErrInvalid)
 	}
 	// The library creates the directory of the user's configuration. A user without a home,
 	// such as that of the manager's Pod, has none, and so no connections.

@@ -58,7 +58,7 @@ func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadClos
 		return nil, err
 	}
 	if !path.IsAbs(target) {
-		return nil, fmt.Errorf("download %q from container %q: path is not absolute: %w", target, name, engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("download %q from container %q: path is not absolute", target, name), engine.ErrInvalid)
 	}
 	stream, _, err := e.client.CopyFromContainer(ctx, id, target)
 	if err != nil {

@@ -76,7 +76,7 @@ func (e *Engine) Close() error {
 // itself, but reads the version in some calls while others negotiate.
 func (e *Engine) open(ctx context.Context) error {
 	if e.closed.Load() {
-		return fmt.Errorf("connection to %s is closed: %w", e.safeEndpoint(), engine.ErrUnavailable)
+		return engine.WithKind(fmt.Errorf("connection to %s is closed", e.safeEndpoint()), engine.ErrUnavailable)
 	}
 	if e.negotiated.Load() {
 		return nil

@@ -111,11 +111,11 @@ func (e *Engine) explainConnection(ctx context.Context, cause error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w; %s: %w", err, permissionRemedy(), engine.ErrUnauthorized)
+		return engine.WithKind(fmt.Errorf("%w; %s", err, permissionRemedy()), engine.ErrUnauthorized)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("%w; start it, or select another engine with DOCKER_HOST or a Docker context: %w", err, engine.ErrUnavailable)
+		return engine.WithKind(fmt.Errorf("%w; start it, or select another engine with DOCKER_HOST or a Docker context", err), engine.ErrUnavailable)
 	default:
-		return fmt.Errorf("%w: %w", err, engine.ErrUnavailable)
+		return engine.WithKind(err, engine.ErrUnavailable)
 	}
 }
 

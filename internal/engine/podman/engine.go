@@ -96,7 +96,7 @@ func New(options Options) (*Engine, error) {
 	switch parsed.Scheme {
 	case "unix", "tcp", "ssh":
 	default:
-		return nil, fmt.Errorf("parse Podman endpoint %s: unsupported scheme; use unix://, tcp:// or ssh://: %w", parsed.Redacted(), engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("parse Podman endpoint %s: unsupported scheme; use unix://, tcp:// or ssh://", parsed.Redacted()), engine.ErrInvalid)
 	}
 	return &Engine{options: options}, nil
 }
@@ -125,7 +125,7 @@ func (e *Engine) open(ctx context.Context) (*link, error) {
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
-		return nil, fmt.Errorf("connection to %s is closed: %w", e.safeEndpoint(), engine.ErrUnavailable)
+		return nil, engine.WithKind(fmt.Errorf("connection to %s is closed", e.safeEndpoint()), engine.ErrUnavailable)
 	}
 	if e.link != nil {
 		defer e.mu.Unlock()

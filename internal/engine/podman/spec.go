@@ -303,5 +303,5 @@ func stopSignal(name string) (int, error) {
 			return number, nil
 		}
 	}
-	return 0, fmt.Errorf("stop signal %q: %w", name, engine.ErrInvalid)
+	return 0, engine.WithKind(fmt.Errorf("stop signal %q is unknown", name), engine.ErrInvalid)
 }

@@ -62,7 +62,7 @@ type session struct {
 func (a *app) connect(ctx context.Context) (*session, error) {
 	e, err := a.Connect(ctx, a.engineName)
 	if err != nil {
-		return nil, fmt.Errorf("connect to a container engine: %w", err)
+		return nil, err
 	}
 	info, err := e.Info(ctx)
 	if err != nil {

@@ -19,10 +19,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,18 +119,19 @@ func TestTunnel(t *testing.T) {
 	relayed := make(chan []string, 1)
 	w.engine.HandleExec(func(_ string, command engine.Command) (engine.Output, error) {
 		relayed <- command.Args
-		return engine.Output{}, nil
+		_, err := io.Copy(io.Discard, command.Stdin)
+		return engine.Output{}, err
 	})
 	must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{Name: plane.DefaultName, Image: "localhost/capcon/plane:dev"}))(t)
 	must.Succeed(t, w.engine.StartContainer(t.Context(), plane.DefaultName))
-	w.controllers = func() {
+	w.controllers = sync.OnceFunc(func() {
 		connection := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String()))(t)
 		defer connection.Close()
 		if diff := cmp.Diff([]string{"/usr/local/bin/capcon-plane", "relay", "172.18.0.9:6443"}, <-relayed); diff != "" {
 			t.Errorf("command in the management plane's container: -want, +got:\n%s", diff)
 		}
 		cancel()
-	}
+	})
 	code, out, errs = w.runIn(ctx, "tunnel")
 	if code != 0 {
 		t.Errorf("tunnel: exit code %d\n%s", code, errs)
