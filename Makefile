@@ -86,7 +86,7 @@ build-manager:
 ##@ Documentation
 
 .PHONY: docs
-docs: ## Build the documentation as a site in _artifacts/docs, and check its links (DOCS_URL=https://...)
+docs: ## Build the documentation as a site in _artifacts/docs, and check its links (DOCS_URL=https://... DOCS_VERSIONS=yes: those of all tags too)
 	@hack/docs.sh
 
 .PHONY: docs-serve

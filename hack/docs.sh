@@ -20,7 +20,9 @@
 #   hack/docs.sh serve      serves it on this machine, and builds again what changes
 #
 # Environment:
-#   DOCS_URL   where it will be published; default: baseURL of docs/site/hugo.yaml
+#   DOCS_URL       where it will be published; default: baseURL of docs/site/hugo.yaml
+#   DOCS_VERSIONS  set: also the site of each tag, in a directory of its name, each with
+#                  the script of that tag
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -41,9 +43,27 @@ main() {
   if [[ "${1:-}" == serve ]]; then
     exec "${hugo}" server "${arguments[@]}" --environment production --renderToMemory
   fi
+  if [[ -n "${DOCS_VERSIONS:-}" ]]; then
+    HUGO_PARAMS_ROOT="${url}"
+    HUGO_PARAMS_VERSIONS="$(git tag --list 'v*' --sort=-version:refname | xargs)"
+    export HUGO_PARAMS_ROOT HUGO_PARAMS_VERSIONS
+  fi
   "${hugo}" "${arguments[@]}" --baseURL "${url}" --destination "${output}" --cleanDestinationDir
+  [[ -z "${DOCS_VERSIONS:-}" ]] || build_versions "${url}"
   go run ./hack/sitelinks "${output}" "${url}"
   say "${output}/index.html is the site's home page, for ${url}."
+}
+
+build_versions() {
+  local url="$1" tree version
+  tree="$(mktemp --directory)"
+  for version in ${HUGO_PARAMS_VERSIONS}; do
+    git worktree add --quiet --detach "${tree}/${version}" "${version}"
+    (cd "${tree}/${version}" && DOCS_VERSIONS="" DOCS_URL="${url}${version}/" hack/docs.sh)
+    mv "${tree}/${version}/_artifacts/docs" "${output}/${version}"
+    git worktree remove --force "${tree}/${version}"
+  done
+  rmdir "${tree}"
 }
 
 main "$@"

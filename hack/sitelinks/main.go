@@ -84,12 +84,15 @@ func check(site fs.FS, baseURL string) (int, error) {
 
 func checkLink(site fs.FS, pages map[string]page, base *url.URL, file string, link link) error {
 	target, err := base.JoinPath(file).Parse(link.target)
+	// Such as the site of another version. A path alone is rather one that lacks the base.
+	outside := err == nil && (target.Host != base.Host ||
+		!strings.HasPrefix(target.Path, base.Path) && strings.Contains(link.target, "://"))
 	switch {
 	case err != nil:
 		return fmt.Errorf("has a link that is no URL: %w", err)
-	case target.Host != base.Host && link.loaded:
+	case outside && link.loaded:
 		return fmt.Errorf("loads %s", link.target)
-	case target.Host == base.Host && !exists(site, pages, strings.TrimPrefix(target.Path, base.Path), target.Fragment):
+	case !outside && !exists(site, pages, strings.TrimPrefix(target.Path, base.Path), target.Fragment):
 		return fmt.Errorf("links to %s", link.target)
 	default:
 		return nil

@@ -33,6 +33,7 @@ func TestCheck(t *testing.T) {
 		"no page":                     {body: `<a href="/base/missing/">`, want: "index.html links to /base/missing/"},
 		"no fragment":                 {body: `<a href="other/#missing">`, want: "index.html links to other/#missing"},
 		"no picture":                  {body: `<img src="missing.svg">`, want: "index.html links to missing.svg"},
+		"another version":             {body: `<a href="https://docs.example/other/">`},
 		"a page above the base":       {body: `<a href="/other/">`, want: "index.html links to /other/"},
 		"a script of another site":    {body: `<script src="https://example.com/x.js"></script>`, want: "index.html loads https://example.com/x.js"},
 		"a stylesheet without scheme": {body: `<link rel="stylesheet" href="//example.com/x.css">`, want: "index.html loads //example.com/x.css"},
