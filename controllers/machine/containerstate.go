@@ -79,6 +79,11 @@ func stateOf(container engine.Container, c circumstances) containerState {
 		exited = infrav1.ContainerCrashLoopReason
 	}
 	switch container.Status {
+	case engine.StatusRestarting:
+		if c.loops {
+			return notReady(nextWait, time.Second, exited, "%s, again after each restart", container.Exit())
+		}
+		return notReady(nextWait, time.Second, exited, "is restarting")
 	case engine.StatusRunning:
 		endpoint, attached := container.Networks[c.network]
 		lost := slices.DeleteFunc(network.Addresses(container, c.network), func(address netip.Addr) bool {
