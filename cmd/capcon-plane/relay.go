@@ -17,11 +17,14 @@ limitations under the License.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 var errRelayArguments = errors.New("relay takes one argument, ADDRESS:PORT")
@@ -33,14 +36,18 @@ func relay(args []string) error {
 	if len(args) != 1 {
 		return errRelayArguments
 	}
-	connection, err := net.Dial("tcp", args[0])
+	ctx := ctrl.SetupSignalHandler()
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", args[0])
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer connection.Close()
+	context.AfterFunc(ctx, func() { _ = connection.Close() })
 	go func() {
 		_, _ = io.Copy(connection, os.Stdin)
-		_ = connection.(*net.TCPConn).CloseWrite()
+		if half, ok := connection.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
 	}()
 	if _, err := io.Copy(os.Stdout, connection); err != nil {
 		return fmt.Errorf("relay from %s: %w", args[0], err)

@@ -247,7 +247,7 @@ func answersWhileItAsks(t *testing.T, c *fixture) {
 	succeed(t, "Exec", <-ended)
 
 	waiting, silent := io.Pipe()
-	defer silent.Close()
+	defer func() { _ = silent.Close() }()
 	_, err := c.Exec(t.Context(), c.named("a"), engine.Command{Args: []string{"/tool", "exit", "0"}, Stdin: waiting, Stdout: io.Discard})
 	succeed(t, "Exec with an input that does not end", err)
 }

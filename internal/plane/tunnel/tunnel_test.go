@@ -46,7 +46,8 @@ func (r relaying) Exec(ctx context.Context, name string, command engine.Command)
 		return engine.Output{}, err
 	}
 	defer connection.Close()
-	defer context.AfterFunc(ctx, func() { _ = connection.Close() })()
+	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
+	defer stop()
 	go func() {
 		_, _ = io.Copy(connection, command.Stdin)
 		_ = connection.Close()
@@ -64,7 +65,7 @@ func TestTunnels(t *testing.T) {
 	port := freePort(t)
 	for _, name := range []string{"one", "another"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) }))
-		defer server.Close()
+		t.Cleanup(server.Close)
 		address := netip.MustParseAddrPort(server.Listener.Addr().String())
 		for _, want := range []bool{true, false} {
 			if opened, err := tunnels.Open("plane", port, address); err != nil || opened != want {
