@@ -112,7 +112,7 @@ func TestIntegrationReload(t *testing.T) {
 	var requests, failures atomic.Int64
 	// HAProxy gives the old process one second to hand over its sockets. On a host that
 	// does not run it for so long, the new process opens its own, and connections that
-	// wait in the old ones are lost.
+	// wait in the old ones can be lost.
 	handedOver := func() bool {
 		return !strings.Contains(h.log(t, state.Name), "Failed to get the sockets from the old process")
 	}
