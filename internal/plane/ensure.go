@@ -21,12 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"path"
-	"strings"
 	"time"
-
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -346,26 +341,6 @@ func (p *Plane) watch(ctx context.Context, container engine.Container, changed c
 	}
 }
 
-// awaitKubeconfig waits until the daemon has written the host's kubeconfig.
-func (p *Plane) awaitKubeconfig(ctx context.Context, id string) ([]byte, error) {
-	ticker := time.NewTicker(startInterval)
-	defer ticker.Stop()
-	for {
-		kubeconfig, err := p.downloadKubeconfig(ctx, id)
-		if err == nil {
-			return kubeconfig, nil
-		}
-		if !errors.Is(err, engine.ErrNotFound) {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-ticker.C:
-		}
-	}
-}
-
 // notReady adds to an error how the container fares.
 func (p *Plane) notReady(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -380,31 +355,4 @@ func (p *Plane) notReady(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("%w: container %q is %s (last exit code %d); see its log: %w",
 		ErrNotReady, p.opts.Name, container.Status, container.ExitCode, err)
-}
-
-// downloadKubeconfig reads the host's kubeconfig from the volume, and makes sure that it
-// works on this host. Not written yet: ErrNotFound.
-func (p *Plane) downloadKubeconfig(ctx context.Context, id string) (kubeconfig []byte, err error) {
-	kubeconfig, err = engine.ReadFile(ctx, p.engine, id, path.Join(stateDir, adminKubeconfig))
-	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
-	}
-	if p.opts.Tunnels != nil {
-		err = p.openTunnel(id, kubeconfig)
-	}
-	return kubeconfig, err
-}
-
-// openTunnel from the kubeconfig's port to the API server.
-func (p *Plane) openTunnel(id string, kubeconfig []byte) error {
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
-	server, err := netip.ParseAddrPort(strings.TrimPrefix(config.Host, "https://"))
-	if err != nil {
-		return fmt.Errorf("read server of kubeconfig: %w", err)
-	}
-	_, err = p.opts.Tunnels.Open(id, server.Port(), netip.AddrPortFrom(loopback(), apiPort))
-	return err
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package quickstart_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -32,6 +33,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -75,7 +77,13 @@ func TestRemoteEngine(t *testing.T) {
 		t.Fatal("the kubeconfig works without a tunnel, so this test would prove nothing")
 	}
 	tunnel := program.command(t.Context(), "tunnel", "--engine", integration.EngineName())
+	var said bytes.Buffer
+	tunnel.Stdout, tunnel.Stderr = &said, &said
 	must.Succeed(t, tunnel.Start())
+	t.Cleanup(func() {
+		_ = tunnel.Process.Kill()
+		t.Logf("capcon tunnel\n%s", said.String())
+	})
 	nodesReady(t, client, 1)
 	program.mustRun("up", remoteCluster, "--workers", "1")
 	nodesReady(t, client, 2)
@@ -83,6 +91,12 @@ func TestRemoteEngine(t *testing.T) {
 	if log := program.mustRun("logs", remoteCluster, "--tail", "1"); log == "" {
 		t.Error("logs prints nothing")
 	}
+	program.mustRun("up", remoteCluster, "--plane-image", anotherPlaneImage(t))
+	nodesReady(t, client, 2)
+	// The next management plane has another port; the same tunnel finds it.
+	program.mustRun("down", remoteCluster)
+	program.mustRun("up", remoteCluster, "--workers", "0")
+	nodesReady(t, remoteClientOf(t, program), 1)
 	must.Succeed(t, tunnel.Process.Signal(os.Interrupt))
 	if err := tunnel.Wait(); err != nil {
 		t.Errorf("capcon tunnel, interrupted: %v", err)
@@ -92,6 +106,27 @@ func TestRemoteEngine(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("left on the engine: %q", left)
 	}
+}
+
+// anotherPlaneImage is that of the management plane that runs, with another ID, as an
+// upgrade has it.
+func anotherPlaneImage(t *testing.T) string {
+	t.Helper()
+	const image = "localhost/capcon/plane:remote-test"
+	engineCommand := func(args ...string) error {
+		output, err := exec.CommandContext(context.WithoutCancel(t.Context()), integration.EngineName(), args...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", args[0], err, output)
+		}
+		return nil
+	}
+	must.Succeed(t, engineCommand("commit", plane.DefaultName, image))
+	t.Cleanup(func() {
+		if err := engineCommand("rmi", image); err != nil {
+			t.Error(err)
+		}
+	})
+	return image
 }
 
 // onAnotherHost returns a program that runs the other one in a network of its own, from

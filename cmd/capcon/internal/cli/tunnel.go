@@ -19,6 +19,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -60,9 +61,15 @@ func tunnelAll(ctx context.Context, s *session, _ []string) error {
 		return cmp.Or(s.planeSilent(found, ""), fmt.Errorf("no management cluster found on %s; create a cluster with \"%s up NAME\"", s.connected, s.Program))
 	}
 	s.say("Forwarding ports of 127.0.0.1 to %s. Press Ctrl-C to stop.", s.connected)
+	reported := ""
 	for {
-		if err := s.openTunnels(ctx); err != nil && !transient(err) {
-			return err
+		if err := s.openTunnels(ctx); err != nil && ctx.Err() == nil {
+			// It restarts, or was removed, and another one has another port.
+			_, missing := s.reachPlane(ctx)
+			if text := management.OneLine(errors.Join(err, missing).Error()); text != reported {
+				s.complain("The management plane does not respond; trying again: %s", text)
+				reported = text
+			}
 		}
 		select {
 		case <-ctx.Done():

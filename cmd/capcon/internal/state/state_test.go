@@ -138,7 +138,7 @@ func TestAFileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
 	}
 }
 
-func TestRecall(t *testing.T) {
+func TestSaveAndLoad(t *testing.T) {
 	t.Parallel()
 	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker", "ID:1")
 	if _, found, err := directory.Load("demo"); found || err != nil {
@@ -147,7 +147,7 @@ func TestRecall(t *testing.T) {
 	fill(t, directory)
 	got, found, err := directory.Load("demo")
 	if err != nil || !found {
-		t.Fatalf("recall: %v, %v", found, err)
+		t.Fatalf("Load: %v, %v", found, err)
 	}
 	if diff := cmp.Diff(Cluster{OwnerID: "abc", Namespace: "default"}, got); diff != "" {
 		t.Errorf("cluster differs (-want +got):\n%s", diff)
