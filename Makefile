@@ -275,7 +275,7 @@ e2e-cluster-class: ## A cluster from the ClusterClass alone, its Pod network too
 	@hack/test-quickstart.sh ClusterClass
 
 .PHONY: e2e-remote
-e2e-remote: ## A cluster on an engine that capcon reaches through SSH alone (as root)
+e2e-remote: ## A cluster on an engine that capcon reaches through SSH alone, or TLS (as root)
 	@hack/e2e-remote.sh
 
 .PHONY: e2e-upgrade

@@ -14,7 +14,7 @@
 # limitations under the License.
 
 
-# A cluster on an engine that capcon reaches through SSH alone.
+# A cluster on an engine that capcon reaches through SSH alone and, on Docker, through TLS.
 #
 #   hack/e2e-remote.sh
 #
