@@ -110,6 +110,9 @@ func stateOf(container engine.Container, c circumstances) containerState {
 		if c.maintenance {
 			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s and is not restarted because of its maintenance annotation", container.Exit())
 		}
+		if c.loops {
+			return notReady(nextStart, 0, exited, "%s, again after each restart", container.Exit())
+		}
 		return notReady(nextStart, 0, exited, "%s", container.Exit())
 	default:
 		return notReady(nextWait, time.Second, exited, "is %s", container.Status)

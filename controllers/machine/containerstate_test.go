@@ -32,6 +32,14 @@ import (
 // reconcile starts it again, or where the engine was quicker.
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
+	exitFiveTimes := func(t *testing.T, w *world.World) {
+		t.Helper()
+		found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
+		for range 5 {
+			w.Clock.SetTime(w.Clock.Now().Add(time.Second))
+			w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
+		}
+	}
 	cases := map[string]struct {
 		reason string
 		change func(t *testing.T, w *world.World)
@@ -64,14 +72,16 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was restarted",
 		},
 		"CrashLoop": {
-			reason: "Restarts do not help: one reason for it, whether the container runs at the moment or not.",
+			reason: "Restarts do not help: one reason and message for it, whether the container runs at the moment",
+			change: exitFiveTimes,
+			reported: "False/" + infrav1.ContainerCrashLoopReason, message: "exited with code 1, again after each restart",
+		},
+		"CrashLoopExited": {
+			reason: "or not.",
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
-				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
-				for range 5 {
-					w.Clock.SetTime(w.Clock.Now().Add(time.Second))
-					w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
-				}
+				exitFiveTimes(t, w)
+				must.Succeed(t, w.Engine.KillContainer(container(), 1, false))
 			},
 			reported: "False/" + infrav1.ContainerCrashLoopReason, message: "exited with code 1, again after each restart",
 		},

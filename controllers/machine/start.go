@@ -55,9 +55,12 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	s.container = &container
 	// An exit is reported once, although the container runs again: its start causes
 	// the next reconcile, which finds it ready.
-	if container.Status == engine.StatusRunning {
+	switch {
+	case exited.reason == infrav1.ContainerCrashLoopReason:
+		report("") // The message says so already.
+	case container.Status == engine.StatusRunning:
 		report(" and has been started again")
-	} else {
+	default:
 		report(" and exited again after it was restarted")
 	}
 	return phase.RequeueAfter(time.Second)
