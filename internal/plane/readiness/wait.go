@@ -45,6 +45,8 @@ const (
 	// checkTimeout bounds one check, waitInterval lies between two.
 	checkTimeout = 5 * time.Second
 	waitInterval = 100 * time.Millisecond
+	// tryName of the Cluster that is created in a dry run.
+	tryName = "capcon-readiness"
 )
 
 // State is what a ready plane says of itself.
@@ -113,7 +115,8 @@ func fromLease(lease *coordinationv1.Lease, now time.Time) (State, error) {
 }
 
 // tryCreate creates a Cluster in a dry run: the API server asks the webhooks,
-// and nothing is stored.
+// and nothing is stored. By a server-side apply: the API server delays a create by two
+// seconds if the CRD was established less than two seconds before.
 func tryCreate(ctx context.Context, config *rest.Config) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -122,15 +125,15 @@ func tryCreate(ctx context.Context, config *rest.Config) error {
 	cluster := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cluster.x-k8s.io/v1beta2",
 		"kind":       "Cluster",
-		"metadata":   map[string]any{"generateName": "readiness-"},
+		"metadata":   map[string]any{"name": tryName},
 		"spec": map[string]any{
 			"infrastructureRef": map[string]any{
-				"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "ContainerCluster", "name": "readiness",
+				"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "ContainerCluster", "name": tryName,
 			},
 		},
 	}}
 	_, err = client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).
-		Namespace(metav1.NamespaceDefault).Create(ctx, cluster, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		Namespace(metav1.NamespaceDefault).Apply(ctx, tryName, cluster, metav1.ApplyOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: tryName})
 	if err != nil {
 		return fmt.Errorf("create Cluster with dry run: %w", err)
 	}
