@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -32,14 +34,6 @@ import (
 // reconcile starts it again, or where the engine was quicker.
 func TestEndIsReported(t *testing.T) {
 	t.Parallel()
-	exitFiveTimes := func(t *testing.T, w *world.World) {
-		t.Helper()
-		found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
-		for range 5 {
-			w.Clock.SetTime(w.Clock.Now().Add(time.Second))
-			w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
-		}
-	}
 	cases := map[string]struct {
 		reason string
 		change func(t *testing.T, w *world.World)
@@ -72,17 +66,8 @@ func TestEndIsReported(t *testing.T) {
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was restarted",
 		},
 		"CrashLoop": {
-			reason: "Restarts do not help: one reason and message for it, whether the container runs at the moment",
-			change: exitFiveTimes,
-			reported: "False/" + infrav1.ContainerCrashLoopReason, message: "exited with code 1, again after each restart",
-		},
-		"CrashLoopExited": {
-			reason: "or not.",
-			change: func(t *testing.T, w *world.World) {
-				t.Helper()
-				exitFiveTimes(t, w)
-				must.Succeed(t, w.Engine.KillContainer(container(), 1, false))
-			},
+			reason:   "Restarts do not help: one reason for it, whether the container runs at the moment or not.",
+			change:   exitFiveTimes,
 			reported: "False/" + infrav1.ContainerCrashLoopReason, message: "exited with code 1, again after each restart",
 		},
 		"RestartedLater": {
@@ -124,5 +109,36 @@ func TestEndIsReported(t *testing.T) {
 				t.Errorf("%s\nReady is %s (%s) in the end", c.reason, state, message)
 			}
 		})
+	}
+}
+
+// TestCrashLoopHasOneMessage: a container that exits again after each restart is found running
+// or exited, and a message that changed each time would be an Event and a line each time.
+func TestCrashLoopHasOneMessage(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	w.SettleMachine(builders.Machine)
+	all(record("done"), becomesNode)(t, w)
+	w.SettleMachine(builders.Machine)
+	exitFiveTimes(t, w)
+	var messages []string
+	for range 2 {
+		must.Get(w.ReconcileMachine(builders.Machine))(t)
+		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+		state, message := world.State(object, infrav1.MachineReadyCondition)
+		messages = append(messages, state+": "+message)
+		must.Succeed(t, w.Engine.KillContainer(container(), 1, false))
+	}
+	if diff := cmp.Diff(messages[0], messages[1]); diff != "" || !strings.Contains(messages[0], infrav1.ContainerCrashLoopReason) {
+		t.Errorf("while it runs and after it exited (-running +exited):\n%s%s", diff, messages[0])
+	}
+}
+
+func exitFiveTimes(t *testing.T, w *world.World) {
+	t.Helper()
+	found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
+	for range 5 {
+		w.Clock.SetTime(w.Clock.Now().Add(time.Second))
+		w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
 	}
 }

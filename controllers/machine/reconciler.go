@@ -124,7 +124,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	paused.MarkActive(containerMachine)
-	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, patchHelper))) }()
+	defer func() {
+		err := s.patch(ctx, patchHelper)
+		if err == nil {
+			r.sendFailure(s)
+		}
+		rerr = errors.Join(rerr, phase.IgnoreGone(err))
+	}()
 	if !containerMachine.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, s)
 	}

@@ -292,7 +292,7 @@ func invalidInput() map[string]reconcileTest {
 			}}},
 			want: want{
 				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: "spec.resources.memory is 65536Mi, but the engine's host has only 32768Mi; use less, or omit it", requeueAfter: phase.UserInterval,
+				message: "spec.resources.memory is 64Gi, but the engine's host has only 32Gi; use less, or omit it", requeueAfter: phase.UserInterval,
 			},
 		},
 		"MountHidesBootstrap": {

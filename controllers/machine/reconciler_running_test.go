@@ -17,10 +17,12 @@ limitations under the License.
 package machine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -150,8 +152,13 @@ func exited() map[string]reconcileTest {
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-				if _, message := world.State(object, infrav1.BootstrapCompletedCondition); !strings.Contains(message, "port 10250") {
+				_, message := world.State(object, infrav1.BootstrapCompletedCondition)
+				if !strings.Contains(message, "port 10250") {
 					t.Errorf("message %q does not say why", message)
+				}
+				event := corev1.EventTypeWarning + " " + infrav1.BootstrapFailedReason + " " + message
+				if sent := w.Events.Sent(); !slices.Contains(sent, event) {
+					t.Errorf("Events %q, want %q", sent, event)
 				}
 			},
 		},

@@ -16,7 +16,11 @@ limitations under the License.
 
 package node
 
-import "fmt"
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // Resources limit what a node may use of its host; zero = no limit.
 type Resources struct {
@@ -50,18 +54,26 @@ func (r ResourceError) Error() string { return r.Field + " " + r.Reason + "; " +
 // far as it is known.
 func CheckResources(limits Resources, host Host) []ResourceError {
 	var refused []ResourceError
-	check := func(field, unit string, one, limit, least, most int64) {
+	check := func(field string, quantity func(int64) string, limit, least, most int64) {
 		switch {
 		case limit == 0:
 		case limit < least:
-			refused = append(refused, ResourceError{field, "is less than a node requires", fmt.Sprintf("use at least %d%s, or omit it", least/one, unit)})
+			refused = append(refused, ResourceError{field, "is less than a node requires", "use at least " + quantity(least) + ", or omit it"})
 		case most != 0 && limit > most:
-			refused = append(refused, ResourceError{field, fmt.Sprintf("is %d%s, but the engine's host has only %d%s", limit/one, unit, most/one, unit), "use less, or omit it"})
+			refused = append(refused, ResourceError{field, fmt.Sprintf("is %s, but the engine's host has only %s", quantity(limit), quantity(most)), "use less, or omit it"})
 		}
 	}
-	check("cpu", "m", 1, limits.MilliCPU, minimumMilliCPU, host.MilliCPU)
-	check("memory", "Mi", 1<<20, limits.MemoryBytes, minimumMemoryBytes, host.MemoryBytes)
+	check("cpu", cores, limits.MilliCPU, minimumMilliCPU, host.MilliCPU)
+	check("memory", mebibytes, limits.MemoryBytes, minimumMemoryBytes, host.MemoryBytes)
 	return refused
+}
+
+func cores(milli int64) string { return resource.NewMilliQuantity(milli, resource.DecimalSI).String() }
+
+// mebibytes rounds down.
+func mebibytes(bytes int64) string {
+	const mebibyte = 1 << 20
+	return resource.NewQuantity(bytes/mebibyte*mebibyte, resource.BinarySI).String()
 }
 
 // reserved is the kubelet's flag for what the node sees of the host and must not use:

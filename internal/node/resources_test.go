@@ -38,11 +38,11 @@ func TestCheckResources(t *testing.T) {
 		"host is not known":  {limits: node.Resources{MilliCPU: 400_000, MemoryBytes: 8 << 40}},
 		"too little": {limits: node.Resources{MilliCPU: 749, MemoryBytes: 1}, host: host, want: []node.ResourceError{
 			{Field: "cpu", Reason: "is less than a node requires", Remedy: "use at least 750m, or omit it"},
-			{Field: "memory", Reason: "is less than a node requires", Remedy: "use at least 1024Mi, or omit it"},
+			{Field: "memory", Reason: "is less than a node requires", Remedy: "use at least 1Gi, or omit it"},
 		}},
 		"more than the host has": {limits: node.Resources{MilliCPU: 4001, MemoryBytes: 9 << 30}, host: host, want: []node.ResourceError{
-			{Field: "cpu", Reason: "is 4001m, but the engine's host has only 4000m", Remedy: "use less, or omit it"},
-			{Field: "memory", Reason: "is 9216Mi, but the engine's host has only 8192Mi", Remedy: "use less, or omit it"},
+			{Field: "cpu", Reason: "is 4001m, but the engine's host has only 4", Remedy: "use less, or omit it"},
+			{Field: "memory", Reason: "is 9Gi, but the engine's host has only 8Gi", Remedy: "use less, or omit it"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

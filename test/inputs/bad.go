@@ -159,7 +159,7 @@ func badMachines() map[string]Input {
 		"ResourcesCPU": {"The bootstrap would not end.", machine, `spec: {resources: {cpu: 100m}}`, "spec.resources.cpu",
 			"is less than a node requires; use at least 750m, or omit it"},
 		"ResourcesMemory": {"The kernel would kill etcd or the API server.", machine, `spec: {resources: {memory: 512M}}`, "spec.resources.memory",
-			"is less than a node requires; use at least 1024Mi, or omit it"},
+			"is less than a node requires; use at least 1Gi, or omit it"},
 		"PortAddress": {"No engine could listen there.", machine, `spec: {portMappings: [{containerPort: 80, address: localhost}]}`,
 			"spec.portMappings[0].address", "is not an IP address; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host"},
 		"PortTwice": {"The container would not start.", machine,

@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -116,7 +117,7 @@ func (b *board) deletion(name, detail string, snapshot management.Snapshot) {
 		b.steps = slices.DeleteFunc(b.steps, func(s progress.Step) bool { return s.Indented || s.Name == name })
 		b.steps = append(b.steps, progress.Step{Name: name, Detail: detail})
 		for _, machine := range snapshot.Machines {
-			b.steps = append(b.steps, progress.Step{Name: machine.Name, Detail: machine.Detail, Indented: true})
+			b.steps = append(b.steps, progress.Step{Name: machine.Name, Detail: machine.Detail, Indented: true, Ended: "deleted"})
 		}
 	})
 }
@@ -128,16 +129,24 @@ func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 	}
 	for _, machine := range snapshot.Machines {
 		steps = append(steps, progress.Step{
-			Name: machine.Name, State: states[machine.Ready], Detail: machine.Detail, Indented: true,
+			Name: machine.Name, State: states[machine.Ready], Detail: machine.Detail, Indented: true, Ended: "deleted",
 		})
 	}
 	for _, trouble := range snapshot.Troubles {
 		steps = append(steps, progress.Step{
-			Name: trouble.Object + " " + trouble.Reason, State: progress.Failed, Indented: true,
-			Detail: management.OneLine(trouble.Message) + " -> " + trouble.Remedy,
+			Name: trouble.Object + " " + trouble.Reason, State: progress.Failed, Indented: true, Ended: "resolved",
+			Detail: management.OneLine(trouble.Message) + " -> " + remedyWhileWaiting(trouble),
 		})
 	}
 	return steps
+}
+
+// remedyWhileWaiting is the remedy for the user of a command that waits and replaces Machines.
+func remedyWhileWaiting(trouble management.Trouble) string {
+	if trouble.Replace != "" {
+		return fmt.Sprintf("the Machine is replaced in %s", troubleGrace)
+	}
+	return trouble.Remedy
 }
 
 // states by whether the step is done.

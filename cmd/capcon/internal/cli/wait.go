@@ -91,7 +91,7 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	observed, err := management.Observe(ctx, w.client, namespace, w.request.Name)
 	if err != nil {
-		if !transient(err) {
+		if !transient(err) || ctx.Err() != nil {
 			return false, err
 		}
 		if w.replaced(ctx) {
@@ -147,6 +147,9 @@ func (s *session) save(name string, observed management.Observed) (bool, error) 
 func (w *watch) settleTroubles(ctx context.Context) error {
 	var found []string
 	for _, trouble := range w.standing() {
+		if trouble.MayPass {
+			continue
+		}
 		if trouble.Replace == "" {
 			found = append(found, fmt.Sprintf("%s: %s: %s\n    remedy: %s",
 				trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy))
@@ -192,6 +195,9 @@ func (w *watch) notReady(ctx context.Context) error {
 	missing := w.last.Missing()
 	if !w.last.Exists {
 		missing = []string{"management plane: not ready"}
+	}
+	for _, trouble := range w.last.Troubles {
+		missing = append(missing, trouble.Object+": "+trouble.Reason+": "+management.OneLine(trouble.Message)+"\n    remedy: "+trouble.Remedy)
 	}
 	name := w.request.Name
 	return fmt.Errorf("cluster %q is not ready after %s. Waiting for:\n  %s\nContinue to wait with \"%s up %s\"; for details, see \"%s status %s\"",

@@ -154,10 +154,13 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("image %q of the %s not found on the engine, and %s; %s, or %s", e.Reference, e.Use, e.why(), e.remedy(), e.other())
 }
 
-// remedy of a node image of a registry differs: only others are built.
+// remedy of images that are not built from source differs.
 func (e *MissingError) remedy() string {
-	if e.Use != Node || strings.HasPrefix(e.Reference, "localhost/") {
+	switch {
+	case strings.HasPrefix(e.Reference, "localhost/capcon/"), e.Use != Node && !strings.HasPrefix(e.Reference, "localhost/"):
 		return remedy(e.Use, release.Version())
+	case strings.HasPrefix(e.Reference, "localhost/"):
+		return `check its name, load an archive with "capcon images load FILE"`
 	}
 	return fmt.Sprintf(`load an archive with "capcon images load FILE", use --kubernetes-version %s after %q`,
 		node.DefaultVersion, LoadCommand(Node, release.Version()))

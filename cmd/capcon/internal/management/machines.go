@@ -18,6 +18,7 @@ package management
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +29,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 func summarizeMachines(o Observed) []Machine {
@@ -107,7 +109,7 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerDisconnectedReason, "connect the container to the network with its address"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, "delete the Machine; its controller replaces it"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, "fix the cause, then delete the Machine; its controller replaces it"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, bootstrapRemedy},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "see the log of the bootstrap with capcon logs"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, "delete the Machine; its controller replaces it"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "fix the kubeadm configuration"},
@@ -115,6 +117,8 @@ var fatal = []struct{ condition, reason, remedy string }{
 }
 
 const (
+	bootstrapRemedy = "fix the cause where the KubeadmConfig comes from (runcmd is preKubeadmCommands, kubeadm and postKubeadmCommands), " +
+		"then delete the Machine; its controller replaces it"
 	imageRemedy  = "build it (make images), load it (capcon images load FILE), or use an existing image with"
 	subnetRemedy = "delete machines, or create the cluster on a network with a larger subnet (--network)"
 )
@@ -152,10 +156,32 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 	for i := range found {
 		if machine != nil && replaceable(o, machine, found[i].Reason) {
 			found[i].Replace = machine.Name
-			found[i].Remedy = "capcon up replaces the Machine"
+			found[i].Remedy = fmt.Sprintf("\"capcon up %s\" replaces the Machine", o.Cluster.Name)
 		}
 	}
+	if silent, found := kubeletSilent(container, machine); found {
+		return []Trouble{silent}
+	}
 	return found
+}
+
+// kubeletSilent: the container runs, and its kubelet has reported nothing for 40 s. It does
+// again after a pause of the host, for example.
+func kubeletSilent(container *infrav1.ContainerMachine, machine *clusterv1.Machine) (Trouble, bool) {
+	bootstrapped := meta.IsStatusConditionTrue(container.Status.Conditions, infrav1.ContainerReadyCondition) &&
+		meta.IsStatusConditionTrue(container.Status.Conditions, infrav1.BootstrapCompletedCondition)
+	if !bootstrapped || machine == nil || !machine.Status.NodeRef.IsDefined() {
+		return Trouble{}, false
+	}
+	ready := conditions.Get(machine, clusterv1.MachineNodeReadyCondition)
+	if ready == nil || ready.Reason != clusterv1.MachineNodeReadyUnknownReason {
+		return Trouble{}, false
+	}
+	name, _ := identity.ParseProviderID(container.Spec.ProviderID) // A machine that has a Node has it.
+	return Trouble{
+		Object: "machine " + container.Name, Reason: ready.Reason, Message: ready.Message, MayPass: true,
+		Remedy: fmt.Sprintf("its container runs; see what its kubelet does with capcon logs, or restart it: systemctl restart kubelet in container %s", name),
+	}, true
 }
 
 func troublesOf(object string, present []metav1.Condition) []Trouble {

@@ -66,8 +66,9 @@ type Snapshot struct {
 	Machines []Machine
 	// Troubles are not expected to be resolved by waiting.
 	Troubles []Trouble
-	// Available is what Cluster API makes of the whole. It follows the Nodes
-	// by up to 20 s: the control plane's provider looks at intervals.
+	// Available is what Cluster API makes of the whole, and False without a ready control
+	// plane. It follows the Nodes by up to 20 s: the control plane's provider looks at
+	// intervals.
 	Available bool
 	// Initialized says that the cluster has had an API server.
 	Initialized bool
@@ -93,7 +94,7 @@ type Machine struct {
 	Detail string
 }
 
-// Trouble is a condition that waiting does not resolve.
+// Trouble is a condition that waiting does not resolve, or may not.
 type Trouble struct {
 	// Object that has the condition, for users.
 	Object string `json:"object"`
@@ -105,6 +106,8 @@ type Trouble struct {
 	// Replace names the Machine whose replacement resolves it; empty where that
 	// would not, or where something would be lost.
 	Replace string `json:"replace,omitempty"`
+	// MayPass says that waiting resolves it in some cases.
+	MayPass bool `json:"mayPass,omitempty"`
 }
 
 // Ready reports whether every stage is done.
@@ -153,7 +156,8 @@ func Summarize(o Observed) Snapshot {
 	if o.Cluster == nil {
 		return Snapshot{}
 	}
-	machines := summarizeMachines(o)
+	machines, controlPlanes := summarizeMachines(o), readyControlPlanes(o.Machines)
+	available := PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
 	return Snapshot{
 		Exists:             true,
 		Deleting:           !o.Cluster.DeletionTimestamp.IsZero(),
@@ -161,10 +165,10 @@ func Summarize(o Observed) Snapshot {
 		Stages:             append(topologyStage(o), infrastructureStage(o), controlPlaneStage(o), workersStage(o), nodesStage(machines)),
 		Machines:           machines,
 		Troubles:           troubles(o),
-		Available:          PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition),
+		Available:          available && (o.ControlPlane == nil || controlPlanes > 0),
 		Initialized:        ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false),
 		Unavailable:        OneLine(conditions.GetMessage(o.Cluster, clusterv1.ClusterAvailableCondition)),
-		ReadyControlPlanes: readyControlPlanes(o.Machines),
+		ReadyControlPlanes: controlPlanes,
 	}
 }
 

@@ -17,10 +17,12 @@ limitations under the License.
 package management
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -28,6 +30,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // ready is a cluster of one control plane and one worker that is complete.
@@ -308,6 +311,31 @@ func TestTroubles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A kubelet that reports nothing may do so again, so commands that wait continue to.
+func TestKubeletSilent(t *testing.T) {
+	t.Parallel()
+	observed := ready()
+	container, machine := &observed.Containers[0], &observed.Machines[0]
+	container.Spec.ProviderID = identity.ProviderID("demo-worker-b-1")
+	for _, conditionType := range []string{infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition} {
+		meta.SetStatusCondition(&container.Status.Conditions, metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: "Done"})
+	}
+	if got := Summarize(observed).Troubles; len(got) != 0 {
+		t.Fatalf("a Node that is ready is no trouble, got: %+v", got)
+	}
+	meta.SetStatusCondition(&machine.Status.Conditions, metav1.Condition{
+		Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionUnknown, Reason: clusterv1.MachineNodeReadyUnknownReason, Message: "why",
+	})
+	got := Summarize(observed).Troubles
+	if len(got) != 1 || !got[0].MayPass || got[0].Message != "why" || !strings.Contains(got[0].Remedy, "restart kubelet in container demo-worker-b-1") {
+		t.Errorf("the trouble names the container of the kubelet, got: %+v", got)
+	}
+	meta.SetStatusCondition(&container.Status.Conditions, metav1.Condition{Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionFalse, Reason: infrav1.ContainerPausedReason})
+	if got := Summarize(observed).Troubles; len(got) != 1 || got[0].Reason != infrav1.ContainerPausedReason {
+		t.Errorf("a container that is paused is the cause, got: %+v", got)
 	}
 }
 

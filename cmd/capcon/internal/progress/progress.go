@@ -51,6 +51,8 @@ type Step struct {
 	Detail string
 	// Indented steps belong to the one before.
 	Indented bool
+	// Ended says in one word how an indented step ended that is no longer shown.
+	Ended string
 	// Volatile says that the detail is a figure that changes all the time:
 	// a pipe gets it every few seconds.
 	Volatile bool
@@ -96,7 +98,7 @@ func (p *pipe) Show(steps []Step) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.shown)) {
 		if _, still := present[name]; !still && p.shown[name].Indented {
-			p.line(name, "", "gone")
+			p.line(name, "", p.shown[name].Ended)
 		}
 	}
 	p.shown = present

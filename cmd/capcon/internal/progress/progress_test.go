@@ -39,7 +39,7 @@ func story() [][]Step {
 		{
 			{Name: "infrastructure", State: Done, Detail: "API server at 127.0.0.1:40001"},
 			{Name: "workers", Detail: "0 of 1 available"},
-			{Name: "demo-worker-1", Detail: "ImagePullFailed: no such image", State: Failed, Indented: true},
+			{Name: "demo-worker-1", Detail: "ImagePullFailed: no such image", State: Failed, Indented: true, Ended: "deleted"},
 		},
 		{
 			{Name: "infrastructure", State: Done, Detail: "API server at 127.0.0.1:40001"},
@@ -63,7 +63,7 @@ func TestPipe(t *testing.T) {
    2s done    infrastructure: API server at 127.0.0.1:40001
    2s waiting workers: 0 of 1 available
    2s failed  demo-worker-1: ImagePullFailed: no such image
-   3s         demo-worker-1: gone
+   3s         demo-worker-1: deleted
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("A pipe gets a line per change and none without (-want +got):\n%s", diff)
