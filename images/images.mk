@@ -15,12 +15,12 @@
 # Included by the root Makefile. images/README.md says how images are built.
 
 # go -C changes the directory first, so that the builder's own module is used.
-IMAGE_BUILDER = go -C images/builder run .
+IMAGE_BUILDER = go -C images/builder run . $(if $(ARCH),-arch $(ARCH))
 
 ##@ Images
 
 .PHONY: images
-images: ## Build all images from Go modules and Debian packages, without a registry
+images: ## Build all images from Go modules and Debian packages, without a registry (ARCH=arm64)
 	@$(IMAGE_BUILDER)
 
 .PHONY: image-node

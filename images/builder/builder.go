@@ -46,8 +46,9 @@ type builder struct {
 	// artifacts stay and scratch where they are made; same file system.
 	root, images, cache, scratch string
 
-	// version of the release that images are built for, if any.
-	version string
+	// version of the release that images are built for, if any, and their platform.
+	version  string
+	platform platform
 
 	start time.Time
 	// built says that something was not in the cache.
@@ -62,7 +63,7 @@ type builder struct {
 	unprepared  error
 }
 
-func newBuilder(ctx context.Context, root string) (*builder, error) {
+func newBuilder(ctx context.Context, root string, p platform) (*builder, error) {
 	absolute, err := filepath.Abs(root)
 	if err != nil {
 		return nil, fmt.Errorf("find the repository: %w", err)
@@ -74,8 +75,8 @@ func newBuilder(ctx context.Context, root string) (*builder, error) {
 	b := &builder{
 		root:   absolute,
 		images: filepath.Join(absolute, "images"),
-		cache:  filepath.Join(userCache, "cluster-api-provider-container", "images"),
-		start:  time.Now(),
+		cache:  filepath.Join(userCache, "cluster-api-provider-container", "images"+p.suffix()),
+		start:  time.Now(), platform: p,
 	}
 	b.scratch = filepath.Join(b.cache, "scratch")
 	if err := os.MkdirAll(b.cache, 0o755); err != nil {

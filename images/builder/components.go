@@ -53,7 +53,7 @@ func (c components) other(b *builder, suffix string) (*components, error) {
 	return &c, err
 }
 
-func (b *builder) components() (*components, error) {
+func (b *builder) components(libraries *artifact) (*components, error) {
 	version, err := b.moduleVersion("kubernetes", kubernetesModule)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (b *builder) components() (*components, error) {
 			tags: []string{"no_btrfs", "no_devmapper", "no_zfs"},
 		}),
 		runc: built(program{
-			name: "runc", packages: []string{"tool"}, needsC: true,
+			name: "runc", packages: []string{"tool"}, needsC: true, libraries: libraries,
 			// Without seccomp every Pod of the control plane is refused.
 			tags: []string{"seccomp", "netgo", "osusergo", "urfave_cli_no_docs"},
 		}),

@@ -140,7 +140,7 @@ func pauseProgram(kubernetesVersion string) *artifact {
 				return err
 			}
 			return command{args: []string{
-				"gcc", "-Os", "-Wall", "-Werror", "-static", "-s", "-DVERSION=" + kubernetesVersion,
+				w.platform.compiler(), "-Os", "-Wall", "-Werror", "-static", "-s", "-DVERSION=" + kubernetesVersion,
 				"-o", filepath.Join(w.dir, "pause"), filepath.Join(module, pausePath),
 			}}.run(ctx)
 		},

@@ -118,8 +118,8 @@ func controlFields(stanza string) map[string]string {
 }
 
 // debootstrap's arguments; directory gets the root file system.
-func debootstrap(mode, packages []string, directory, mirror string) command {
-	args := append([]string{"debootstrap", "--variant=minbase", "--include=" + strings.Join(packages, ",")}, mode...)
+func (p platform) debootstrap(mode, packages []string, directory, mirror string) command {
+	args := append([]string{"debootstrap", "--arch=" + string(p), "--variant=minbase", "--include=" + strings.Join(packages, ",")}, mode...)
 	args = append(args, debianSuite, directory)
 	if mirror != "" {
 		args = append(args, mirror)
@@ -147,7 +147,7 @@ func debsArtifact(packages []string) *artifact {
 			}
 			w.say("fetching %d Debian packages and what they depend on", len(packages))
 			root := filepath.Join(w.scratch, "root")
-			if err := debootstrap([]string{"--download-only"}, packages, root, mirror).run(ctx); err != nil {
+			if err := w.platform.debootstrap([]string{"--download-only"}, packages, root, mirror).run(ctx); err != nil {
 				return err
 			}
 			debs, err := filepath.Glob(filepath.Join(root, "var", "cache", "apt", "archives", "*.deb"))

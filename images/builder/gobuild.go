@@ -50,6 +50,8 @@ type program struct {
 	// needsC marks programs with parts in C, linked statically: the image's C
 	// library may be older than this machine's.
 	needsC bool
+	// libraries of C, for a foreign platform.
+	libraries *artifact
 	// renames gives names to programs that a package's path names badly.
 	renames map[string]string
 }
@@ -68,24 +70,28 @@ func (p program) artifact(b *builder) (*artifact, error) {
 	if sum := filepath.Join(dir, "go.sum"); exists(sum) {
 		files = append(files, sum)
 	}
+	var needs []*artifact
+	if p.needsC && b.platform.foreign() {
+		needs = append(needs, p.libraries)
+	}
 	return &artifact{
-		name:   "program-" + p.name,
+		name: "program-" + p.name, needs: needs,
 		recipe: []string{"gobuild.go"},
 		files:  files,
-		values: append(p.arguments(), append(p.environment(), runtime.Version())...),
+		values: append(p.arguments(), append(p.environment(b.platform), runtime.Version())...),
 		build: func(ctx context.Context, w *workspace) error {
 			return p.build(ctx, w, dir)
 		},
 	}, nil
 }
 
-func (p program) environment() []string {
+func (p program) environment(of platform) []string {
 	cgo := "CGO_ENABLED=0"
 	if p.needsC {
 		cgo = "CGO_ENABLED=1"
 	}
 	// Neither a workspace nor flags of the user's may change what is built.
-	return append([]string{cgo, "GOWORK=off", "GOFLAGS=-mod=readonly"}, p.env...)
+	return slices.Concat([]string{cgo, "GOWORK=off", "GOFLAGS=-mod=readonly"}, of.environment(), p.env)
 }
 
 func (p program) arguments() []string {
@@ -104,9 +110,13 @@ func (p program) arguments() []string {
 }
 
 func (p program) build(ctx context.Context, w *workspace, dir string) error {
+	environment := p.environment(w.platform)
 	if p.needsC {
 		if err := w.prepareHost(ctx); err != nil {
 			return err
+		}
+		if w.platform.foreign() {
+			environment = append(environment, w.platform.cEnvironment(w.of(p.libraries))...)
 		}
 	}
 	// Who waits for the turn does nothing yet.
@@ -122,7 +132,7 @@ func (p program) build(ctx context.Context, w *workspace, dir string) error {
 	arguments := p.arguments()
 	arguments = append(arguments[:2:2], append([]string{"-o", w.dir + string(filepath.Separator)}, arguments[2:]...)...)
 	compile := command{
-		dir: dir, env: p.environment(), args: arguments,
+		dir: dir, env: environment, args: arguments,
 		hint: "If modules could not be fetched: is the Go module proxy reachable (go env GOPROXY)?",
 	}
 	if err := compile.run(ctx); err != nil {

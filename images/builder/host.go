@@ -57,14 +57,17 @@ func (b *builder) prepareHostOnce(ctx context.Context) error {
 		return fmt.Errorf("%d GB free below %s, building needs %d GB: free some, or set XDG_CACHE_HOME to a larger file system",
 			free>>30, b.cache, freeSpace>>30)
 	}
-	return b.installHostPackages(ctx)
+	if err := b.installHostPackages(ctx); err != nil {
+		return err
+	}
+	return b.platform.prepare(ctx)
 }
 
 func (b *builder) installHostPackages(ctx context.Context) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return fmt.Errorf("no apt-get: images can be built on Debian and Ubuntu; take the published images from a registry: %w", err)
 	}
-	missing := slices.DeleteFunc(hostPackages(), func(name string) bool {
+	missing := slices.DeleteFunc(append(hostPackages(), b.platform.hostPackages()...), func(name string) bool {
 		status, err := command{args: []string{"dpkg-query", "--show", "--showformat", "${db:Status-Status}", name}}.output(ctx)
 		// dpkg-query fails for a package it has never heard of.
 		return err == nil && status == "installed"

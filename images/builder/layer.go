@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -57,7 +56,7 @@ type imageLayer struct{ file, comment string }
 
 // assemble makes an image of layers, the first at the bottom. Layers are
 // compressed at the given level of gzip when they are written.
-func assemble(layers []imageLayer, config v1.Config, level int) (v1.Image, error) {
+func (p platform) assemble(layers []imageLayer, config v1.Config, level int) (v1.Image, error) {
 	created := v1.Time{Time: time.Unix(epoch, 0).UTC()}
 	addenda := make([]mutate.Addendum, 0, len(layers))
 	for _, l := range layers {
@@ -79,7 +78,7 @@ func assemble(layers []imageLayer, config v1.Config, level int) (v1.Image, error
 		return nil, fmt.Errorf("read image configuration: %w", err)
 	}
 	file = file.DeepCopy()
-	file.Architecture, file.OS = runtime.GOARCH, "linux"
+	file.Architecture, file.OS = string(p), "linux"
 	file.Created, file.Config = created, config
 	image, err = mutate.ConfigFile(image, file)
 	if err != nil {
@@ -90,9 +89,9 @@ func assemble(layers []imageLayer, config v1.Config, level int) (v1.Image, error
 
 // writeImage leaves an image in an artifact's directory as an archive that
 // docker and podman load, and its description.
-func writeImage(directory, reference string, layers []imageLayer, config v1.Config) error {
+func (p platform) writeImage(directory, reference string, layers []imageLayer, config v1.Config) error {
 	// Not compressed: packing and unpacking would take longer than reading.
-	image, err := assemble(layers, config, gzip.NoCompression)
+	image, err := p.assemble(layers, config, gzip.NoCompression)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestWriteImage(t *testing.T) {
 	var image v1.Image
 	for range 2 {
 		directory := t.TempDir()
-		if err := writeImage(directory, prefix+"test:1", layers, v1.Config{User: "me"}); err != nil {
+		if err := platform("amd64").writeImage(directory, prefix+"test:1", layers, v1.Config{User: "me"}); err != nil {
 			t.Fatal(err)
 		}
 		var err error

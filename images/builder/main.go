@@ -33,6 +33,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -56,6 +57,7 @@ func run(ctx context.Context, arguments []string) error {
 	root := flags.String("root", filepath.Join("..", ".."), "directory of the repository")
 	load := flags.String("load", "", "load the images, where the engine has others, with this command of an engine, such as \"podman --remote\"")
 	version := flags.String("version", "", "version of a release, for the images of the group \"release\"")
+	architecture := flags.String("arch", runtime.GOARCH, "architecture of the images, such as arm64")
 	output := flags.String("output", "", "write the images, as a release has them, to this directory")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
@@ -73,7 +75,11 @@ func run(ctx context.Context, arguments []string) error {
 		return errors.New("images of a release need -version")
 	}
 	engine := strings.Fields(*load)
-	b, err := newBuilder(ctx, *root)
+	built, err := newPlatform(*architecture)
+	if err != nil {
+		return err
+	}
+	b, err := newBuilder(ctx, *root, built)
 	if err != nil {
 		return err
 	}

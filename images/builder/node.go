@@ -56,7 +56,7 @@ func nodeRootLayer(debs *artifact) *artifact {
 		}
 		w.say("installing Debian %s", debianSuite)
 		mode := []string{"--cache-dir=" + w.of(debs)}
-		if err := debootstrap(mode, nodePackages(), t.directory, mirror).run(ctx); err != nil {
+		if err := w.platform.debootstrap(mode, nodePackages(), t.directory, mirror).run(ctx); err != nil {
 			return err
 		}
 		if err := removeTraces(t); err != nil {
@@ -164,7 +164,7 @@ func nodeImage(reference string, root, programs, images, configuration *artifact
 		values: []string{reference},
 		build: func(_ context.Context, w *workspace) error {
 			w.say("putting the image together")
-			return writeImage(w.dir, reference, []imageLayer{
+			return w.platform.writeImage(w.dir, reference, []imageLayer{
 				{w.of(root, layerFile), "Debian " + debianSuite},
 				{w.of(programs, layerFile), "container runtime, kubeadm, kubelet, kubectl"},
 				{w.of(images, layerFile), "images of the control plane and the Pod network"},

@@ -35,7 +35,7 @@ func TestLayout(t *testing.T) {
 	const reference = "localhost/capcon/app:v0.1.0"
 	source := t.TempDir()
 	layer := packed(t, writeTree(t, []string{"a/one", "b"}))
-	if err := writeImage(source, reference, []imageLayer{{layer, "files"}}, v1.Config{User: "1"}); err != nil {
+	if err := platform("amd64").writeImage(source, reference, []imageLayer{{layer, "files"}}, v1.Config{User: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	want, err := readPublication("app", filepath.Join(source, publicationFile))

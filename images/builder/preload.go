@@ -104,7 +104,7 @@ func writePodImages(ctx context.Context, w *workspace, images []podImage, archiv
 		}
 		// Compressed, unlike the node image: these are read once and then lie
 		// in every node image.
-		built, err := assemble(append(layers, imageLayer{layer, image.program}), image.config, gzip.BestSpeed)
+		built, err := w.platform.assemble(append(layers, imageLayer{layer, image.program}), image.config, gzip.BestSpeed)
 		if err != nil {
 			return err
 		}

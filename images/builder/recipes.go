@@ -53,7 +53,8 @@ const (
 
 // recipes are the named images, with all they are made from.
 func (b *builder) recipes(ctx context.Context, names []string) (map[string]*artifact, error) {
-	c, err := b.components()
+	debs := debsArtifact(union(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage}, b.platform.libraryPackages()))
+	c, err := b.components(b.platform.librariesArtifact(debs))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,6 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	if err != nil {
 		return nil, err
 	}
-	debs := debsArtifact(union(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage}))
 	static := staticLayer(debs)
 	bases := podBases{userland: userlandLayer(debs), static: static, pause: pauseProgram(c.kubernetesVersion)}
 	root := nodeRootLayer(debs)
@@ -159,7 +159,7 @@ func (p programsImage) artifact() *artifact {
 			if p.base != nil {
 				layers = slices.Insert(layers, 0, imageLayer{w.of(p.base, layerFile), p.base.name})
 			}
-			return writeImage(w.dir, p.reference, layers, p.config)
+			return w.platform.writeImage(w.dir, p.reference, layers, p.config)
 		},
 	}
 }

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -72,7 +71,7 @@ func (b *builder) export(ctx context.Context, directory string, names []string, 
 		if err != nil {
 			return err
 		}
-		to := filepath.Join(directory, strings.TrimSuffix(name, releaseSuffix)+"-linux-"+runtime.GOARCH)
+		to := filepath.Join(directory, strings.TrimSuffix(name, releaseSuffix)+"-linux-"+string(b.platform))
 		err = errors.Join(copyFile(filepath.Join(from, archiveFile), to+".tar"), copyFile(filepath.Join(from, debianFile), to+".debian"))
 		if err != nil {
 			return fmt.Errorf("export image %s: %w", name, err)

@@ -33,7 +33,7 @@ func (b *builder) repositoryProgram(ctx context.Context, name string, build prog
 	return &artifact{
 		name: name, recipe: []string{"gobuild.go", "repository.go"},
 		files:  files,
-		values: append(build.arguments(), append(build.environment(), runtime.Version())...),
+		values: append(build.arguments(), append(build.environment(b.platform), runtime.Version())...),
 		build: func(ctx context.Context, w *workspace) error {
 			return build.build(ctx, w, w.root)
 		},
@@ -49,7 +49,7 @@ const mainFiles = `{{with .Module}}{{if .Main -}}
 // repositoryFiles are the files of the repository that a program is compiled from.
 func (b *builder) repositoryFiles(ctx context.Context, build program) ([]string, error) {
 	output, err := command{
-		dir: b.root, env: build.environment(),
+		dir: b.root, env: build.environment(b.platform),
 		args: append([]string{"go", "list", "-deps", "-f", mainFiles}, build.packages...),
 		hint: fmt.Sprintf("The image is built from %s of this repository.", strings.Join(build.packages, " ")),
 	}.output(ctx)

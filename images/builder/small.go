@@ -44,7 +44,7 @@ func haproxyImage(debs *artifact) *artifact {
 		name: "haproxy", needs: []*artifact{layer}, recipe: []string{"small.go", "layer.go"},
 		values: []string{haproxyReference},
 		build: func(_ context.Context, w *workspace) error {
-			return writeImage(w.dir, haproxyReference, []imageLayer{
+			return w.platform.writeImage(w.dir, haproxyReference, []imageLayer{
 				{w.of(layer, layerFile), "haproxy of Debian " + debianSuite},
 			}, v1.Config{
 				Env:        []string{defaultPath},
