@@ -263,11 +263,13 @@ e2e-orphans: ## Two management planes with a cluster of one name: lose one of th
 	@hack/test-quickstart.sh Orphans
 
 .PHONY: e2e-topology
-e2e-topology: images-load-previous ## Change a cluster by its topology: metadata, variables, another Kubernetes
+e2e-topology: ## Change a cluster by its topology: metadata, variables, another Kubernetes
+	@$(MAKE) images-load KUBERNETES_VERSION=v1.35.4
 	@hack/test-quickstart.sh Topology
 
 .PHONY: e2e-topology-next
-e2e-topology-next: images-load-next ## The same, upgraded to the newest Kubernetes
+e2e-topology-next: ## The same, upgraded to the newest Kubernetes
+	@$(MAKE) images-load KUBERNETES_VERSION=v1.37.2
 	@NEXT=yes hack/test-quickstart.sh Topology
 
 .PHONY: e2e-cluster-class

@@ -159,7 +159,7 @@ provide_images() {
   local previous
   make images-load
   if wants 'upgrade|Self-hosted'; then
-    make images-load-previous
+    make images-load KUBERNETES_VERSION=v1.35.4
   elif [[ "${management}" == plane ]]; then
     return # which has no Pods
   fi

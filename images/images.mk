@@ -15,7 +15,7 @@
 # Included by the root Makefile. images/README.md says how images are built.
 
 # go -C changes the directory first, so that the builder's own module is used.
-IMAGE_BUILDER = go -C images/builder run . $(if $(ARCH),-arch $(ARCH))
+IMAGE_BUILDER = go -C images/builder run . $(if $(ARCH),-arch $(ARCH)) $(if $(KUBERNETES_VERSION),-kubernetes $(KUBERNETES_VERSION))
 
 ##@ Images
 
@@ -24,16 +24,8 @@ images: ## Build all images from Go modules and Debian packages, without a regis
 	@$(IMAGE_BUILDER)
 
 .PHONY: image-node
-image-node: ## Build the image of the clusters' nodes
+image-node: ## Build the image of the clusters' nodes (KUBERNETES_VERSION=v1.35.4)
 	@$(IMAGE_BUILDER) node
-
-.PHONY: image-node-previous
-image-node-previous: ## Build the node image of the Kubernetes that upgrades begin with
-	@$(IMAGE_BUILDER) node-previous
-
-.PHONY: image-node-next
-image-node-next: ## Build the node image of the Kubernetes that upgrades end with
-	@$(IMAGE_BUILDER) node-next
 
 .PHONY: image-kube-proxy-previous
 image-kube-proxy-previous: ## Build kube-proxy of the Kubernetes that upgrades begin with
@@ -52,16 +44,8 @@ image-registry: ## Build the image of the tests' registry
 	@$(IMAGE_BUILDER) registry
 
 .PHONY: images-load
-images-load: ## Build all images and load those the engine does not have
+images-load: ## Build all images and load those the engine does not have (KUBERNETES_VERSION=v1.35.4: the node image of that version)
 	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}"
-
-.PHONY: images-load-previous
-images-load-previous: ## Build the node image that upgrades begin with, and load it
-	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" node-previous
-
-.PHONY: images-load-next
-images-load-next: ## Build the node image that upgrades end with, and load it
-	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" node-next
 
 .PHONY: image-manager
 image-manager: ## Build the image of the manager for a management cluster, and load it

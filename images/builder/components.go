@@ -41,7 +41,7 @@ type components struct {
 // other are the same components but for another Kubernetes, that of the directory with
 // the suffix.
 func (c components) other(b *builder, suffix string) (*components, error) {
-	directory := "kubernetes" + suffix
+	directory := nodeKubernetes + suffix
 	version, err := b.moduleVersion(directory, kubernetesModule)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -149,12 +151,16 @@ func (p program) build(ctx context.Context, w *workspace, dir string) error {
 // moduleVersion is the version of a module that a component's go.mod requires:
 // the one place where a component's version stands.
 func (b *builder) moduleVersion(component, module string) (string, error) {
-	path := filepath.Join(b.images, component, "go.mod")
-	text, err := os.ReadFile(path)
+	return requiredVersion(os.DirFS(b.images), component, module)
+}
+
+func requiredVersion(images fs.FS, component, module string) (string, error) {
+	name := path.Join(component, "go.mod")
+	text, err := fs.ReadFile(images, name)
 	if err != nil {
 		return "", fmt.Errorf("read go.mod: %w", err)
 	}
-	file, err := modfile.Parse(path, text, nil)
+	file, err := modfile.Parse(name, text, nil)
 	if err != nil {
 		return "", fmt.Errorf("parse go.mod: %w", err)
 	}
@@ -163,7 +169,7 @@ func (b *builder) moduleVersion(component, module string) (string, error) {
 			return require.Mod.Version, nil
 		}
 	}
-	return "", fmt.Errorf("%s does not require %s", path, module)
+	return "", fmt.Errorf("%s does not require %s", name, module)
 }
 
 // moduleDir downloads a module that a component requires and returns its

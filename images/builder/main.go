@@ -29,6 +29,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/signal"
@@ -58,6 +59,7 @@ func run(ctx context.Context, arguments []string) error {
 	load := flags.String("load", "", "load the images, where the engine has others, with this command of an engine, such as \"podman --remote\"")
 	version := flags.String("version", "", "version of a release, for the images of the group \"release\"")
 	architecture := flags.String("arch", runtime.GOARCH, "architecture of the images, such as arm64")
+	kubernetes := flags.String("kubernetes", "", "build the node image of this version of Kubernetes, such as v1.35.4, in place of images by name")
 	output := flags.String("output", "", "write the images, as a release has them, to this directory")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
@@ -68,6 +70,9 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	names, err := expand(flags.Args())
+	if *kubernetes != "" {
+		names, err = nodeOf(os.DirFS(filepath.Join(*root, "images")), *kubernetes)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,14 +124,34 @@ func (b *builder) buildImages(ctx context.Context, names []string) (map[string]*
 // run until all control planes have that version. Only tests need them, and each takes as
 // long as all others.
 const (
-	nodeName   = "node"
-	proxyName  = "kube-proxy"
-	nextSuffix = "-next"
+	nodeName = "node"
+	// nodeKubernetes begins the names of their directories.
+	nodeKubernetes = "kubernetes"
+	proxyName      = "kube-proxy"
+	nextSuffix     = "-next"
+	// oldestSuffix ends the name of the node image of the oldest supported Kubernetes.
+	oldestSuffix = "-oldest"
 )
+
+// nodeOf is the node image of a version of Kubernetes.
+func nodeOf(images fs.FS, version string) ([]string, error) {
+	var versions []string
+	for _, suffix := range []string{"", previousSuffix, nextSuffix, oldestSuffix} {
+		found, err := requiredVersion(images, nodeKubernetes+suffix, kubernetesModule)
+		if err != nil {
+			return nil, err
+		}
+		if found == version {
+			return []string{nodeName + suffix}, nil
+		}
+		versions = append(versions, found)
+	}
+	return nil, fmt.Errorf("no node image of Kubernetes %s can be built; use one of %s", version, strings.Join(versions, ", "))
+}
 
 // allNames are the images that can be asked for, in the order of the help.
 func allNames() []string {
-	return slices.Concat(imageNames(), []string{nodeName + previousSuffix, proxyName + previousSuffix, nodeName + nextSuffix}, managementNames(), previousManagementNames(), conformanceNames(),
+	return slices.Concat(imageNames(), []string{nodeName + previousSuffix, proxyName + previousSuffix, nodeName + nextSuffix, nodeName + oldestSuffix}, managementNames(), previousManagementNames(), conformanceNames(),
 		[]string{"plane" + releaseSuffix, managerName + releaseSuffix})
 }
 

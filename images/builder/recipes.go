@@ -69,7 +69,7 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 	images := map[string]*artifact{
 		nodeName: node, "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
 	}
-	for _, suffix := range []string{previousSuffix, nextSuffix} {
+	for _, suffix := range []string{previousSuffix, nextSuffix, oldestSuffix} {
 		// Only when asked for: Kubernetes takes most of a build.
 		if !slices.Contains(names, nodeName+suffix) && !slices.Contains(names, proxyName+suffix) {
 			continue

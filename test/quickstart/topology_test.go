@@ -51,7 +51,7 @@ const (
 // TestTopology changes a cluster by its topology: what has to reach machines
 // that stay, what replaces them, and another version of Kubernetes.
 //
-// It needs the node image of "make images-load-previous", or "make images-load-next".
+// It needs the node images of both versions (make images-load KUBERNETES_VERSION=...).
 //
 // Environment:
 //

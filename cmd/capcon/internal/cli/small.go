@@ -26,6 +26,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -119,12 +120,27 @@ func (a *app) print(content []byte) error {
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, and the known Kubernetes versions",
+		Short: "Print the version, and the known Kubernetes versions with their node images",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.say("capcon      %s", release.Program())
-			a.say("Kubernetes  %s", strings.Join(node.KnownVersions(), ", "))
-			return nil
+			a.say("capcon %s\n", release.Program())
+			lines := []string{"KUBERNETES\tNODE IMAGE\tSOURCE"}
+			for _, version := range node.KnownVersions() {
+				image, err := node.Image(version)
+				if err != nil {
+					return err
+				}
+				source := "pulled from its registry"
+				switch {
+				case version == node.DefaultVersion:
+					source = "default; " + images.LoadCommand(images.Node, release.Version())
+				case image == node.BuiltImage(version):
+					source = "built from source; " + images.BuildCommand(version)
+				}
+				name, _, _ := strings.Cut(image, "@")
+				lines = append(lines, strings.Join([]string{version, name, source}, "\t"))
+			}
+			return a.table(lines)
 		},
 	}
 }

@@ -156,7 +156,10 @@ func (e *MissingError) Error() string {
 
 // remedy of images that are not built from source differs.
 func (e *MissingError) remedy() string {
+	version, built := strings.CutPrefix(e.Reference, node.BuiltImage(""))
 	switch {
+	case built && version != node.DefaultVersion:
+		return fmt.Sprintf(`build it from source and load it with "%s ENGINE=docker" (or ENGINE=podman), load an archive with "capcon images load FILE"`, BuildCommand(version))
 	case strings.HasPrefix(e.Reference, "localhost/capcon/"), e.Use != Node && !strings.HasPrefix(e.Reference, "localhost/"):
 		return remedy(e.Use, release.Version())
 	case strings.HasPrefix(e.Reference, "localhost/"):
@@ -174,6 +177,9 @@ func remedy(use Use, version string) string {
 	}
 	return fmt.Sprintf("download %s of release %s and run %q", sources[use].archive, version, LoadCommand(use, version))
 }
+
+// BuildCommand builds the node image of a version of Kubernetes from source, and loads it.
+func BuildCommand(version string) string { return "make images-load KUBERNETES_VERSION=" + version }
 
 // LoadCommand gives the engine the image that is built for a use, of a release or, without
 // a version, from source.
