@@ -36,13 +36,13 @@ const (
 	// administrator of the host has to provide it.
 	PreflightFailedReason = "PreflightFailed"
 	// EngineUnavailableReason: the container engine does not answer. It is
-	// asked again; who runs the engine starts it. On other conditions too.
+	// retried. Start the engine. On other conditions too.
 	EngineUnavailableReason = "EngineUnavailable"
 
 	// NetworkReadyCondition reports whether the cluster's network exists and
 	// can give static addresses.
 	NetworkReadyCondition = "NetworkReady"
-	// NetworkReadyReason: it does.
+	// NetworkReadyReason: the network works.
 	NetworkReadyReason = "Ready"
 	// NetworkUnusableReason: a network of that name exists and cannot be
 	// used. Choose another name or remove it.
@@ -54,7 +54,7 @@ const (
 	// LoadBalancerReadyCondition reports whether the load balancer runs and
 	// serves the configuration that fits the control-plane machines.
 	LoadBalancerReadyCondition = "LoadBalancerReady"
-	// LoadBalancerReadyReason: it does.
+	// LoadBalancerReadyReason: the load balancer works.
 	LoadBalancerReadyReason = "Ready"
 	// LoadBalancerNotUsedReason: the type is None.
 	LoadBalancerNotUsedReason = "NotUsed"
@@ -187,7 +187,7 @@ const (
 	// spec.registries of the ContainerCluster says. It is there only where
 	// that has registries, and it is not part of Ready.
 	RegistriesConfiguredCondition = "RegistriesConfigured"
-	// RegistriesConfiguredReason: it does.
+	// RegistriesConfiguredReason: the node has this configuration.
 	RegistriesConfiguredReason = "RegistriesConfigured"
 	// RegistryCredentialsInvalidReason: the Secret of a registry is not found or
 	// has no credentials. A node that runs keeps the configuration it has; a new
@@ -208,9 +208,9 @@ const (
 	// WaitingForClusterInfrastructure, WaitingForBootstrapData and Deleting
 	// are among its reasons.
 	ReplicasReadyCondition = "ReplicasReady"
-	// ReplicasReadyReason: there are.
+	// ReplicasReadyReason: enough instances are ready.
 	ReplicasReadyReason = "Ready"
-	// ReplicasNotReadyReason: there are not; the message names those that
+	// ReplicasNotReadyReason: too few are ready; the message names those that
 	// are not ready, and why.
 	ReplicasNotReadyReason = "NotReady"
 

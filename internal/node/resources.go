@@ -18,8 +18,7 @@ package node
 
 import (
 	"fmt"
-
-	"k8s.io/apimachinery/pkg/api/resource"
+	"strconv"
 )
 
 // Resources limit what a node may use of its host; zero = no limit.
@@ -68,12 +67,20 @@ func CheckResources(limits Resources, host Host) []ResourceError {
 	return refused
 }
 
-func cores(milli int64) string { return resource.NewMilliQuantity(milli, resource.DecimalSI).String() }
+// cores and mebibytes are quantities as Kubernetes prints them.
+func cores(milli int64) string {
+	if milli%1000 == 0 {
+		return strconv.FormatInt(milli/1000, 10)
+	}
+	return strconv.FormatInt(milli, 10) + "m"
+}
 
-// mebibytes rounds down.
 func mebibytes(bytes int64) string {
-	const mebibyte = 1 << 20
-	return resource.NewQuantity(bytes/mebibyte*mebibyte, resource.BinarySI).String()
+	const mebibyte, gibibyte = 1 << 20, 1 << 30
+	if bytes%gibibyte == 0 {
+		return strconv.FormatInt(bytes/gibibyte, 10) + "Gi"
+	}
+	return strconv.FormatInt(bytes/mebibyte, 10) + "Mi"
 }
 
 // reserved is the kubelet's flag for what the node sees of the host and must not use:

@@ -230,8 +230,7 @@ func (o Options) wanted() ([]kind, error) {
 	case len(asked) > 0:
 		return asked, nil
 	case o.Engine != "" && o.Engine != Auto:
-		return nil, fmt.Errorf("unknown engine %q; use one of %s: %w",
-			o.Engine, strings.Join(names(o.kinds), ", "), engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("unknown engine %q; use one of %s", o.Engine, strings.Join(names(o.kinds), ", ")), engine.ErrInvalid)
 	case len(named) > 0:
 		return named, nil
 	default:

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,7 +103,9 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 	root.SetArgs(args)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
-	err := root.ExecuteContext(ctx)
+	understood := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
+	command, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
 		return exitOK
@@ -113,6 +116,9 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 		return exitInterrupted
 	case !errors.Is(err, errReported):
 		a.complain("Error: %v", err)
+		if !understood {
+			a.complain("See \"%s --help\".", strings.Replace(command.CommandPath(), root.Name(), a.Program, 1))
+		}
 		a.explainLate(err)
 	}
 	return exitError

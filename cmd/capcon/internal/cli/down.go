@@ -44,7 +44,7 @@ type downOptions struct {
 func (a *app) downCommand() *cobra.Command {
 	var options downOptions
 	command := &cobra.Command{
-		Use:   "down NAME",
+		Use: "down NAME", SuggestFor: []string{"delete", "destroy"},
 		Short: "Delete a cluster, and the management plane after the last one",
 		Long: "Delete a cluster and wait until all of its resources are deleted. After the last cluster, the management\n" +
 			"plane, its data and the network are deleted too; images are kept. Run the command again to resume an\n" +
@@ -238,7 +238,7 @@ func (s *session) removePlane(ctx context.Context, b *board, options downOptions
 		b.finished(stepPlane, fmt.Sprintf("kept, because it was started with \"%s plane up\"; remove it with \"%s plane down\"", s.Program, s.Program))
 		return nil
 	}
-	b.waiting(stepPlane, "removing")
+	b.waiting(stepPlane, "removing, unless other clusters use it")
 	remaining, err := s.removeUnused(ctx)
 	if err != nil {
 		return fmt.Errorf("remove the management plane: %w", err)

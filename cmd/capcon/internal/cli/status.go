@@ -96,7 +96,7 @@ type countReport struct {
 func (a *app) statusCommand() *cobra.Command {
 	var options statusOptions
 	command := &cobra.Command{
-		Use:   "status [NAME]",
+		Use: "status [NAME]", SuggestFor: []string{"get", "describe"},
 		Short: "Show the status of the engine, the management plane and clusters",
 		Long: `Show the status of the engine, the management plane and all clusters, or the condition tree of one cluster.
 The exit code is 1 if the engine or the management plane is unavailable, or the cluster is not found,

@@ -51,7 +51,7 @@ func (a *app) upCommand() *cobra.Command {
 	var request input.Request
 	var controlPlanes, workers int
 	command := &cobra.Command{
-		Use:   "up NAME",
+		Use: "up NAME", SuggestFor: []string{"create", "apply"},
 		Short: "Create a cluster, or update an existing one",
 		Long: "Create a cluster and wait until all its Nodes are ready. Run the command again to resume an\n" +
 			"interrupted creation, or to update an existing cluster to the given flags; flags that are not set\n" +
@@ -87,7 +87,7 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
 	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2 (default: those of the engine's host)")
-	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi (default: that of the engine's host)")
+	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; a change replaces the nodes and PersistentVolumes on them (default: that of the engine's host)")
 	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	flags.StringVar(&request.Trace, "trace", "", traceUsage)
 	return command
