@@ -286,11 +286,15 @@ func (r replicas) complete() bool {
 }
 
 func (r replicas) String() string {
-	wanted := ptr.Deref(r.wanted, 1)
-	if present := ptr.Deref(r.present, 0); present > wanted {
-		return fmt.Sprintf("%d of %d available, %d to be deleted", ptr.Deref(r.ready, 0), wanted, present-wanted)
+	wanted, ready := ptr.Deref(r.wanted, 1), ptr.Deref(r.ready, 0)
+	text := fmt.Sprintf("%d of %d available", ready, wanted)
+	if upToDate := ptr.Deref(r.upToDate, 0); ready >= wanted && upToDate < wanted {
+		text += fmt.Sprintf(", %d up to date", upToDate)
 	}
-	return fmt.Sprintf("%d of %d available", ptr.Deref(r.ready, 0), wanted)
+	if present := ptr.Deref(r.present, 0); present > wanted {
+		text += fmt.Sprintf(", %d to be deleted", present-wanted)
+	}
+	return text
 }
 
 // firstNotTrue returns the text of the first condition of the types, in their

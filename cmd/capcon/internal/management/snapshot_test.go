@@ -150,6 +150,11 @@ func TestSummarizeNotReady(t *testing.T) {
 			func(o *Observed) { o.ControlPlane.Generation = 2 },
 			[]string{"control plane: 1 of 1 available"},
 		},
+		"rolling out": {
+			"All are available, and one has the configuration of before the change.",
+			func(o *Observed) { o.ControlPlane.Status.UpToDateReplicas = ptr.To[int32](0) },
+			[]string{"control plane: 1 of 1 available, 0 up to date"},
+		},
 		"one too many": {
 			"Scaling down is not done while a machine is on its way out.",
 			func(o *Observed) {
