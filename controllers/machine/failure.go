@@ -27,13 +27,15 @@ import (
 // sendFailure sends an Event when the machine fails for good, which it reports in its Ready
 // condition from then on.
 func (r *Reconciler) sendFailure(s *scope) {
-	ready := conditions.Get(s.containerMachine, infrav1.MachineReadyCondition)
+	// Without conditions where the object is gone.
+	reason := conditions.GetReason(s.containerMachine, infrav1.MachineReadyCondition)
 	before := meta.FindStatusCondition(s.conditions, infrav1.MachineReadyCondition)
-	if before != nil && before.Reason == ready.Reason {
+	if before != nil && before.Reason == reason {
 		return
 	}
-	switch ready.Reason {
-	case infrav1.ContainerNotFoundReason, infrav1.BootstrapFailedReason, infrav1.BootstrapTimeoutReason:
-		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, ready.Reason, "Reconcile", "%s", ready.Message)
+	switch reason {
+	case infrav1.ContainerNotFoundReason, infrav1.BootstrapFailedReason, infrav1.BootstrapTimeoutReason, infrav1.VersionUnsupportedReason:
+		message := conditions.GetMessage(s.containerMachine, infrav1.MachineReadyCondition)
+		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
 	}
 }
