@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
@@ -49,11 +50,12 @@ type KindOptions struct {
 	// Network of the engine that the clusters' machines are on; default capcon. It is
 	// created if it is missing.
 	Network string
-	// KubernetesVersion such as v1.36.3; default the newest that node images are built
-	// of.
+	// KubernetesVersion such as v1.36.3; default that of the node image that "make images"
+	// builds.
 	KubernetesVersion string
 	// NodeImage of the only node; default the image that the provider has for
-	// KubernetesVersion. It is pulled if the engine does not have it.
+	// KubernetesVersion. It is pulled if the engine does not have it, unless its name begins
+	// with localhost: "make images-load KUBERNETES_VERSION=..." builds and loads it.
 	NodeImage string
 	// Archives are files, as "docker save" writes them, whose images are imported into
 	// the node: those of Pods that cannot be pulled.
@@ -114,7 +116,8 @@ func (k *KindCluster) Create(ctx context.Context) {
 func (k *KindCluster) GetKubeconfigPath() string { return k.kubeconfig }
 
 // Dispose implements bootstrap.ClusterProvider: it removes the cluster, its kubeconfig,
-// and the network unless something else is on it. Without a call of Create that began, it
+// and the network unless something else is on it. Workload clusters that still exist keep
+// running; their owner IDs are printed to Ginkgo's writer. Without a call of Create that began, it
 // does nothing.
 func (k *KindCluster) Dispose(ctx context.Context) {
 	gomega.Expect(k.dispose(ctx)).To(gomega.Succeed())
@@ -252,6 +255,10 @@ func (k *KindCluster) dispose(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, eng.Close()) }()
+	// A management cluster that does not answer, or that has no provider, is removed as well.
+	if text, err := remainingOf(ctx, k.kubeconfig); err == nil {
+		ginkgo.GinkgoWriter.Print(text)
+	}
 	return k.remove(ctx, eng, newProvider(info))
 }
 

@@ -129,7 +129,7 @@ func (a *app) printDecisions(decisions []inventory.Decision, options gcOptions) 
 	}
 	switch {
 	case count == 0:
-		a.say("\nNo orphaned resources found.")
+		a.say("\nNo orphaned resources found; those above are kept for the reasons stated.")
 	case !options.yes:
 		a.say("\nDry run, nothing was deleted. Use --yes to delete %s.", plural(count, "object"))
 	default:
