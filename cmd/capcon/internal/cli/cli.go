@@ -166,11 +166,13 @@ func (a *app) complain(format string, values ...any) {
 }
 
 // pause waits for pollInterval, or returns the error of ctx when that ends first.
-func (a *app) pause(ctx context.Context) error {
+func (a *app) pause(ctx context.Context) error { return a.pauseFor(ctx, pollInterval) }
+
+func (a *app) pauseFor(ctx context.Context, duration time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-a.After(pollInterval):
+	case <-a.After(duration):
 		return nil
 	}
 }

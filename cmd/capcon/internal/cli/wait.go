@@ -37,6 +37,9 @@ const (
 	// pollInterval is short against what users notice; the reads go to a
 	// process on this machine.
 	pollInterval = 500 * time.Millisecond
+	// pauseShare times as long as a poll took is the pause after it, if that is longer: a
+	// slow host has better things to do.
+	pauseShare = 5
 	// troubleGrace is how long a condition that needs the user may
 	// stand before up gives up: the user may be fixing it, and a first
 	// report may be overtaken.
@@ -71,7 +74,9 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		w.registry = &registry
 	}
 	for {
+		began := s.Now()
 		ready, err := w.look(ctx)
+		took := s.Now().Sub(began)
 		switch {
 		case ready:
 			return nil
@@ -80,7 +85,7 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		case err != nil:
 			return err
 		}
-		if err := s.pause(ctx); err != nil {
+		if err := s.pauseFor(ctx, max(pollInterval, pauseShare*took)); err != nil {
 			return w.notReady(ctx)
 		}
 	}
