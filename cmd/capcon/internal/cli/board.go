@@ -133,8 +133,12 @@ func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 		})
 	}
 	for _, trouble := range snapshot.Troubles {
+		state := progress.Failed
+		if trouble.MayPass {
+			state = progress.Waiting
+		}
 		steps = append(steps, progress.Step{
-			Name: trouble.Object + " " + trouble.Reason, State: progress.Failed, Indented: true, Ended: "resolved",
+			Name: trouble.Object + " " + trouble.Reason, State: state, Indented: true, Ended: "resolved",
 			Detail: management.OneLine(trouble.Message) + " -> " + remedyWhileWaiting(trouble),
 		})
 	}
