@@ -15,17 +15,21 @@
 # Included by the root Makefile. images/README.md says how images are built.
 
 # go -C changes the directory first, so that the builder's own module is used.
-IMAGE_BUILDER = go -C images/builder run . $(if $(ARCH),-arch $(ARCH)) $(if $(KUBERNETES_VERSION),-kubernetes $(KUBERNETES_VERSION))
+IMAGE_BUILDER = go -C images/builder run .
+
+# Of the command line only: environments have an ARCH for other purposes.
+image_platform = $(if $(filter command,$(origin ARCH)),-arch $(ARCH))
+image_kubernetes = $(if $(KUBERNETES_VERSION),-kubernetes $(KUBERNETES_VERSION))
 
 ##@ Images
 
 .PHONY: images
 images: ## Build all images from Go modules and Debian packages, without a registry (ARCH=arm64)
-	@$(IMAGE_BUILDER)
+	@$(IMAGE_BUILDER) $(image_platform)
 
 .PHONY: image-node
-image-node: ## Build the image of the clusters' nodes (KUBERNETES_VERSION=v1.35.4)
-	@$(IMAGE_BUILDER) node
+image-node: ## Build the image of the clusters' nodes (KUBERNETES_VERSION=v1.35.4: that one too)
+	@$(IMAGE_BUILDER) $(image_kubernetes) node
 
 .PHONY: image-kube-proxy-previous
 image-kube-proxy-previous: ## Build kube-proxy of the Kubernetes that upgrades begin with
@@ -44,8 +48,8 @@ image-registry: ## Build the image of the tests' registry
 	@$(IMAGE_BUILDER) registry
 
 .PHONY: images-load
-images-load: ## Build all images and load those the engine does not have (KUBERNETES_VERSION=v1.35.4: the node image of that version)
-	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}"
+images-load: ## Build all images and load those the engine does not have (KUBERNETES_VERSION=v1.35.4: the node image of that version too)
+	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" $(image_kubernetes)
 
 .PHONY: image-manager
 image-manager: ## Build the image of the manager for a management cluster, and load it

@@ -59,7 +59,7 @@ func run(ctx context.Context, arguments []string) error {
 	load := flags.String("load", "", "load the images, where the engine has others, with this command of an engine, such as \"podman --remote\"")
 	version := flags.String("version", "", "version of a release, for the images of the group \"release\"")
 	architecture := flags.String("arch", runtime.GOARCH, "architecture of the images, such as arm64")
-	kubernetes := flags.String("kubernetes", "", "build the node image of this version of Kubernetes, such as v1.35.4, in place of images by name")
+	kubernetes := flags.String("kubernetes", "", "build also the node image of this version of Kubernetes, such as v1.35.4")
 	output := flags.String("output", "", "write the images, as a release has them, to this directory")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
@@ -70,8 +70,10 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	names, err := expand(flags.Args())
-	if *kubernetes != "" {
-		names, err = nodeOf(os.DirFS(filepath.Join(*root, "images")), *kubernetes)
+	if err == nil && *kubernetes != "" {
+		var node string
+		node, err = nodeOf(os.DirFS(filepath.Join(*root, "images")), *kubernetes)
+		names = union(names, []string{node})
 	}
 	if err != nil {
 		return err
@@ -134,19 +136,19 @@ const (
 )
 
 // nodeOf is the node image of a version of Kubernetes.
-func nodeOf(images fs.FS, version string) ([]string, error) {
+func nodeOf(images fs.FS, version string) (string, error) {
 	var versions []string
 	for _, suffix := range []string{"", previousSuffix, nextSuffix, oldestSuffix} {
 		found, err := requiredVersion(images, nodeKubernetes+suffix, kubernetesModule)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		if found == version {
-			return []string{nodeName + suffix}, nil
+			return nodeName + suffix, nil
 		}
 		versions = append(versions, found)
 	}
-	return nil, fmt.Errorf("no node image of Kubernetes %s can be built; use one of %s", version, strings.Join(versions, ", "))
+	return "", fmt.Errorf("no node image of Kubernetes %s can be built; use one of %s", version, strings.Join(versions, ", "))
 }
 
 // allNames are the images that can be asked for, in the order of the help.
