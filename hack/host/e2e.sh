@@ -47,7 +47,7 @@ work=""
 
 main() {
   check_input
-  trap 'end_machine; rm -rf "${work}"' EXIT
+  trap finish EXIT
   require_tools
   # Not in /tmp, which may be memory: the payload and the changes of a run are gigabytes.
   work="$(mktemp --directory "${vm_cache}/run.XXXXXX")"
@@ -76,6 +76,18 @@ check_input() {
 
 account=""
 
+# finish keeps a support bundle of a run that failed, and ends the machine.
+finish() {
+  local status="$?" into="_artifacts/e2e-host"
+  if ((status != 0)) && [[ -n "${vm}" ]]; then
+    mkdir -p "${into}"
+    on "cd /tmp && timeout 600 capcon support-bundle ${cluster} --engine ${engine_name} --file bundle.tar.gz >&2 && cat bundle.tar.gz" >"${into}/${engine_name}-${mode}.tar.gz" || true
+    say "The support bundle of the failed run is ${into}/${engine_name}-${mode}.tar.gz."
+  fi
+  end_machine
+  rm -rf "${work}"
+}
+
 step() {
   local what="$1" began="${SECONDS}"
   shift
@@ -90,8 +102,7 @@ on() { remote "${account}" "PATH=/payload/bin:\$PATH; $1"; }
 make_payload() {
   local payload="${work}/payload" name
   mkdir -p "${payload}/bin" "${payload}/images"
-  make --silent build-capcon
-  cp bin/capcon "${payload}/bin"
+  build_capcon "${payload}/bin/capcon"
   CGO_ENABLED=0 go test -c -tags=remote -o "${payload}/bin/conformance.test" "./internal/engine/${engine_name}"
   CGO_ENABLED=0 go build -o "${payload}/bin/tool" ./internal/engine/enginetest/tool
   for name in "${images[@]}" busybox; do
@@ -100,6 +111,14 @@ make_payload() {
   # Half as much again for the file system.
   truncate --size="$(($(du --summarize --block-size=1M "${payload}" | cut --fields=1) * 3 / 2 + 64))M" "${work}/payload.img"
   mkfs.ext4 -q -d "${payload}" "${work}/payload.img"
+}
+
+# build_capcon builds it with a ClusterClass for slow machines.
+build_capcon() {
+  local class=templates/clusterclass-container.yaml
+  sed --file hack/host/slow.sed "${class}" >"${work}/class.yaml"
+  echo "{\"Replace\": {\"${PWD}/${class}\": \"${work}/class.yaml\"}}" >"${work}/overlay.json"
+  go build -overlay "${work}/overlay.json" -o "$1" ./cmd/capcon
 }
 
 first_tier() {

@@ -28,7 +28,7 @@ readonly mirror="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
 # Debian 13's kernel 6.12 panics in QEMU 7.2, where the CPU has cx16; without, haproxy
 # ends with SIGILL. Debian 12's kernel, 6.1, runs both.
 readonly kernel_suite="bookworm"
-readonly cpu="Nehalem"
+readonly cpu="Westmere"
 readonly packages="systemd-sysv,libpam-systemd,dbus,dbus-user-session,udev,openssh-server,apparmor,initramfs-tools,zstd,linux-base,uidmap,rootlesskit,slirp4netns,passt,fuse-overlayfs,docker.io,docker-cli,podman,netavark,aardvark-dns,crun,iptables,nftables,ca-certificates,iproute2,kmod,procps"
 
 readonly vm_cache="${cache}/host"
