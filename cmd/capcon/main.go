@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -56,6 +57,7 @@ func main() {
 		Client:   management.Connect,
 		Getenv:   os.Getenv,
 		LookPath: exec.LookPath,
+		Systemd:  systemd,
 		Size:     size,
 		Now:      time.Now,
 		After:    time.After,
@@ -87,4 +89,14 @@ func size() (columns, rows int) {
 		return 0, 0
 	}
 	return columns, rows
+}
+
+// systemd is as sd_booted(3) has it.
+func systemd(ctx context.Context, name string, args ...string) string {
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		return ""
+	}
+	// Some answers come with an exit code, such as "disabled".
+	printed, _ := exec.CommandContext(ctx, name, args...).Output()
+	return strings.TrimSpace(string(printed))
 }

@@ -113,6 +113,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 					Client:   func([]byte) (client.WithWatch, error) { return nil, errors.New("nothing answers") },
 					Getenv:   getenv,
 					LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
+					Systemd:  systemd,
 					Size:     size,
 					Now:      time.Now,
 					After:    time.After,

@@ -31,6 +31,9 @@ type Traits struct {
 	// while containers keep running: these need a mount of the directory, because a
 	// mount of the socket becomes stale.
 	SocketDirectory string
+	// BootUnit is the systemd unit that starts the engine's containers when its host boots,
+	// a user's unit for a rootless engine.
+	BootUnit string
 	// SocketVariable is the environment variable that names the endpoint to a client.
 	SocketVariable string
 	// ReservedNetworks are names that cannot be a user's network: networks of the

@@ -57,14 +57,20 @@ const kernelFile = "/proc/sys/kernel/osrelease"
 // where that is a socket of this host, otherwise the engine's usual one.
 func EngineSocket(info engine.Info) string { return socketOf(info, ownKernel()) }
 
+// IsLocal reports whether the engine runs on this host, and not in a virtual machine of it.
+func IsLocal(info engine.Info) bool { return isLocal(info, ownKernel()) }
+
+// isLocal: a virtual machine has another kernel, or in WSL the same one.
+func isLocal(info engine.Info, kernel string) bool {
+	return strings.HasPrefix(info.Endpoint, "unix://") && kernel == info.Kernel && !strings.Contains(info.OperatingSystem, "Docker Desktop")
+}
+
 // socketOf is the path of the engine's socket on the engine's host. kernel is the
 // release of this host's; empty = not Linux.
 func socketOf(info engine.Info, kernel string) string {
-	found, local := strings.CutPrefix(info.Endpoint, "unix://")
-	// A virtual machine has another kernel, and its own socket in another place
-	// than the one on the user's side. In WSL it has the same kernel.
-	if local && kernel == info.Kernel && !strings.Contains(info.OperatingSystem, "Docker Desktop") {
-		return found
+	// A virtual machine has its own socket in another place than the one on the user's side.
+	if isLocal(info, kernel) {
+		return strings.TrimPrefix(info.Endpoint, "unix://")
 	}
 	if info.Rootless {
 		return info.Traits.RootlessSocket

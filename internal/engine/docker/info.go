@@ -43,6 +43,7 @@ func Traits() engine.Traits {
 	return engine.Traits{
 		Product: "Docker", OldestMajor: 20, OldestMinor: 10,
 		Socket: "/var/run/docker.sock", RootlessSocket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
+		BootUnit:         "docker.service",
 		ReservedNetworks: []string{"bridge", "default", "host", "none"},
 	}
 }

@@ -66,7 +66,11 @@ func WithClock(now func() time.Time) Option {
 
 // Traits of simulated engines.
 func Traits() engine.Traits {
-	return engine.Traits{Product: "Simulated", OldestMajor: 1, Socket: "/run/simulated.sock", RootlessSocket: "/run/simulated.sock", SocketVariable: "SIMULATED_HOST"}
+	return engine.Traits{
+		Product: "Simulated", OldestMajor: 1,
+		Socket: "/run/simulated.sock", RootlessSocket: "/run/simulated.sock", SocketVariable: "SIMULATED_HOST",
+		BootUnit: "simulated.service",
+	}
 }
 
 // WithInfo sets what Info answers. An empty Name, ID or Traits stays the simulated one.

@@ -56,6 +56,9 @@ type Deps struct {
 	// Getenv and LookPath are those of os and os/exec.
 	Getenv   func(string) string
 	LookPath func(string) (string, error)
+	// Systemd runs systemctl or loginctl and returns what it prints; empty if systemd is not
+	// the init of this host.
+	Systemd func(ctx context.Context, name string, args ...string) string
 	// Size of the terminal that Out is; 0 columns = it is none.
 	Size func() (columns, rows int)
 	// Now and After are those of time.

@@ -151,6 +151,7 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 			Remedy:  "run \"capcon tunnel\" while you use kubectl",
 		})
 	}
+	extra = append(extra, a.checkBoot(ctx, facts.Engine)...)
 	facts.Host, found.Nodes = host, max(facts.Nodes, 1)
 	return found.judge(facts, extra...), nil
 }

@@ -21,8 +21,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -133,6 +136,49 @@ func TestDoctor(t *testing.T) {
 			}
 			if _, err := w.engine.InspectNetwork(t.Context(), "capcon"); name != "NetworkTaken" && !errors.Is(err, engine.ErrNotFound) {
 				t.Errorf("The network stays that was made for the probe: %v", err)
+			}
+		})
+	}
+}
+
+func TestCheckBoot(t *testing.T) {
+	t.Parallel()
+	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		t.Skip("An engine is local on Linux only.")
+	}
+	const (
+		linger = "loginctl show-user --property=Linger --value"
+		root   = "systemctl --system is-enabled simulated.service"
+		user   = "systemctl --user is-enabled simulated.service"
+	)
+	local := engine.Info{Endpoint: "unix:///run/simulated.sock", Kernel: strings.TrimSpace(string(kernel)), Traits: simulated.Traits()}
+	rootless, virtual := local, local
+	rootless.Rootless, virtual.Kernel = true, "other"
+	cases := map[string]struct {
+		reason  string
+		info    engine.Info
+		systemd map[string]string
+		want    map[string]string
+	}{
+		"Enabled":          {"Nothing is missing.", rootless, map[string]string{linger: "yes", user: "enabled"}, map[string]string{}},
+		"Rootful":          {"Root's units start when the host boots.", local, map[string]string{root: "disabled", linger: "no"}, map[string]string{"EngineAtBoot": "sudo systemctl enable simulated.service"}},
+		"Rootless":         {"A user's units need lingering too.", rootless, map[string]string{user: "disabled", linger: "no"}, map[string]string{"EngineAtBoot": "systemctl --user enable simulated.service", "Linger": "sudo loginctl enable-linger $USER"}},
+		"NoSystemd":        {"Without systemd, nothing is known.", rootless, nil, map[string]string{}},
+		"InVirtualMachine": {"This host's systemd says nothing about another.", virtual, map[string]string{root: "disabled"}, map[string]string{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.systemd = tc.systemd
+			a := &app{Deps: w.deps()}
+			got := map[string]string{}
+			for _, item := range a.checkBoot(t.Context(), tc.info) {
+				got[item.Name] = item.Remedy
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -64,6 +64,7 @@ func (r remains) none() bool {
 func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 	var last remains
 	for {
+		began := s.Now()
 		found, err := s.leftovers(ctx, b, name)
 		switch {
 		case ctx.Err() != nil:
@@ -79,7 +80,7 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 				return nil
 			}
 		}
-		if err := s.pause(ctx); err != nil {
+		if err := s.pauseAfter(ctx, began, deletionPollInterval); err != nil {
 			return s.notGone(ctx, name, last)
 		}
 	}

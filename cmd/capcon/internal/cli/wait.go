@@ -37,6 +37,8 @@ const (
 	// pollInterval is short against what users notice; the reads go to a
 	// process on this machine.
 	pollInterval = 500 * time.Millisecond
+	// deletionPollInterval is shorter, as a deletion takes two seconds.
+	deletionPollInterval = 100 * time.Millisecond
 	// pauseShare times as long as a poll took is the pause after it, if that is longer: a
 	// slow host has better things to do.
 	pauseShare = 5
@@ -76,7 +78,6 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 	for {
 		began := s.Now()
 		ready, err := w.look(ctx)
-		took := s.Now().Sub(began)
 		switch {
 		case ready:
 			return nil
@@ -85,10 +86,15 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		case err != nil:
 			return err
 		}
-		if err := s.pauseFor(ctx, max(pollInterval, pauseShare*took)); err != nil {
+		if err := s.pauseAfter(ctx, began, pollInterval); err != nil {
 			return w.notReady(ctx)
 		}
 	}
+}
+
+// pauseAfter a poll that began at this time.
+func (a *app) pauseAfter(ctx context.Context, began time.Time, shortest time.Duration) error {
+	return a.pauseFor(ctx, max(shortest, pauseShare*a.Now().Sub(began)))
 }
 
 // look once. A management plane that does not answer is no error: it may come

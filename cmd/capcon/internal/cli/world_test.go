@@ -71,6 +71,8 @@ type world struct {
 	connectError error
 	// environment of the command, beside the state's directory.
 	environment map[string]string
+	// systemd has what its commands print.
+	systemd map[string]string
 	// controllers act on each wait.
 	controllers func()
 
@@ -188,8 +190,11 @@ func (w *world) deps() Deps {
 			return w.environment[key]
 		},
 		LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
-		Size:     func() (int, int) { return 0, 0 },
-		Now:      w.time,
+		Systemd: func(_ context.Context, name string, args ...string) string {
+			return w.systemd[strings.Join(append([]string{name}, args...), " ")]
+		},
+		Size: func() (int, int) { return 0, 0 },
+		Now:  w.time,
 		After: func(d time.Duration) <-chan time.Time {
 			w.controllers()
 			w.mu.Lock()

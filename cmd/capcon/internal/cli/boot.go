@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
+)
+
+// checkBoot judges whether systemd starts the engine's containers when the host boots. That
+// is known only on the engine's host.
+func (a *app) checkBoot(ctx context.Context, info engine.Info) []preflight.Item {
+	if !plane.IsLocal(info) {
+		return nil
+	}
+	manager, enable := "--system", "sudo systemctl enable "
+	var items []preflight.Item
+	if info.Rootless {
+		manager, enable = "--user", "systemctl --user enable "
+		if a.Systemd(ctx, "loginctl", "show-user", "--property=Linger", "--value") == "no" {
+			items = append(items, preflight.Item{
+				Name: "Linger", Severity: preflight.SeverityWarning,
+				Message: "systemd stops the rootless engine and its containers when the user logs out, and does not start it when the host boots",
+				Remedy:  "sudo loginctl enable-linger $USER",
+			})
+		}
+	}
+	unit := info.Traits.BootUnit
+	if a.Systemd(ctx, "systemctl", manager, "is-enabled", unit) == "disabled" {
+		items = append(items, preflight.Item{
+			Name: "EngineAtBoot", Severity: preflight.SeverityWarning,
+			Message: fmt.Sprintf("%s is disabled: clusters stay stopped after the host boots", unit),
+			Remedy:  enable + unit,
+		})
+	}
+	return items
+}
