@@ -306,9 +306,9 @@ e2e-newest: images ## Conformance suite, quick start and restarts on the engines
 	@SCOPE=none RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
 
 .PHONY: e2e-host
-e2e-host: images ## capcon on an emulated machine of Debian 13 with systemd and cgroup v2 (ENGINE=podman MODE=rootless FROM=2 TIER=3; as root; hours)
-	@$(IMAGE_BUILDER) busybox
-	@ENGINE="$(subst auto,docker,$(ENGINE))" hack/host/e2e.sh
+e2e-host: images ## capcon on an emulated machine of Debian 13 with systemd and cgroup v2 (ENGINE=podman MODE=rootless ARCH=arm64 FROM=2 TIER=3; as root; hours)
+	@$(IMAGE_BUILDER) $(image_platform) busybox
+	@ENGINE="$(subst auto,docker,$(ENGINE))" ARCH="$(if $(filter command,$(origin ARCH)),$(ARCH))" hack/host/e2e.sh
 
 .PHONY: e2e-interrupt
 e2e-interrupt: ## Stop the engine, on Podman the host, for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")

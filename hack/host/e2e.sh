@@ -28,6 +28,7 @@
 #   MODE    rootful (default), rootless, or userns, which is Docker's --userns-remap
 #   TIER    1, 2 or 3 (default): the last tier that is run
 #   FROM    the first one; default 1
+#   ARCH    architecture of the machine: amd64 (default) or arm64
 #   MEMORY  of the machine, in MiB; default 6144
 
 # shellcheck disable=SC2034 # read by say and die
@@ -100,13 +101,14 @@ step() {
 on() { remote "${account}" "PATH=/payload/bin:\$PATH; $1"; }
 
 make_payload() {
-  local payload="${work}/payload" name
+  local payload="${work}/payload" images_of="${cache}/images" name
+  [[ "${arch}" == "$(go env GOARCH)" ]] || images_of+="-${arch}"
   mkdir -p "${payload}/bin" "${payload}/images"
   build_capcon "${payload}/bin/capcon"
-  CGO_ENABLED=0 go test -c -tags=remote -o "${payload}/bin/conformance.test" "./internal/engine/${engine_name}"
-  CGO_ENABLED=0 go build -o "${payload}/bin/tool" ./internal/engine/enginetest/tool
+  CGO_ENABLED=0 GOARCH="${arch}" go test -c -tags=remote -o "${payload}/bin/conformance.test" "./internal/engine/${engine_name}"
+  CGO_ENABLED=0 GOARCH="${arch}" go build -o "${payload}/bin/tool" ./internal/engine/enginetest/tool
   for name in "${images[@]}" busybox; do
-    cp "${cache}/images/${name}.tar" "${payload}/images" || die "The image ${name} is not built." "Run: make images"
+    cp "${images_of}/${name}.tar" "${payload}/images" || die "The image ${name} is not built." "Run: make images ARCH=${arch}"
   done
   # Half as much again for the file system.
   truncate --size="$(($(du --summarize --block-size=1M "${payload}" | cut --fields=1) * 3 / 2 + 64))M" "${work}/payload.img"
@@ -118,7 +120,7 @@ build_capcon() {
   local class=templates/clusterclass-container.yaml
   sed --file hack/host/slow.sed "${class}" >"${work}/class.yaml"
   echo "{\"Replace\": {\"${PWD}/${class}\": \"${work}/class.yaml\"}}" >"${work}/overlay.json"
-  go build -overlay "${work}/overlay.json" -o "$1" ./cmd/capcon
+  CGO_ENABLED=0 GOARCH="${arch}" go build -overlay "${work}/overlay.json" -o "$1" ./cmd/capcon
 }
 
 first_tier() {

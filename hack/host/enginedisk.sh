@@ -24,10 +24,10 @@ engine_disk=""
 make_engine_disk() {
   local id new name
   id="$({ cat "${BASH_SOURCE[0]}" && (cd "${work}/payload/images" && sha256sum "${images[@]/%/.tar}"); } | sha256sum | head --bytes 16)"
-  engine_disk="${vm_cache}/engine-${engine_name}-${mode}-${id}.qcow2"
+  engine_disk="${vm_cache}/engine-${arch}-${engine_name}-${mode}-${id}.qcow2"
   [[ ! -e "${engine_disk}" ]] || return 0
-  rm -f "${vm_cache}/engine-${engine_name}-${mode}"-*
-  new="${vm_cache}/new-${engine_name}-${mode}.qcow2"
+  rm -f "${vm_cache}/engine-${arch}-${engine_name}-${mode}"-*
+  new="${vm_cache}/new-${arch}-${engine_name}-${mode}.qcow2"
   layer "${system}/disk.raw" "${new}"
   boot "${new}" "${work}/payload.img"
   "enable_${engine_name}_${mode}"
@@ -47,7 +47,7 @@ enable_docker_userns() {
 
 enable_docker_rootless() {
   delegate
-  remote "${user}" '/usr/share/docker.io/contrib/dockerd-rootless-setuptool.sh install'
+  remote "${user}" 'PATH=/usr/sbin:$PATH /usr/share/docker.io/contrib/dockerd-rootless-setuptool.sh install'
 }
 
 enable_podman_rootful() { remote root 'systemctl enable --now podman.socket podman-restart'; }

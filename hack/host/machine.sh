@@ -25,10 +25,16 @@ source "${root}/hack/engine/host.sh"
 
 readonly suite="trixie"
 readonly mirror="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
-# Debian 13's kernel 6.12 panics in QEMU 7.2, where the CPU has cx16; without, haproxy
-# ends with SIGILL. Debian 12's kernel, 6.1, runs both.
+# On amd64, Debian 13's kernel 6.12 panics in QEMU 7.2, where the CPU has cx16; without,
+# haproxy ends with SIGILL. Debian 12's kernel, 6.1, runs both.
 readonly kernel_suite="bookworm"
-readonly cpu="Westmere"
+# arch is the architecture of the machine, by the name that Go and Debian have for it.
+readonly arch="${ARCH:-amd64}"
+case "${arch}" in
+amd64) readonly qemu=(qemu-system-x86_64 -machine q35 -cpu Westmere) console=ttyS0 qemu_package=qemu-system-x86 ;;
+arm64) readonly qemu=(qemu-system-aarch64 -machine virt -cpu cortex-a76) console=ttyAMA0 qemu_package=qemu-system-arm ;;
+*) die "ARCH is ${arch}." "It is amd64 or arm64." ;;
+esac
 readonly packages="systemd-sysv,libpam-systemd,dbus,dbus-user-session,udev,openssh-server,apparmor,initramfs-tools,zstd,linux-base,uidmap,rootlesskit,slirp4netns,passt,fuse-overlayfs,docker.io,docker-cli,podman,netavark,aardvark-dns,crun,iptables,nftables,ca-certificates,iproute2,kmod,procps"
 
 readonly vm_cache="${cache}/host"
@@ -41,13 +47,13 @@ system=""
 
 make_system() {
   local id
-  id="$(cat "${root}/hack/host/system.sh" <(echo "${suite} ${kernel_suite} ${mirror} ${packages} ${user}") | sha256sum | head --bytes 16)"
-  system="${vm_cache}/system-${id}"
+  id="$(cat "${root}/hack/host/system.sh" <(echo "${arch} ${suite} ${kernel_suite} ${mirror} ${packages} ${user}") | sha256sum | head --bytes 16)"
+  system="${vm_cache}/system-${arch}-${id}"
   [[ ! -e "${system}" ]] || return 0
-  rm -rf --one-file-system "${vm_cache}"/system-* "${vm_cache}"/engine-*
+  rm -rf --one-file-system "${vm_cache}/system-${arch}"-* "${vm_cache}/engine-${arch}"-*
   mkdir -p "${system}.new/root"
   # In a namespace of its own, so that its mounts end with it, however it ends.
-  unshare --mount "${root}/hack/host/system.sh" "${system}.new" "${suite}" "${kernel_suite}" "${mirror}" "${packages}" "${user}" "${key}.pub" \
+  unshare --mount "${root}/hack/host/system.sh" "${system}.new" "${arch}" "${suite}" "${kernel_suite}" "${mirror}" "${packages}" "${user}" "${key}.pub" \
     >"${vm_cache}/system.log" 2>&1 ||
     die "The system of the machine cannot be made." "Its last lines: $(tail --lines 3 "${vm_cache}/system.log" | tr '\n' ' ')" "All of them: ${vm_cache}/system.log"
   mv "${system}.new" "${system}"
@@ -57,9 +63,9 @@ require_tools() {
   local program
   [[ "${EUID}" -eq 0 ]] || die "To make the disk of a machine takes root." "Run: sudo --preserve-env make e2e-host"
   is_debian || die "Only Debian and Ubuntu have debootstrap." "Run this on one of them."
-  for program in debootstrap qemu-system-x86_64 qemu-img ssh mkfs.ext4; do
+  for program in debootstrap "${qemu[0]}" qemu-img ssh mkfs.ext4; do
     command -v "${program}" >/dev/null && continue
-    apt_install debootstrap qemu-system-x86 qemu-utils openssh-client e2fsprogs ||
+    apt_install debootstrap "${qemu_package}" qemu-utils openssh-client e2fsprogs ||
       die "QEMU and debootstrap cannot be installed." "Read the messages above."
   done
   mkdir -p "${vm_cache}"
@@ -82,9 +88,9 @@ boot() {
   port="$(free_port)"
   # TCG translates with one thread for each CPU. The disk's content may be lost with
   # this host, as no run needs it after.
-  qemu-system-x86_64 -machine q35 -accel tcg,thread=multi,tb-size=1024 -cpu "${cpu}" -smp 2 -m "${MEMORY:-6144}" \
+  "${qemu[@]}" -accel tcg,thread=multi,tb-size=1024 -smp 2 -m "${MEMORY:-6144}" \
     -display none -serial "file:${disk%.*}.console" -monitor none \
-    -kernel "${system}/vmlinuz" -initrd "${system}/initrd" -append "root=/dev/vda rw console=ttyS0 mitigations=off quiet" \
+    -kernel "${system}/vmlinuz" -initrd "${system}/initrd" -append "root=/dev/vda rw console=${console} mitigations=off quiet" \
     -drive "file=${disk},if=virtio,format=qcow2,cache=unsafe" -drive "file=${payload},if=virtio,format=raw,readonly=on" \
     -netdev "user,id=net,hostfwd=tcp:127.0.0.1:${port}-:22" -device virtio-net-pci,netdev=net -device virtio-rng-pci &
   vm="$!"

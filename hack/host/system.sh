@@ -16,16 +16,16 @@
 # Makes the system of the virtual machine: disk.raw, vmlinuz and initrd in a directory.
 # machine.sh calls it, in a mount namespace of its own.
 #
-#   hack/host/system.sh DIRECTORY SUITE KERNEL_SUITE MIRROR PACKAGES USER PUBLIC_KEY
+#   hack/host/system.sh DIRECTORY ARCHITECTURE SUITE KERNEL_SUITE MIRROR PACKAGES USER PUBLIC_KEY
 
 set -o errexit -o nounset -o pipefail
 
-readonly directory="$1" suite="$2" kernel_suite="$3" mirror="$4" packages="$5" user="$6" public_key="$7"
+readonly directory="$1" architecture="$2" suite="$3" kernel_suite="$4" mirror="$5" packages="$6" user="$7" public_key="$8"
 readonly new="${directory}/root"
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 
 main() {
-  debootstrap --variant=minbase --include="${packages}" "${suite}" "${new}" "${mirror}"
+  debootstrap --arch="${architecture}" --variant=minbase --include="${packages}" "${suite}" "${new}" "${mirror}"
   mount -t proc proc "${new}/proc"
   install_kernel
   configure_network
@@ -50,7 +50,7 @@ install_kernel() {
   printf '%s\n' virtio_pci virtio_blk ext4 >>"${new}/etc/initramfs-tools/modules"
   echo "deb ${mirror} ${kernel_suite} main" >"${new}/etc/apt/sources.list.d/kernel.list"
   in_system apt-get update --quiet=2
-  in_system apt-get install --yes --quiet=2 --no-install-recommends --target-release "${kernel_suite}" linux-image-amd64
+  in_system apt-get install --yes --quiet=2 --no-install-recommends --target-release "${kernel_suite}" "linux-image-${architecture}"
   rm "${new}/etc/apt/sources.list.d/kernel.list"
   cp "${new}"/boot/vmlinuz-* "${directory}/vmlinuz"
   cp "${new}"/boot/initrd.img-* "${directory}/initrd"

@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,12 +65,30 @@ func TestUnreachableNetwork(t *testing.T) {
 	podsTalk(t, eng, program)
 	program.mustRun("up", unreachableCluster, "--workers", "2")
 	nodesReady(t, program.connectCluster(), 3)
-	program.mustRun("status", unreachableCluster)
+	allCommands(t, program)
+	nodesReady(t, program.connectCluster(), 3)
 	program.mustRun("down", unreachableCluster)
 	left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
 	if len(left) > 0 {
 		t.Errorf("left on the engine: %q", left)
 	}
+}
+
+// allCommands that are about a cluster succeed. It runs afterwards.
+func allCommands(t *testing.T, program *capcon) {
+	t.Helper()
+	program.mustRun("doctor")
+	program.mustRun("list")
+	program.mustRun("images", "list")
+	program.mustRun("registry", "up")
+	program.mustRun("load", program.cluster, loadBalancerImage)
+	program.mustRun("logs", program.cluster, "--tail", "1")
+	program.mustRun("support-bundle", program.cluster, "--file", filepath.Join(t.TempDir(), "bundle.tar.gz"))
+	program.mustRun("stop", program.cluster)
+	program.mustRun("start", program.cluster)
+	program.mustRun("registry", "down")
+	program.mustRun("gc")
+	program.mustRun("status", program.cluster)
 }
 
 // confinedGroup is a group without members: all its packets are capcon's.
