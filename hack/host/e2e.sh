@@ -15,7 +15,7 @@
 
 # Runs capcon on a virtual machine of Debian 13 with systemd, cgroup v2 and AppArmor,
 # that QEMU emulates, in tiers:
-#   1  capcon doctor, and the conformance suite of the engine
+#   1  capcon doctor, which each run begins with, and the conformance suite of the engine
 #   2  a cluster with one node
 #   3  a worker, a Pod whose memory limit kills it, a restart of the engine, a reboot of
 #      the machine, and the deletion with nothing left
@@ -58,7 +58,8 @@ main() {
   layer "${engine_disk}" "${work}/run.qcow2"
   step "booting" boot "${work}/run.qcow2" "${work}/payload.img"
   step "waiting for the engine" wait_for_engine
-  ((first > 1)) || first_tier
+  step "capcon doctor" on "capcon doctor --engine ${engine_name}"
+  ((first > 1)) || step "conformance suite" conformance
   ((tier < 2)) || second_tier
   ((tier < 3)) || third_tier
   say "PASS: ${engine_name} ${mode}, tiers ${first} to ${tier}, in ${SECONDS} s: $(remote "${account}" "${engine_name} --version")"
@@ -121,11 +122,6 @@ build_capcon() {
   sed --file hack/host/slow.sed "${class}" >"${work}/class.yaml"
   echo "{\"Replace\": {\"${PWD}/${class}\": \"${work}/class.yaml\"}}" >"${work}/overlay.json"
   CGO_ENABLED=0 GOARCH="${arch}" go build -overlay "${work}/overlay.json" -o "$1" ./cmd/capcon
-}
-
-first_tier() {
-  step "capcon doctor" on "capcon doctor --engine ${engine_name}"
-  step "conformance suite" conformance
 }
 
 # conformance runs one case at a time, and not that of eight callers that create a
