@@ -47,7 +47,7 @@ enable_docker_userns() {
 
 enable_docker_rootless() {
   delegate
-  remote "${user}" 'PATH=/usr/sbin:$PATH /usr/share/docker.io/contrib/dockerd-rootless-setuptool.sh install'
+  remote "${user}" 'PATH=/usr/share/docker.io/contrib:/usr/sbin:$PATH dockerd-rootless-setuptool.sh install'
 }
 
 enable_podman_rootful() { remote root 'systemctl enable --now podman.socket podman-restart'; }
