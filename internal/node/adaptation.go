@@ -95,13 +95,23 @@ const podNetworkDropIn = `# Pods wait for the Pod network of this boot.
 ExecStartPre=/bin/sh -c "test -e /run/containerd-started || rm -f /etc/cni/net.d/10-flannel.conflist; touch /run/containerd-started"
 `
 
+// forwardingDropIn: a network namespace has the setting of its host, which only a rootful
+// engine turns on. kubeadm's preflight checks require it.
+const forwardingDropIn = `# The node forwards the packets of its Pods.
+[Service]
+ExecStartPre=/bin/sh -c "echo 1 > /proc/sys/net/ipv4/ip_forward"
+`
+
 // containerdDropIns is the directory of such edits, from the root.
 const containerdDropIns = "etc/systemd/system/containerd.service.d"
 
 // Files returns what the node needs on this host before it first starts: contents by
 // their paths from the root.
 func Files(host Host) map[string]string {
-	files := map[string]string{containerdDropIns + "/20-pod-network.conf": podNetworkDropIn}
+	files := map[string]string{
+		containerdDropIns + "/20-pod-network.conf": podNetworkDropIn,
+		containerdDropIns + "/30-forwarding.conf":  forwardingDropIn,
+	}
 	if host.restricted() {
 		files[containerdDropIns+"/10-restricted-host.conf"] = restrictedDropIn
 	}

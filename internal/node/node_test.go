@@ -138,11 +138,11 @@ func TestAdaptation(t *testing.T) {
 			if diff := cmp.Diff(tc.flags, got, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 				t.Errorf("%s: flags (-want, +got):\n%s", tc.reason, diff)
 			}
-			// Whatever the host: a node that boots again waits for its Pod network.
+			// Whatever the host: a node that boots again waits for its Pod network, and forwards.
 			const directory = "etc/systemd/system/containerd.service.d/"
-			files := []string{directory + "20-pod-network.conf"}
+			files := []string{directory + "20-pod-network.conf", directory + "30-forwarding.conf"}
 			if tc.dropIn {
-				files = []string{directory + "10-restricted-host.conf", directory + "20-pod-network.conf"}
+				files = []string{directory + "10-restricted-host.conf", directory + "20-pod-network.conf", directory + "30-forwarding.conf"}
 			}
 			if got := node.ContainerdPatch(tc.host) != ""; got != tc.dropIn {
 				t.Errorf("%s: patched containerd's configuration: %t, want %t", tc.reason, got, tc.dropIn)

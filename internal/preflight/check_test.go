@@ -42,7 +42,7 @@ func good() (engine.Info, Host) {
 			StorageFreeBytes: 100 * gibibyte, StorageFreeInodes: 1e6,
 			Processes: unknown, PidMax: 4194304, ThreadsMax: 127000, UserIDs: 4294967295,
 			CgroupControllers: []string{"cpuset", "cpu", "io", "memory", "pids"}, HasCgroupControllers: true,
-			IPForward: 1, BridgeNetfilter: 1, IPv6: 1,
+			BridgeNetfilter: 1, IPv6: 1,
 		}
 }
 
@@ -159,8 +159,8 @@ func TestCheck(t *testing.T) {
 		},
 		"Kernel": {
 			"What the default cluster does not need is a warning.",
-			func(_ *Facts, h *Host) { h.IPForward, h.BridgeNetfilter, h.IPv6 = 0, 0, 0 },
-			[]string{"IPForward warning", "BridgeNetfilter warning", "IPv6 warning"},
+			func(_ *Facts, h *Host) { h.BridgeNetfilter, h.IPv6 = 0, 0 },
+			[]string{"BridgeNetfilter warning", "IPv6 warning"},
 		},
 		"FewProcesses": {
 			"32768 is enough for sixteen nodes.",

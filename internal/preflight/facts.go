@@ -59,9 +59,9 @@ type Host struct {
 	// HasCgroupControllers says that they are known.
 	CgroupControllers    []string
 	HasCgroupControllers bool
-	// IPForward and BridgeNetfilter are 1 or 0 as a new container has them,
-	// which inherits them from its host. IPv6 is 1 where the kernel has it.
-	IPForward, BridgeNetfilter, IPv6 int64
+	// BridgeNetfilter is 1 or 0 as a new container has it, which inherits it from its host.
+	// IPv6 is 1 where the kernel has it.
+	BridgeNetfilter, IPv6 int64
 	// Capabilities is the bounding set of a privileged container, as the
 	// kernel numbers them; HasCapabilities says that it is known.
 	Capabilities    uint64

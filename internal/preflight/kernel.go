@@ -21,14 +21,6 @@ import "fmt"
 // checkKernel judges what the host's kernel does for networks.
 func checkKernel(host Host) []Item {
 	var items []Item
-	if host.IPForward == 0 {
-		// A warning: some engines turn it on when they set up a network.
-		items = append(items, Item{
-			Name: "IPForward", Severity: SeverityWarning,
-			Message: "net.ipv4.ip_forward is 0 in new containers: Pods may have no connectivity outside their node",
-			Remedy:  "on the engine's host: " + setSysctl("net.ipv4.ip_forward", 1),
-		})
-	}
 	if host.BridgeNetfilter == 0 {
 		items = append(items, Item{
 			Name: "BridgeNetfilter", Severity: SeverityWarning,

@@ -36,7 +36,7 @@ const unknown = -1
 // file system of / is where the engine keeps those of its containers.
 const probeScript = `
 for file in ` + fileWatches + ` ` + fileInstances + ` ` + fileStatus + ` ` + fileLimits + ` \
-  ` + filePidMax + ` ` + fileThreadsMax + ` ` + fileUserIDs + ` ` + fileForward + ` ` + fileBridge + `; do
+  ` + filePidMax + ` ` + fileThreadsMax + ` ` + fileUserIDs + ` ` + fileBridge + `; do
   echo "` + sectionMark + `$file"
   cat "$file"
 done
@@ -59,7 +59,6 @@ const (
 	filePidMax      = "/proc/sys/kernel/pid_max"
 	fileThreadsMax  = "/proc/sys/kernel/threads-max"
 	fileUserIDs     = "/proc/1/uid_map"
-	fileForward     = "/proc/sys/net/ipv4/ip_forward"
 	fileBridge      = "/proc/sys/net/bridge/bridge-nf-call-iptables"
 	fileControllers = "/sys/fs/cgroup/cgroup.controllers"
 
@@ -156,7 +155,6 @@ func parseProbe(text string) Host {
 		PidMax:           number(sections[filePidMax]),
 		ThreadsMax:       number(sections[fileThreadsMax]),
 		UserIDs:          mappedIDs(sections[fileUserIDs]),
-		IPForward:        number(sections[fileForward]),
 		BridgeNetfilter:  number(sections[fileBridge]),
 		IPv6:             number(sections[sectionIPv6]),
 	}

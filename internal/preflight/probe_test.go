@@ -56,8 +56,6 @@ Max processes             32768                32768                processes
 == /proc/1/uid_map
          0       1000          1
          1     100000      65536
-== /proc/sys/net/ipv4/ip_forward
-1
 == /proc/sys/net/bridge/bridge-nf-call-iptables
 == /sys/fs/cgroup/cgroup.controllers
 cpu memory pids
@@ -71,7 +69,7 @@ cpu memory pids
 var unknown = preflight.Host{
 	InotifyWatches: -1, InotifyInstances: -1, OpenFiles: -1,
 	StorageFreeBytes: -1, StorageFreeInodes: -1,
-	Processes: -1, PidMax: -1, ThreadsMax: -1, UserIDs: -1, IPForward: -1, BridgeNetfilter: -1, IPv6: -1,
+	Processes: -1, PidMax: -1, ThreadsMax: -1, UserIDs: -1, BridgeNetfilter: -1, IPv6: -1,
 }
 
 func TestProbe(t *testing.T) {
@@ -96,7 +94,7 @@ func TestProbe(t *testing.T) {
 				StorageFreeBytes: 4096000, StorageFreeInodes: 500,
 				Processes: 32768, PidMax: 4194304, ThreadsMax: 192000, UserIDs: 65537,
 				CgroupControllers: []string{"cpu", "memory", "pids"}, HasCgroupControllers: true,
-				IPForward: 1, BridgeNetfilter: 0, IPv6: 0,
+				BridgeNetfilter: 0, IPv6: 0,
 			},
 		},
 		"Nothing":   {reason: "A host that shows nothing is unknown.", want: unknown},

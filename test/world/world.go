@@ -163,7 +163,7 @@ func facts() hostinfo.Facts {
 			InotifyWatches: 1 << 20, InotifyInstances: 1 << 16, OpenFiles: 1 << 20,
 			Capabilities: ^uint64(0), HasCapabilities: true, StorageFreeBytes: 1 << 40, StorageFreeInodes: 1 << 30,
 			Processes: 1 << 20, PidMax: 1 << 22, ThreadsMax: 1 << 20, UserIDs: 1 << 32,
-			IPForward: 1, BridgeNetfilter: 1, IPv6: 1,
+			BridgeNetfilter: 1, IPv6: 1,
 		},
 	}
 }
