@@ -47,7 +47,9 @@ enable_docker_userns() {
 
 enable_docker_rootless() {
   delegate
-  remote "${user}" 'PATH=/usr/share/docker.io/contrib:/usr/sbin:$PATH dockerd-rootless-setuptool.sh install'
+  # The tool expects docker beside it.
+  remote root 'ln --symbolic /usr/share/docker.io/contrib/dockerd-rootless*.sh /usr/bin'
+  remote "${user}" 'PATH=/usr/sbin:$PATH dockerd-rootless-setuptool.sh install'
 }
 
 enable_podman_rootful() { remote root 'systemctl enable --now podman.socket podman-restart'; }
