@@ -131,7 +131,8 @@ type Security struct {
 	// mounted into it: SELinux does not separate the container from the host, and
 	// its users are those of the engine's own user namespace.
 	EngineSocket bool
-	// NoNewPrivileges keeps set-uid programs from gaining any.
+	// NoNewPrivileges keeps set-uid programs from gaining any. On Podman it turns
+	// AppArmor profiles off.
 	NoNewPrivileges bool
 	// PrivateCgroupNamespace hides the host's cgroup tree.
 	PrivateCgroupNamespace bool

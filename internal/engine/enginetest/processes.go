@@ -81,7 +81,7 @@ func processChecks() map[string]check {
 			},
 		},
 		"capabilities": {
-			contract: "DropAllCapabilities leaves none but those of AddCapabilities; NoNewPrivileges",
+			contract: "DropAllCapabilities leaves none but those of AddCapabilities; NoNewPrivileges; processes may signal each other",
 			run: func(t *testing.T, c *fixture) {
 				spec := c.spec("a")
 				spec.Security = engine.Security{
@@ -91,6 +91,7 @@ func processChecks() map[string]check {
 				// Bit 10 of the kernel's set.
 				c.wantTool(t, "bounding capabilities, only NET_BIND_SERVICE", spec.Name, "0000000000000400", "pid1", "CapBnd")
 				c.wantTool(t, "no new privileges", spec.Name, "1", "pid1", "NoNewPrivs")
+				c.wantTool(t, "a process may end another", spec.Name, "1", "spawn", "1")
 			},
 		},
 		"unconfined": {

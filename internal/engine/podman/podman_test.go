@@ -72,6 +72,11 @@ func TestContainerOf(t *testing.T) {
 				b.NoNewPrivileges, b.CgroupNS = true, &namespace{Mode: "private"}
 			}),
 		},
+		"no new privileges": {
+			reason: "with Podman's AppArmor profile, the processes of the container could not signal each other",
+			spec:   engine.Spec{Security: engine.Security{NoNewPrivileges: true}},
+			want:   base(func(b *containerBody) { b.NoNewPrivileges, b.AppArmor = true, "unconfined" }),
+		},
 		"engine socket": {
 			reason: "neither SELinux nor another user namespace may keep root from the socket",
 			spec:   engine.Spec{Security: engine.Security{EngineSocket: true}},

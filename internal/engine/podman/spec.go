@@ -240,7 +240,12 @@ func secure(body *containerBody, security engine.Security) {
 		// containers.conf may say userns = "auto".
 		body.SELinux, body.UserNS = []string{"disable"}, &namespace{Mode: "host"}
 	}
-	body.NoNewPrivileges = security.NoNewPrivileges
+	if body.NoNewPrivileges = security.NoNewPrivileges; body.NoNewPrivileges {
+		// crun 1.14 and later then stacks Podman's AppArmor profile on its own, and
+		// the processes of the container may not signal each other:
+		// https://github.com/podman-container-tools/container-libs/issues/805.
+		body.AppArmor = "unconfined"
+	}
 	if security.PrivateCgroupNamespace {
 		body.CgroupNS = &namespace{Mode: "private"}
 	}

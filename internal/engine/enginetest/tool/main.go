@@ -21,6 +21,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -270,11 +271,14 @@ func eat(size int) error {
 }
 
 // spawn runs that many processes at once and prints how many there were.
-func spawn(count int) error {
+func spawn(count int) (err error) {
 	running := make([]*exec.Cmd, 0, count)
 	defer func() {
 		for _, one := range running {
-			_ = one.Process.Kill()
+			if killed := one.Process.Kill(); killed != nil {
+				err = errors.Join(err, killed)
+				continue
+			}
 			_ = one.Wait()
 		}
 	}()
