@@ -143,10 +143,7 @@ func TestDoctor(t *testing.T) {
 
 func TestCheckBoot(t *testing.T) {
 	t.Parallel()
-	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		t.Skip("An engine is local on Linux only.")
-	}
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // Empty elsewhere, as in the program.
 	const (
 		linger = "loginctl show-user --property=Linger --value"
 		root   = "systemctl --system is-enabled simulated.service"
