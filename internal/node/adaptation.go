@@ -96,10 +96,10 @@ ExecStartPre=/bin/sh -c "test -e /run/containerd-started || rm -f /etc/cni/net.d
 `
 
 // forwardingDropIn: a network namespace has the setting of its host, which only a rootful
-// engine turns on. kubeadm's preflight checks require it.
+// engine turns on. kubeadm's preflight checks require it, and name it where it cannot be set.
 const forwardingDropIn = `# The node forwards the packets of its Pods.
 [Service]
-ExecStartPre=/bin/sh -c "echo 1 > /proc/sys/net/ipv4/ip_forward"
+ExecStartPre=-/bin/sh -c "echo 1 > /proc/sys/net/ipv4/ip_forward"
 `
 
 // containerdDropIns is the directory of such edits, from the root.
