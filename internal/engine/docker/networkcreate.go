@@ -134,8 +134,9 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := name + "-subnet-" + token()
 	var raw network.Inspect
+	// Internal, because it has fewer rules in the host's firewall to add and delete.
 	_, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
-		Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},
+		Driver: "bridge", Internal: true, Labels: map[string]string{engine.LabelCreating: name},
 	})
 	if err == nil {
 		raw, err = e.client.NetworkInspect(ctx, temporary, network.InspectOptions{})

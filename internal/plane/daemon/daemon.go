@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -86,21 +87,30 @@ func Run(ctx context.Context, opts Options) (err error) {
 	defer cancel(nil)
 	background.Go(func() { id.keepRenewing(ctx) })
 	background.Go(func() { watchSocket(ctx, cancel) })
+	return id.run(ctx, began)
+}
 
-	supervisor := supervise.New(supervise.Options{Output: opts.Output, Log: opts.Log, LivenessPeriod: opts.LivenessPeriod})
+// run runs the plane's processes until ctx ends.
+func (id *identity) run(ctx context.Context, began time.Time) error {
+	control, err := id.listenControl(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = control.Close() }() // closed already once it was served
+	supervisor := supervise.New(supervise.Options{Output: id.opts.Output, Log: id.opts.Log, LivenessPeriod: id.opts.LivenessPeriod})
 	defer supervisor.Stop()
 	if err := id.start(ctx, supervisor); err != nil {
 		if ctx.Err() != nil {
-			opts.Log.Info("Stopping management plane before it is ready")
+			id.opts.Log.Info("Stopping management plane before it is ready")
 			return replacedSocket(ctx)
 		}
 		return err
 	}
-	opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
-	if err := id.serveControl(ctx, supervisor); err != nil {
+	id.opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
+	if err := id.serveControl(ctx, supervisor, control); err != nil {
 		return err
 	}
-	opts.Log.Info("Stopping management plane")
+	id.opts.Log.Info("Stopping management plane")
 	supervisor.Stop()
 	// Without its process a container would be restarted by the engine.
 	<-ctx.Done()
@@ -122,34 +132,31 @@ func findPrograms(opts Options) error {
 	return nil
 }
 
-// start brings the processes up in their order.
+// start brings the processes up. What needs another one waits for it by itself where that
+// is faster: most of the time both need a processor, and otherwise different ones.
 func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor) error {
-	for _, process := range []supervise.Process{id.etcdProcess(), id.apiServerProcess()} {
-		if err := supervisor.Start(ctx, process); err != nil {
-			return err
-		}
-	}
-	if err := id.install(ctx); err != nil {
+	if err := supervisor.Start(ctx, id.etcdProcess(), id.apiServerProcess()); err != nil {
 		return err
 	}
-	if err := supervisor.Await(ctx, processAPIServer, id.apiReady); err != nil {
+	if err := id.install(ctx); err != nil {
 		return err
 	}
 	if err := id.publishClusterInfo(ctx); err != nil {
 		return err
 	}
-	if len(id.opts.Manager) == 0 {
-		return nil
+	together, ctx := errgroup.WithContext(ctx)
+	if len(id.opts.Manager) > 0 {
+		together.Go(func() error { return supervisor.Start(ctx, id.managerProcess()) })
 	}
-	var (
-		wait sync.WaitGroup
-		errs [2]error
-	)
-	for i, process := range []supervise.Process{id.managerProcess(), id.controllerManagerProcess()} {
-		wait.Go(func() { errs[i] = supervisor.Start(ctx, process) })
-	}
-	wait.Wait()
-	return errors.Join(errs[:]...)
+	together.Go(func() error {
+		// kube-controller-manager exits when it has waited for that for ten seconds.
+		err := supervisor.Await(ctx, processAPIServer, id.apiReady)
+		if err != nil || len(id.opts.Manager) == 0 {
+			return err
+		}
+		return supervisor.Start(ctx, id.controllerManagerProcess())
+	})
+	return together.Wait() //nolint:wrapcheck // It is the supervisor's.
 }
 
 // install brings the API up to what the manager serves.

@@ -49,17 +49,23 @@ const (
 	headerTimeout = 10 * time.Second
 )
 
-// serveControl takes requests to retire until ctx ends or the plane is retired.
-func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supervisor) error {
+// listenControl creates the control socket. A request that comes before serveControl waits
+// for it.
+func (id *identity) listenControl(ctx context.Context) (net.Listener, error) {
 	path := id.files.control()
 	// The lock says that the process that listened there is gone.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove stale control socket: %w", err)
+		return nil, fmt.Errorf("remove stale control socket: %w", err)
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
 	if err != nil {
-		return fmt.Errorf("listen on the control socket: %w", err)
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
 	}
+	return listener, nil
+}
+
+// serveControl takes requests to retire until ctx ends or the plane is retired.
+func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supervisor, listener net.Listener) error {
 	retired := make(chan struct{})
 	var one sync.Mutex
 	mux := http.NewServeMux()

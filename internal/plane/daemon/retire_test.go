@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -79,6 +81,20 @@ func TestIntegrationRetire(t *testing.T) {
 	})
 	if left := p.children(t); len(left) > 0 {
 		t.Errorf("a retired plane runs %v", left)
+	}
+}
+
+// TestIntegrationRetireWhileStarting asks a plane to retire as soon as it has a socket.
+func TestIntegrationRetireWhileStarting(t *testing.T) {
+	t.Parallel()
+	p := newTestPlane(t)
+	p.start(t)
+	eventually(t, "there is a control socket", func() error {
+		_, err := os.Stat(filepath.Join(p.dir, retirement.Socket))
+		return err
+	})
+	if clusters, err := retirement.Request(t.Context(), p.dir); err != nil || len(clusters) > 0 {
+		t.Errorf("retire: %v, %v; want no Clusters", clusters, err)
 	}
 }
 

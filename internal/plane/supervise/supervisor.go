@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 )
 
 // ErrNotReady means that a process did not become ready in time.
@@ -113,21 +114,27 @@ func New(opts Options) *Supervisor {
 	return &Supervisor{opts: opts}
 }
 
-// Start runs a process and returns when it is ready. When it does not become
-// ready the error is ErrNotReady and carries its last lines; it is supervised
-// all the same until Stop.
-func (s *Supervisor) Start(ctx context.Context, p Process) error {
-	c, err := s.add(p)
-	if err != nil {
-		return err
+// Start runs processes at the same time and returns when all are ready. When one does not
+// become ready the error is ErrNotReady and carries its last lines; all are supervised all
+// the same until Stop, which stops the last one first.
+func (s *Supervisor) Start(ctx context.Context, processes ...Process) error {
+	var all errgroup.Group
+	for _, p := range processes {
+		c, err := s.add(p)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		s.opts.Log.Info("Starting process", "process", p.Name)
+		all.Go(func() error {
+			if err := s.await(ctx, c, p.Ready); err != nil {
+				return err
+			}
+			s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
+			return nil
+		})
 	}
-	began := time.Now()
-	s.opts.Log.Info("Starting process", "process", p.Name)
-	if err := s.await(ctx, c, p.Ready); err != nil {
-		return err
-	}
-	s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
-	return nil
+	return all.Wait() //nolint:wrapcheck // It is await's.
 }
 
 func (s *Supervisor) add(p Process) (*child, error) {

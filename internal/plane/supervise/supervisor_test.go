@@ -97,6 +97,20 @@ func TestStartWaitsUntilReady(t *testing.T) {
 	}
 }
 
+func TestStartStartsProcessesAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := newTestSupervisor(t, &syncBuffer{})
+	process := func(name, ready string) Process {
+		p := shell(name, "touch "+filepath.Join(dir, name)+"; exec sleep 60")
+		p.Ready = fileExists(filepath.Join(dir, ready))
+		return p
+	}
+	if err := s.Start(t.Context(), process("a", "b"), process("b", "a")); err != nil {
+		t.Errorf("Start(...) of two processes that wait for each other: %v", err)
+	}
+}
+
 func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

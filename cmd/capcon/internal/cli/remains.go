@@ -62,9 +62,12 @@ func (r remains) none() bool {
 // waitGone waits until neither the management plane nor the engine has
 // anything of the cluster.
 func (s *session) waitGone(ctx context.Context, b *board, name string) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	deleted := management.WatchDeletion(watching, s.client, namespace, name)
 	var last remains
 	for {
-		began := s.Now()
+		began, interval := s.Now(), pollInterval
 		found, err := s.leftovers(ctx, b, name)
 		switch {
 		case ctx.Err() != nil:
@@ -79,8 +82,11 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 			if found.none() {
 				return nil
 			}
+			if !found.snapshot.Exists {
+				interval = collectionInterval
+			}
 		}
-		if err := s.pauseAfter(ctx, began, deletionPollInterval); err != nil {
+		if err := s.pauseAfter(ctx, began, interval, deleted); err != nil {
 			return s.notGone(ctx, name, last)
 		}
 	}

@@ -37,8 +37,9 @@ const (
 	// pollInterval is short against what users notice; the reads go to a
 	// process on this machine.
 	pollInterval = 500 * time.Millisecond
-	// deletionPollInterval is shorter, as a deletion takes two seconds.
-	deletionPollInterval = 100 * time.Millisecond
+	// collectionInterval is for what the garbage collector deletes after a Cluster, within a
+	// tenth of a second.
+	collectionInterval = 50 * time.Millisecond
 	// pauseShare times as long as a poll took is the pause after it, if that is longer: a
 	// slow host has better things to do.
 	pauseShare = 5
@@ -86,15 +87,21 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		case err != nil:
 			return err
 		}
-		if err := s.pauseAfter(ctx, began, pollInterval); err != nil {
+		if err := s.pauseAfter(ctx, began, pollInterval, nil); err != nil {
 			return w.notReady(ctx)
 		}
 	}
 }
 
-// pauseAfter a poll that began at this time.
-func (a *app) pauseAfter(ctx context.Context, began time.Time, shortest time.Duration) error {
-	return a.pauseFor(ctx, max(shortest, pauseShare*a.Now().Sub(began)))
+// pauseAfter a poll that began at this time, at most until there is a value in the channel.
+func (a *app) pauseAfter(ctx context.Context, began time.Time, shortest time.Duration, end <-chan struct{}) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-end:
+	case <-a.After(max(shortest, pauseShare*a.Now().Sub(began))):
+	}
+	return nil
 }
 
 // look once. A management plane that does not answer is no error: it may come
