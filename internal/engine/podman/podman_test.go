@@ -84,6 +84,11 @@ func TestContainerOf(t *testing.T) {
 				b.SELinux, b.UserNS = []string{"disable"}, &namespace{Mode: "host"}
 			}),
 		},
+		"privileged": {
+			reason: "it is privileged in the host's user namespace only",
+			spec:   engine.Spec{Security: engine.Security{Privileged: true}},
+			want:   base(func(b *containerBody) { b.Privileged, b.UserNS = true, &namespace{Mode: "host"} }),
+		},
 		"resources": {
 			reason: "no swap beside the memory",
 			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, MilliCPU: 1500, Pids: 100, OpenFiles: 4096}},

@@ -237,8 +237,12 @@ func secure(body *containerBody, security engine.Security) {
 		body.Seccomp, body.AppArmor, body.SELinux = "unconfined", "unconfined", []string{"disable"}
 	}
 	if security.EngineSocket {
-		// containers.conf may say userns = "auto".
-		body.SELinux, body.UserNS = []string{"disable"}, &namespace{Mode: "host"}
+		body.SELinux = []string{"disable"}
+	}
+	if security.EngineSocket || security.Privileged {
+		// containers.conf may say userns = "auto": root could not use the socket then, nor
+		// kubelet and containerd the host's devices and mounts.
+		body.UserNS = &namespace{Mode: "host"}
 	}
 	if body.NoNewPrivileges = security.NoNewPrivileges; body.NoNewPrivileges {
 		// crun 1.14 and later then stacks Podman's AppArmor profile on its own, and
