@@ -16,7 +16,8 @@
 # Runs capcon on a virtual machine of Debian 13 with systemd, cgroup v2 and AppArmor,
 # that QEMU emulates, in tiers:
 #   1  capcon doctor, which each run begins with, and the conformance suite of the engine
-#   2  a cluster with one node
+#   2  a cluster with one node, and capcon on this host, which reaches the machine's rootful
+#      engine through SSH
 #   3  a worker, a Pod whose memory limit kills it, a restart of the engine, a reboot of
 #      the machine, and the deletion with nothing left
 #
@@ -25,7 +26,8 @@
 # Environment:
 #   HOST    debian13, the only one
 #   ENGINE  docker (default) or podman
-#   MODE    rootful (default), rootless, or userns, which is Docker's --userns-remap
+#   MODE    rootful (default), rootless, or userns: Docker's --userns-remap, or Podman's
+#           userns = "auto"
 #   TIER    1, 2 or 3 (default): the last tier that is run
 #   FROM    the first one; default 1
 #   ARCH    architecture of the machine: amd64 (default) or arm64
@@ -68,9 +70,9 @@ main() {
 check_input() {
   [[ "${HOST:-debian13}" == debian13 ]] || die "HOST is ${HOST}, which is unknown." "The only host is debian13."
   case "${engine_name} ${mode}" in
-  "docker rootful" | "podman rootful" | "docker userns") account=root ;;
+  "docker rootful" | "podman rootful" | "docker userns" | "podman userns") account=root ;;
   "docker rootless" | "podman rootless") account="${user}" ;;
-  *) die "ENGINE is ${engine_name} and MODE is ${mode}." "ENGINE is docker or podman; MODE is rootful, rootless or, with Docker, userns." ;;
+  *) die "ENGINE is ${engine_name} and MODE is ${mode}." "ENGINE is docker or podman; MODE is rootful, rootless or userns." ;;
   esac
   [[ "${tier}" == [123] ]] || die "TIER is ${tier}." "It is 1, 2 or 3."
   [[ "${first}" == [12] ]] && ((first <= tier)) || die "FROM is ${first}, and TIER ${tier}." "FROM is 1 or 2, and not above TIER: tier 3 needs the cluster of tier 2."
@@ -135,6 +137,26 @@ conformance() {
 second_tier() {
   step "capcon up" on "capcon up ${cluster} --engine ${engine_name} --workers 0 --timeout ${timeout}"
   kubectl "wait --for=condition=Ready node --all --timeout=${timeout}"
+  # The commands of the engine's own client reach only a rootful one through SSH.
+  [[ "${account}" != root || "${arch}" != "$(go env GOARCH)" ]] || step "capcon on this host, through SSH" through_ssh
+}
+
+# through_ssh uses the machine's engine from this host: nothing but the machine's SSH server
+# is reachable from here.
+through_ssh() {
+  local directory="${work}/client"
+  local ssh_url="ssh://root@127.0.0.1:${port}"
+  mkdir -p "${directory}/.ssh"
+  ssh-keyscan -p "${port}" 127.0.0.1 >"${directory}/.ssh/known_hosts" 2>/dev/null
+  printf '#!/bin/sh\nexec %s -i %s -o UserKnownHostsFile=%s/.ssh/known_hosts "$@"\n' "$(command -v ssh)" "${key}" "${directory}" >"${directory}/ssh"
+  chmod +x "${directory}/ssh"
+  local client=(env "HOME=${directory}" "PATH=${directory}:${PATH}" "DOCKER_HOST=${ssh_url}" "CONTAINER_HOST=${ssh_url}/run/podman/podman.sock"
+    "CONTAINER_SSHKEY=${key}" "${work}/payload/bin/capcon")
+  "${client[@]}" doctor --engine "${engine_name}"
+  "${client[@]}" status "${cluster}" --engine "${engine_name}"
+  "${client[@]}" logs "${cluster}" --engine "${engine_name}" >"${directory}/logs"
+  [[ -s "${directory}/logs" ]] || die "capcon logs printed nothing through SSH."
+  "${client[@]}" up "${cluster}" --engine "${engine_name}" --timeout "${timeout}"
 }
 
 kubectl() {

@@ -54,6 +54,13 @@ enable_docker_rootless() {
 
 enable_podman_rootful() { remote root 'systemctl enable --now podman.socket podman-restart'; }
 
+# Podman takes the IDs of its containers from those of the user "containers".
+enable_podman_userns() {
+  remote root "echo containers:1000000:1048576 | tee -a /etc/subuid >>/etc/subgid
+    mkdir -p /etc/containers; printf '[containers]\nuserns = \"auto\"\n' >/etc/containers/containers.conf"
+  enable_podman_rootful
+}
+
 enable_podman_rootless() {
   delegate
   remote "${user}" 'systemctl --user enable --now podman.socket podman-restart'
