@@ -169,4 +169,4 @@ func (a *app) complain(format string, values ...any) {
 }
 
 // pause waits for pollInterval, or returns the error of ctx when that ends first.
-func (a *app) pause(ctx context.Context) error { return a.pauseAfter(ctx, a.Now(), pollInterval, nil) }
+func (a *app) pause(ctx context.Context) error { return a.pauseFor(ctx, pollInterval, nil) }

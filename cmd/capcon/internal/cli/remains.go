@@ -17,11 +17,13 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -67,7 +69,7 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 	deleted := management.WatchDeletion(watching, s.client, namespace, name)
 	var last remains
 	for {
-		began, interval := s.Now(), pollInterval
+		began, pause := s.Now(), time.Duration(0)
 		found, err := s.leftovers(ctx, b, name)
 		switch {
 		case ctx.Err() != nil:
@@ -83,10 +85,10 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 				return nil
 			}
 			if !found.snapshot.Exists {
-				interval = collectionInterval
+				pause = collectionInterval
 			}
 		}
-		if err := s.pauseAfter(ctx, began, interval, deleted); err != nil {
+		if err := s.pauseFor(ctx, cmp.Or(pause, s.afterPoll(began)), deleted); err != nil {
 			return s.notGone(ctx, name, last)
 		}
 	}

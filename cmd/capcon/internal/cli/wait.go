@@ -87,19 +87,25 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		case err != nil:
 			return err
 		}
-		if err := s.pauseAfter(ctx, began, pollInterval, nil); err != nil {
+		if err := s.pauseFor(ctx, s.afterPoll(began), nil); err != nil {
 			return w.notReady(ctx)
 		}
 	}
 }
 
-// pauseAfter a poll that began at this time, at most until there is a value in the channel.
-func (a *app) pauseAfter(ctx context.Context, began time.Time, shortest time.Duration, end <-chan struct{}) error {
+// afterPoll is how long to wait after a poll that began at this time.
+func (a *app) afterPoll(began time.Time) time.Duration {
+	return max(pollInterval, pauseShare*a.Now().Sub(began))
+}
+
+// pauseFor a duration, at most until there is a value in the channel, or return the error of
+// ctx when that ends first.
+func (a *app) pauseFor(ctx context.Context, duration time.Duration, end <-chan struct{}) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-end:
-	case <-a.After(max(shortest, pauseShare*a.Now().Sub(began))):
+	case <-a.After(duration):
 	}
 	return nil
 }
