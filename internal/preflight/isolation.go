@@ -30,7 +30,7 @@ const firstWithoutCgroupV1 = 35
 const leastUserIDs = 65536
 
 const (
-	moveToV2 = "boot the engine's host with systemd.unified_cgroup_hierarchy=1"
+	moveToV2 = "boot the engine's host with systemd.unified_cgroup_hierarchy=1 (WSL: run \"wsl --update\")"
 	// delegate is the drop-in that lets a user's services, of which a rootless
 	// engine is one, limit resources.
 	delegate = "as root write the two lines \"[Service]\" and \"Delegate=cpu cpuset io memory pids\" into " +

@@ -19,20 +19,21 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
-// checkBoot judges whether systemd starts the engine's containers when the host boots. That
-// is known only on the engine's host.
+// checkBoot judges whether the engine's containers run from when the host boots until it
+// stops. That is known only on the engine's host.
 func (a *app) checkBoot(ctx context.Context, info engine.Info) []preflight.Item {
 	if !plane.IsLocal(info) {
 		return nil
 	}
 	manager, enable := "--system", "sudo systemctl enable "
-	var items []preflight.Item
+	items := checkWSL(info.Kernel)
 	if info.Rootless {
 		manager, enable = "--user", "systemctl --user enable "
 		if a.Systemd(ctx, "loginctl", "show-user", "--property=Linger", "--value") == "no" {
@@ -52,4 +53,19 @@ func (a *app) checkBoot(ctx context.Context, info engine.Info) []preflight.Item 
 		})
 	}
 	return items
+}
+
+// checkWSL judges a kernel of the Windows Subsystem for Linux, whose release is like
+// 6.6.87.2-microsoft-standard-WSL2. Only what a user starts keeps its virtual machine running,
+// and systemd's services are not that: https://github.com/microsoft/WSL/issues/9667
+func checkWSL(kernel string) []preflight.Item {
+	if !strings.Contains(strings.ToLower(kernel), "microsoft") {
+		return nil
+	}
+	return []preflight.Item{{
+		Name: "WSL", Severity: preflight.SeverityWarning,
+		Message: "WSL stops the Linux distribution, with the engine and its containers, seconds after its last terminal is closed",
+		Remedy: "set instanceIdleTimeout=-1 in section [general] and vmIdleTimeout=-1 in section [wsl2] of %UserProfile%\\.wslconfig, " +
+			"run \"wsl --update\" and \"wsl --shutdown\"; or keep a terminal open",
+	}}
 }

@@ -181,6 +181,27 @@ func TestCheckBoot(t *testing.T) {
 	}
 }
 
+func TestCheckWSL(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, kernel string
+		want           int
+	}{
+		"WSL":     {"Microsoft's kernel.", "6.6.87.2-microsoft-standard-WSL2", 1},
+		"First":   {"That of the first versions of WSL 2.", "4.19.104-Microsoft-standard", 1},
+		"Debian":  {"Another one.", "6.12.48+deb13-amd64", 0},
+		"Unknown": {"The engine does not say.", "", 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, len(checkWSL(tc.kernel))); diff != "" {
+				t.Errorf("%s checkWSL(%q) (-want +got):\n%s", tc.reason, tc.kernel, diff)
+			}
+		})
+	}
+}
+
 func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
