@@ -108,6 +108,8 @@ make_payload() {
   [[ "${arch}" == "$(go env GOARCH)" ]] || images_of+="-${arch}"
   mkdir -p "${payload}/bin" "${payload}/images"
   build_capcon "${payload}/bin/capcon"
+  mkdir "${payload}/hack"
+  cp -r hack/lib.sh hack/engine "${payload}/hack"
   CGO_ENABLED=0 GOARCH="${arch}" go test -c -tags=remote -o "${payload}/bin/conformance.test" "./internal/engine/${engine_name}"
   CGO_ENABLED=0 GOARCH="${arch}" go build -o "${payload}/bin/tool" ./internal/engine/enginetest/tool
   for name in "${images[@]}" busybox; do

@@ -39,10 +39,12 @@ make_engine_disk() {
   mv "${new}" "${engine_disk}"
 }
 
-enable_docker_rootful() { remote root 'systemctl enable --now docker'; }
+# "make engine" starts it, and Debian's package has it started when the machine boots.
+enable_docker_rootful() { remote root 'ENGINE=docker /payload/hack/engine/engine.sh start && systemctl enable docker'; }
 
 enable_docker_userns() {
-  remote root "mkdir -p /etc/docker; echo '{\"userns-remap\": \"default\"}' >/etc/docker/daemon.json; systemctl enable --now docker"
+  remote root "mkdir -p /etc/docker; echo '{\"userns-remap\": \"default\"}' >/etc/docker/daemon.json"
+  enable_docker_rootful
 }
 
 enable_docker_rootless() {
@@ -52,7 +54,7 @@ enable_docker_rootless() {
   remote "${user}" 'PATH=/usr/sbin:$PATH dockerd-rootless-setuptool.sh install'
 }
 
-enable_podman_rootful() { remote root 'systemctl enable --now podman.socket podman-restart'; }
+enable_podman_rootful() { remote root 'ENGINE=podman /payload/hack/engine/engine.sh start'; }
 
 # Podman takes the IDs of its containers from those of the user "containers".
 enable_podman_userns() {

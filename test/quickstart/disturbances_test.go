@@ -241,7 +241,7 @@ func (d *drift) backends(ctx context.Context, balancer engine.Container) ([]stri
 func (d *drift) removeNode() {
 	node := d.worker()
 	nodes := len(nodeContainers(d.t, d.engine, d.program.cluster))
-	d.disturb(node, infrav1.ContainerNotFoundReason, "delete the Machine", "rm", "--force", node.Name)
+	d.disturb(node, infrav1.ContainerNotFoundReason, "delete the Machine", "rm", "--force", "--volumes", node.Name)
 	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{
 		Namespace: node.Labels[identity.LabelNamespace], Name: node.Labels[identity.LabelMachine],
 	}}
