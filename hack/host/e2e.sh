@@ -139,8 +139,16 @@ conformance() {
 second_tier() {
   step "capcon up" on "capcon up ${cluster} --engine ${engine_name} --workers 0 --timeout ${timeout}"
   kubectl "wait --for=condition=Ready node --all --timeout=${timeout}"
+  [[ "${mode}" != userns ]] || load_balancer_is_remapped
   # The commands of the engine's own client reach only a rootful one through SSH.
   [[ "${account}" != root || "${arch}" != "$(go env GOARCH)" ]] || step "capcon on this host, through SSH" through_ssh
+}
+
+load_balancer_is_remapped() {
+  local first_id
+  first_id="$(on "awk '{ print \$2 }' /proc/\$(${engine_name} inspect --format '{{ .State.Pid }}' \$(${engine_name} ps --quiet --filter name=^${cluster}-lb))/uid_map")"
+  say "Root of the load balancer is user ${first_id} of the machine."
+  ((first_id > 0)) || die "The load balancer is not in a user namespace of its own."
 }
 
 # through_ssh uses the machine's engine from this host: nothing but the machine's SSH server
