@@ -132,8 +132,8 @@ func findPrograms(opts Options) error {
 	return nil
 }
 
-// start brings the processes up. What needs another one waits for it by itself where that
-// is faster: most of the time both need a processor, and otherwise different ones.
+// start starts the processes and returns when all are ready. kube-apiserver waits for etcd,
+// and the manager for the default roles, by itself: starting one after the other takes longer.
 func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor) error {
 	if err := supervisor.Start(ctx, id.etcdProcess(), id.apiServerProcess()); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor)
 		together.Go(func() error { return supervisor.Start(ctx, id.managerProcess()) })
 	}
 	together.Go(func() error {
-		// kube-controller-manager exits when it has waited for that for ten seconds.
+		// kube-controller-manager waits for this itself, but exits after ten seconds.
 		err := supervisor.Await(ctx, processAPIServer, id.apiReady)
 		if err != nil || len(id.opts.Manager) == 0 {
 			return err
