@@ -123,12 +123,21 @@ func waitReady(ctx context.Context, kubeconfig []byte, missing func(error)) erro
 	return err
 }
 
-// answerTimeout bounds the check whether the API server answers.
-const answerTimeout = 3 * time.Second
+// The check whether the API server answers is bounded: a frozen one never does. Docker's client
+// makes an SSH connection for each tunnel, which takes seconds to a slow host.
+const (
+	answerTimeout       = 3 * time.Second
+	tunnelAnswerTimeout = 20 * time.Second
+)
+
+func (p *Plane) answerTimeout() time.Duration {
+	if p.opts.Tunnels != nil {
+		return tunnelAnswerTimeout
+	}
+	return answerTimeout
+}
 
 func checkAnswers(ctx context.Context, kubeconfig []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)
@@ -189,7 +198,9 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if err := p.answers(ctx, kubeconfig); err != nil {
+	limited, cancel := context.WithTimeout(ctx, p.answerTimeout())
+	defer cancel()
+	if err := p.answers(limited, kubeconfig); err != nil {
 		state.Detail = stage(err)
 		return state, nil
 	}

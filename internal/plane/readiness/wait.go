@@ -42,7 +42,7 @@ var (
 )
 
 const (
-	// checkTimeout bounds one check, waitInterval lies between two.
+	// checkTimeout bounds one check of Wait, waitInterval lies between two.
 	checkTimeout = 5 * time.Second
 	waitInterval = 100 * time.Millisecond
 	// tryName of the Cluster that is created in a dry run.
@@ -63,7 +63,7 @@ func Wait(ctx context.Context, config *rest.Config, missing func(error)) (State,
 	ticker := time.NewTicker(waitInterval)
 	defer ticker.Stop()
 	for {
-		state, err := Check(ctx, config)
+		state, err := checkOnce(ctx, config)
 		if err == nil {
 			return state, nil
 		}
@@ -78,10 +78,16 @@ func Wait(ctx context.Context, config *rest.Config, missing func(error)) (State,
 	}
 }
 
-// Check looks once whether the plane is ready.
-func Check(ctx context.Context, config *rest.Config) (State, error) {
+// checkOnce bounds one check of several.
+func checkOnce(ctx context.Context, config *rest.Config) (State, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	return Check(ctx, config)
+}
+
+// Check checks whether the plane is ready. The caller bounds ctx: a frozen API server accepts
+// connections and never answers.
+func Check(ctx context.Context, config *rest.Config) (State, error) {
 	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
 		return State{}, fmt.Errorf("create client: %w", err)
