@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 )
 
 // ErrNotReady means that a process did not become ready in time.
@@ -114,27 +113,29 @@ func New(opts Options) *Supervisor {
 	return &Supervisor{opts: opts}
 }
 
-// Start runs processes at the same time and returns when all are ready. When one does not
-// become ready the error is ErrNotReady and carries its last lines; all are supervised all
-// the same until Stop, which stops the last one first.
+// Start runs processes at the same time and returns when all are ready. The error of each that
+// does not become ready is ErrNotReady and carries its last lines, in the order of the
+// processes: one may only wait for another. All are supervised all the same until Stop, which
+// stops the last one first.
 func (s *Supervisor) Start(ctx context.Context, processes ...Process) error {
-	var all errgroup.Group
-	for _, p := range processes {
+	var wait sync.WaitGroup
+	errs := make([]error, len(processes))
+	for i, p := range processes {
 		c, err := s.add(p)
 		if err != nil {
-			return err
+			errs[i] = err
+			continue
 		}
 		began := time.Now()
 		s.opts.Log.Info("Starting process", "process", p.Name)
-		all.Go(func() error {
-			if err := s.await(ctx, c, p.Ready); err != nil {
-				return err
+		wait.Go(func() {
+			if errs[i] = s.await(ctx, c, p.Ready); errs[i] == nil {
+				s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
 			}
-			s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
-			return nil
 		})
 	}
-	return all.Wait() //nolint:wrapcheck // It is await's.
+	wait.Wait()
+	return errors.Join(errs...)
 }
 
 func (s *Supervisor) add(p Process) (*child, error) {

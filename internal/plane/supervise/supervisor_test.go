@@ -20,6 +20,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -108,6 +109,19 @@ func TestStartStartsProcessesAtTheSameTime(t *testing.T) {
 	}
 	if err := s.Start(t.Context(), process("a", "b"), process("b", "a")); err != nil {
 		t.Errorf("Start(...) of two processes that wait for each other: %v", err)
+	}
+}
+
+func TestStartReportsEachProcessThatIsNotReady(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Log: logr.Discard(), ReadyTimeout: 200 * time.Millisecond})
+	t.Cleanup(s.Stop)
+	needed, waiting := shell("needed", "exec sleep 60"), shell("waiting", "exec sleep 60")
+	needed.Ready = func(context.Context) error { return errors.New("no space") }
+	waiting.Ready = func(context.Context) error { return errors.New("no connection") }
+	message := fmt.Sprint(s.Start(t.Context(), needed, waiting))
+	if cause, effect := strings.Index(message, "no space"), strings.Index(message, "no connection"); cause < 0 || effect < cause {
+		t.Errorf("Start(...): want the error of each process in their order, got %s", message)
 	}
 }
 
