@@ -63,7 +63,9 @@ func Wait(ctx context.Context, config *rest.Config, missing func(error)) (State,
 	ticker := time.NewTicker(waitInterval)
 	defer ticker.Stop()
 	for {
-		state, err := checkOnce(ctx, config)
+		limited, cancel := context.WithTimeout(ctx, checkTimeout)
+		state, err := Check(limited, config)
+		cancel()
 		if err == nil {
 			return state, nil
 		}
@@ -76,13 +78,6 @@ func Wait(ctx context.Context, config *rest.Config, missing func(error)) (State,
 		case <-ticker.C:
 		}
 	}
-}
-
-// checkOnce bounds one check of several.
-func checkOnce(ctx context.Context, config *rest.Config) (State, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	return Check(ctx, config)
 }
 
 // Check checks whether the plane is ready. The caller bounds ctx: a frozen API server accepts
