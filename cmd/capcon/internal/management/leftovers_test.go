@@ -102,6 +102,7 @@ func TestWatchDeletion(t *testing.T) {
 	must.Succeed(t, api.Delete(t.Context(), cluster("demo")))
 	select {
 	case <-deleted:
-	case <-t.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("does not report the deletion")
 	}
 }
