@@ -44,13 +44,20 @@ import (
 const deleteInterval = 2 * time.Second
 
 // reconcileLeaving is for the time in which the Cluster is deleted and its
-// machines go, which ends with the deletion of the ContainerCluster. Until then
-// the API servers stay reachable, for finalizers in the cluster; nothing else
-// is worth asking the engine for at each machine that goes. The health checks
+// machines go, which ends with the deletion of the ContainerCluster. Until the last
+// control plane goes, the API servers stay reachable, for finalizers in the cluster;
+// nothing else is worth asking the engine for at each machine that goes. The health checks
 // of the load balancer find out by themselves who has gone.
 func (r *Reconciler) reconcileLeaving(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if !s.hasLoadBalancer() || !s.provisioned() {
 		return ctrl.Result{}, nil
+	}
+	machines, err := r.listMachines(ctx, s)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !machines.serveAPI() {
+		return phase.Run(ctx, s, r.removeLoadBalancer)
 	}
 	found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
 	if err != nil {
@@ -98,7 +105,15 @@ func (r *Reconciler) waitForMachines(ctx context.Context, s *scope) error {
 // removeContainers removes the load balancer, and the containers of machines
 // whose objects went without their finalizer having run.
 func (r *Reconciler) removeContainers(ctx context.Context, s *scope) error {
-	containers, err := r.Engine.ListContainers(ctx, s.owner().Labels())
+	return r.removeSelected(ctx, s, s.owner().Labels())
+}
+
+func (r *Reconciler) removeLoadBalancer(ctx context.Context, s *scope) error {
+	return r.removeSelected(ctx, s, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleLoadBalancer)}))
+}
+
+func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[string]string) error {
+	containers, err := r.Engine.ListContainers(ctx, labels)
 	if err != nil {
 		return s.deleteError(fmt.Errorf("list containers: %w", err))
 	}
@@ -108,9 +123,6 @@ func (r *Reconciler) removeContainers(ctx context.Context, s *scope) error {
 			return s.deleteError(fmt.Errorf("remove container %q: %w", container.Name, err))
 		}
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
-	}
-	if err := loadbalancer.Delete(ctx, r.Engine, loadbalancer.Spec{Owner: s.owner()}); err != nil {
-		return s.deleteError(fmt.Errorf("delete load balancer: %w", err))
 	}
 	return nil
 }

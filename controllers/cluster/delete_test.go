@@ -185,7 +185,7 @@ func TestDeletions(t *testing.T) {
 }
 
 // While a Cluster is deleted and its machines go, its API servers stay
-// reachable, and the engine gets no other calls.
+// reachable until the last one goes, and the engine gets no other calls.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -208,6 +208,16 @@ func TestLeaving(t *testing.T) {
 			reason: "Also where it is gone.",
 			change: func(w *world.World) { _ = w.Engine.RemoveContainer(w.TB.Context(), balancer()) }, containers: []string{balancer()},
 		},
+		"LastControlPlane": {
+			reason: "Without a control plane it has nothing to balance.",
+			change: func(w *world.World) { world.Delete(w, builders.Machine, &infrav1.ContainerMachine{}) },
+			calls:  []string{"ListContainers"},
+		},
+		"NoControlPlane": {
+			reason: "Nor when the last one is gone.",
+			change: func(w *world.World) { world.Purge(w, builders.Machine, &infrav1.ContainerMachine{}) },
+			calls:  []string{"ListContainers"},
+		},
 		"External": {
 			reason: "A load balancer that is managed externally is left alone.", calls: []string{},
 			options: spec(func(s *infrav1.ContainerClusterSpec) {
@@ -219,8 +229,9 @@ func TestLeaving(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t, builders.New(tc.options...))
+			w := world.New(t, builders.New(append(tc.options, builders.ControlPlane(builders.InitData))...))
 			w.SettleCluster()
+			world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) { m.Finalizers = []string{infrav1.MachineFinalizer} })
 			world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
 			world.Delete(w, builders.Cluster, &clusterv1.Cluster{})
 			if tc.change != nil {

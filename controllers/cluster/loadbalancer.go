@@ -322,7 +322,7 @@ func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbal
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
-	deleting, err := r.deletingMachines(ctx, s)
+	known, err := r.listMachines(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +336,7 @@ func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbal
 			Container: container.Name,
 			Address:   addresses[0],
 			Port:      s.backendPort(),
-			Deleting:  deleting.Has(container.Labels[identity.LabelMachine]),
+			Deleting:  known.deleting.Has(container.Labels[identity.LabelMachine]),
 		})
 	}
 	return machines, nil

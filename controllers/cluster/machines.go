@@ -24,36 +24,53 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// deletingMachines returns the names of the ContainerMachines that are going
-// away. The Machine knows first: its infrastructure is deleted only after the
-// etcd member was removed, when no connection should arrive any more.
-func (r *Reconciler) deletingMachines(ctx context.Context, s *scope) (sets.Set[string], error) {
-	deleting := sets.New[string]()
+// machines of a cluster, which the load balancer follows.
+type machines struct {
+	// controlPlane and deleting are names of ContainerMachines. The Machine knows first
+	// that one is going away: its infrastructure is deleted only after the etcd member was
+	// removed, when no connection should arrive any more.
+	controlPlane, deleting sets.Set[string]
+	// remaining are the ContainerMachines that are not being deleted themselves.
+	remaining sets.Set[string]
+}
+
+// serveAPI reports whether a control plane still has its container.
+func (m machines) serveAPI() bool { return m.controlPlane.HasAny(m.remaining.UnsortedList()...) }
+
+func (r *Reconciler) listMachines(ctx context.Context, s *scope) (machines, error) {
+	found := machines{controlPlane: sets.New[string](), deleting: sets.New[string](), remaining: sets.New[string]()}
 	inCluster := []client.ListOption{
 		client.InNamespace(s.containerCluster.Namespace),
 		client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name},
 	}
-	machines := &clusterv1.MachineList{}
-	if err := r.Client.List(ctx, machines, inCluster...); err != nil {
-		return nil, fmt.Errorf("list Machines: %w", err)
+	list := &clusterv1.MachineList{}
+	if err := r.Client.List(ctx, list, inCluster...); err != nil {
+		return machines{}, fmt.Errorf("list Machines: %w", err)
 	}
-	for i := range machines.Items {
-		if machine := &machines.Items[i]; !machine.DeletionTimestamp.IsZero() {
-			deleting.Insert(machine.Spec.InfrastructureRef.Name)
+	for i := range list.Items {
+		machine := &list.Items[i]
+		if util.IsControlPlaneMachine(machine) {
+			found.controlPlane.Insert(machine.Spec.InfrastructureRef.Name)
+		}
+		if !machine.DeletionTimestamp.IsZero() {
+			found.deleting.Insert(machine.Spec.InfrastructureRef.Name)
 		}
 	}
 	containerMachines := &infrav1.ContainerMachineList{}
 	if err := r.Client.List(ctx, containerMachines, inCluster...); err != nil {
-		return nil, fmt.Errorf("list ContainerMachines: %w", err)
+		return machines{}, fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	for i := range containerMachines.Items {
-		if machine := &containerMachines.Items[i]; !machine.DeletionTimestamp.IsZero() {
-			deleting.Insert(machine.Name)
+		if machine := &containerMachines.Items[i]; machine.DeletionTimestamp.IsZero() {
+			found.remaining.Insert(machine.Name)
+		} else {
+			found.deleting.Insert(machine.Name)
 		}
 	}
-	return deleting, nil
+	return found, nil
 }
