@@ -49,7 +49,7 @@ func TestUpAndDown(t *testing.T) {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
 	mustContain(t, out, "engine: simulated", "management plane: ready", "images: localhost/capcon/node:v1.36.3",
-		"nodes: 1 of 1 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
+		"nodes: 2 of 2 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
 		"KUBECONFIG="+state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").KubeconfigPath("demo"), "capcon down demo")
 
 	if code, out, _ := w.run("kubeconfig", "demo"); code != 0 || !strings.Contains(out, "server: https://127.0.0.1:40123\n") {

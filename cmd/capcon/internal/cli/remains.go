@@ -33,7 +33,7 @@ import (
 type remains struct {
 	// snapshot of the cluster, as long as it exists.
 	snapshot management.Snapshot
-	// objects and containers by kind and name.
+	// objects that go after the Cluster, and containers, by kind and name.
 	objects, containers []string
 }
 
@@ -53,6 +53,8 @@ func (r remains) brief() string {
 		return plural(len(r.snapshot.Machines), "machine") + " and " + plural(len(r.containers), "container") + " remaining"
 	case len(r.objects) > 0:
 		return plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]
+	case !r.snapshot.Exists:
+		return "no object or container remaining"
 	}
 	return "waiting for the Cluster's finalizer"
 }
@@ -102,8 +104,10 @@ func (s *session) leftovers(ctx context.Context, b *board, name string) (remains
 	}
 	b.finished(stepPlane, "ready")
 	found := remains{snapshot: management.Summarize(observed)}
-	if found.objects, err = management.Leftovers(ctx, s.client, namespace, name); err != nil {
-		return remains{}, err
+	if !found.snapshot.Exists { // the garbage collector deletes them after the Cluster
+		if found.objects, err = management.Leftovers(ctx, s.client, namespace, name); err != nil {
+			return remains{}, err
+		}
 	}
 	containers, err := s.containersOf(ctx, name)
 	if err != nil {

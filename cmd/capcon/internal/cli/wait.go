@@ -76,6 +76,9 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 	if found {
 		w.registry = &registry
 	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	progress := management.WatchReadiness(watching, s.client, namespace, request.Name)
 	for {
 		began := s.Now()
 		ready, err := w.look(ctx)
@@ -87,7 +90,7 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		case err != nil:
 			return err
 		}
-		if err := s.pauseFor(ctx, s.afterPoll(began), nil); err != nil {
+		if err := s.pauseFor(ctx, s.afterPoll(began), progress); err != nil {
 			return w.notReady(ctx)
 		}
 	}

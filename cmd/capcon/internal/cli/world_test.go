@@ -30,6 +30,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -246,7 +247,7 @@ func (w *world) runIn(ctx context.Context, args ...string) (code int, out, errs 
 func (w *world) follow(cluster *clusterv1.Cluster) {
 	ctx, topology := w.t.Context(), cluster.Spec.Topology
 	meta := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
+		return metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
 	}
 	for _, made := range []client.Object{
 		&infrav1.ContainerCluster{ObjectMeta: meta("demo"), Spec: infrav1.ContainerClusterSpec{
@@ -305,18 +306,6 @@ func (w *world) become() {
 		Replicas: workers.Spec.Replicas, AvailableReplicas: workers.Spec.Replicas, UpToDateReplicas: workers.Spec.Replicas,
 		ObservedGeneration: workers.Generation,
 	}
-	machine := &clusterv1.Machine{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-a", Labels: map[string]string{
-			clusterv1.ClusterNameLabel: "demo", clusterv1.MachineControlPlaneLabel: "",
-		}},
-		Spec: clusterv1.MachineSpec{ClusterName: "demo"},
-		Status: clusterv1.MachineStatus{
-			NodeRef: clusterv1.MachineNodeReference{Name: "demo-a"},
-			Conditions: []metav1.Condition{
-				{Type: "InfrastructureReady", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
-			},
-		},
-	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
 		Data:       map[string][]byte{"value": []byte("clusters: [{name: demo, cluster: {server: https://172.18.0.9:6443}}]")},
@@ -327,9 +316,29 @@ func (w *world) become() {
 	})
 	err = errors.Join(created, w.engine.StartContainer(ctx, "demo-a-1234"),
 		w.client.Update(ctx, cluster), w.client.Update(ctx, infrastructure), w.client.Update(ctx, controlPlane),
-		w.client.Update(ctx, workers), w.client.Create(ctx, machine), w.client.Create(ctx, secret))
+		w.client.Update(ctx, workers), w.client.Create(ctx, secret),
+		w.client.Create(ctx, readyMachine("demo-a", clusterv1.MachineControlPlaneLabel, "")))
+	for i := range ptr.Deref(workers.Spec.Replicas, 0) {
+		name := fmt.Sprintf("demo-worker-%d", i)
+		err = errors.Join(err, w.client.Create(ctx, readyMachine(name, clusterv1.MachineDeploymentNameLabel, workers.Name)))
+	}
 	if err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+func readyMachine(name, label, value string) *clusterv1.Machine {
+	return &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{
+			clusterv1.ClusterNameLabel: "demo", label: value,
+		}},
+		Spec: clusterv1.MachineSpec{ClusterName: "demo"},
+		Status: clusterv1.MachineStatus{
+			NodeRef: clusterv1.MachineNodeReference{Name: name},
+			Conditions: []metav1.Condition{
+				{Type: "InfrastructureReady", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
+			},
+		},
 	}
 }
 

@@ -23,10 +23,8 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -143,28 +141,6 @@ func Delete(ctx context.Context, c client.Client, namespace, name string) error 
 		return fmt.Errorf("delete Cluster %q: %w", name, err)
 	}
 	return nil
-}
-
-// WatchDeletion returns a channel that gets one value when the Cluster is deleted. Callers
-// poll all the same: a watch may fail or end.
-func WatchDeletion(ctx context.Context, c client.WithWatch, namespace, name string) <-chan struct{} {
-	deleted := make(chan struct{}, 1)
-	clusters := &metav1.PartialObjectMetadataList{}
-	clusters.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("ClusterList"))
-	watcher, err := c.Watch(ctx, clusters, client.InNamespace(namespace), client.MatchingFields{"metadata.name": name})
-	if err != nil {
-		return deleted
-	}
-	go func() {
-		defer watcher.Stop()
-		for event := range watcher.ResultChan() {
-			if event.Type == watch.Deleted {
-				deleted <- struct{}{}
-				return
-			}
-		}
-	}()
-	return deleted
 }
 
 // Clusters returns all Clusters of the management cluster.

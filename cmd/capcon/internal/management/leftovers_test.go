@@ -18,7 +18,6 @@ package management
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -80,29 +79,5 @@ func TestLeftovers(t *testing.T) {
 				t.Errorf("%s\nwhether it counts (-want, +got):\n%s%q", tc.reason, diff, left)
 			}
 		})
-	}
-}
-
-func TestWatchDeletion(t *testing.T) {
-	t.Parallel()
-	cluster := func(name string) *clusterv1.Cluster {
-		return &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
-	}
-	scheme := must.Get(Scheme())(t)
-	api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(cluster("demo")).Build()
-	deleted := WatchDeletion(t.Context(), api, "default", "demo")
-	changed := cluster("demo")
-	changed.Labels = map[string]string{"a": "b"}
-	must.Succeed(t, api.Patch(t.Context(), changed, client.Merge))
-	select {
-	case <-deleted:
-		t.Fatal("reports a change as deletion")
-	case <-time.After(50 * time.Millisecond):
-	}
-	must.Succeed(t, api.Delete(t.Context(), cluster("demo")))
-	select {
-	case <-deleted:
-	case <-time.After(10 * time.Second):
-		t.Fatal("does not report the deletion")
 	}
 }

@@ -42,7 +42,9 @@ func Observe(ctx context.Context, c client.Client, namespace, name string) (Obse
 		return Observed{}, fmt.Errorf("observe machines of cluster %q: %w", name, err)
 	}
 	observed.Machines, observed.Containers = machines.Items, containers.Items
-
+	if observed.Cluster == nil || !observed.Cluster.DeletionTimestamp.IsZero() {
+		return observed, nil
+	}
 	_, err = Kubeconfig(ctx, c, namespace, name)
 	if err != nil && !errors.Is(err, ErrNoKubeconfig) {
 		return Observed{}, err
@@ -78,7 +80,8 @@ func find[T any, P interface {
 	if r.err != nil {
 		return nil
 	}
-	object, found := P(new(T)), false
+	object := P(new(T))
+	var found bool
 	if found, r.err = get(ctx, r.client, r.namespace, name, object); !found {
 		return nil
 	}

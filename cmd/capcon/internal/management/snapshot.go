@@ -42,7 +42,8 @@ type Observed struct {
 	Workers        *clusterv1.MachineDeployment
 	Machines       []clusterv1.Machine
 	Containers     []infrav1.ContainerMachine
-	// HasKubeconfig says that the host's kubeconfig is there.
+	// HasKubeconfig says that the host's kubeconfig is there; false where the Cluster is
+	// being deleted.
 	HasKubeconfig bool
 }
 
@@ -156,7 +157,7 @@ func Summarize(o Observed) Snapshot {
 	if o.Cluster == nil {
 		return Snapshot{}
 	}
-	machines, controlPlanes := summarizeMachines(o), readyControlPlanes(o.Machines)
+	machines, controlPlanes := summarizeMachines(o), *readyMachines(o.Machines, util.IsControlPlaneMachine)
 	available := PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
 	return Snapshot{
 		Exists:             true,
@@ -217,7 +218,7 @@ func controlPlaneStage(o Observed) Stage {
 	status := o.ControlPlane.Status
 	counts := replicas{
 		wanted: o.ControlPlane.Spec.Replicas, present: status.Replicas,
-		ready: ptr.To(readyControlPlanes(o.Machines)), upToDate: status.UpToDateReplicas,
+		ready: readyMachines(o.Machines, util.IsControlPlaneMachine), upToDate: status.UpToDateReplicas,
 	}
 	observed := status.ObservedGeneration == o.ControlPlane.Generation
 	initialized := ptr.Deref(status.Initialization.ControlPlaneInitialized, false)
@@ -233,25 +234,31 @@ func controlPlaneStage(o Observed) Stage {
 	return stage
 }
 
-func readyControlPlanes(machines []clusterv1.Machine) int32 {
+// readyMachines counts those of a kind.
+func readyMachines(machines []clusterv1.Machine, isOfKind func(*clusterv1.Machine) bool) *int32 {
 	ready := int32(0)
 	for i := range machines {
-		if util.IsControlPlaneMachine(&machines[i]) && machineReady(&machines[i]) {
+		if isOfKind(&machines[i]) && machineReady(&machines[i]) {
 			ready++
 		}
 	}
-	return ready
+	return &ready
 }
 
+// workersStage goes by the Nodes of its machines too: the MachineDeployment counts what its
+// MachineSet has counted before.
 func workersStage(o Observed) Stage {
 	stage := Stage{Name: "workers", Detail: "not created yet"}
 	if o.Workers == nil {
 		return stage
 	}
 	status := o.Workers.Status
+	isWorker := func(machine *clusterv1.Machine) bool {
+		return machine.Labels[clusterv1.MachineDeploymentNameLabel] == o.Workers.Name
+	}
 	counts := replicas{
 		wanted: o.Workers.Spec.Replicas, present: status.Replicas,
-		ready: status.AvailableReplicas, upToDate: status.UpToDateReplicas,
+		ready: readyMachines(o.Machines, isWorker), upToDate: status.UpToDateReplicas,
 	}
 	stage.Done = status.ObservedGeneration == o.Workers.Generation && counts.complete()
 	stage.Detail = counts.String()

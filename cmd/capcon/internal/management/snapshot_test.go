@@ -58,7 +58,7 @@ func ready() Observed {
 			},
 		},
 		Workers: &clusterv1.MachineDeployment{
-			ObjectMeta: metav1.ObjectMeta{Generation: 1},
+			ObjectMeta: metav1.ObjectMeta{Name: "demo-worker", Generation: 1},
 			Spec:       clusterv1.MachineDeploymentSpec{Replicas: ptr.To[int32](1)},
 			Status: clusterv1.MachineDeploymentStatus{
 				ObservedGeneration: 1,
@@ -66,7 +66,7 @@ func ready() Observed {
 				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
 			},
 		},
-		Machines:      []clusterv1.Machine{machine("demo-worker-b"), controlPlaneMachine("demo-control-plane-a")},
+		Machines:      []clusterv1.Machine{workerMachine("demo-worker-b"), controlPlaneMachine("demo-control-plane-a")},
 		Containers:    []infrav1.ContainerMachine{container("demo-worker-b"), container("demo-control-plane-a")},
 		HasKubeconfig: true,
 	}
@@ -89,6 +89,12 @@ func machine(name string) clusterv1.Machine {
 func controlPlaneMachine(name string) clusterv1.Machine {
 	made := machine(name)
 	made.Labels[clusterv1.MachineControlPlaneLabel] = ""
+	return made
+}
+
+func workerMachine(name string) clusterv1.Machine {
+	made := machine(name)
+	made.Labels[clusterv1.MachineDeploymentNameLabel] = "demo-worker"
 	return made
 }
 
@@ -188,7 +194,7 @@ func TestSummarizeNotReady(t *testing.T) {
 					Type: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionFalse, Reason: "Bootstrapping", Message: "for 3s",
 				}
 			},
-			[]string{"nodes: 1 of 2 ready", "demo-worker-b: Bootstrapping: for 3s"},
+			[]string{"workers: 0 of 1 available", "nodes: 1 of 2 ready", "demo-worker-b: Bootstrapping: for 3s"},
 		},
 		"no node yet": {
 			"What is left is Cluster API's view.",
@@ -198,7 +204,7 @@ func TestSummarizeNotReady(t *testing.T) {
 					Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionUnknown, Reason: "NodeInspectionFailed", Message: "* a\n* b",
 				}
 			},
-			[]string{"nodes: 1 of 2 ready", "demo-worker-b: NodeInspectionFailed: a; b"},
+			[]string{"workers: 0 of 1 available", "nodes: 1 of 2 ready", "demo-worker-b: NodeInspectionFailed: a; b"},
 		},
 		"deleting": {
 			"A cluster on its way out never becomes ready.",
@@ -376,7 +382,7 @@ func TestState(t *testing.T) {
 		"Broken": {
 			"It was there before.",
 			func(o *Observed) {
-				o.Workers.Status.AvailableReplicas = ptr.To[int32](0)
+				o.Machines[0].Status.Conditions[1].Status = metav1.ConditionFalse
 				available(o, metav1.ConditionFalse, "whatever")
 			},
 			"not available: workers: 0 of 1 available",
