@@ -69,9 +69,9 @@ func (p *Plane) Ensure(ctx context.Context, image string, progress func(string))
 	if progress == nil {
 		progress = func(string) {}
 	}
-	info, err := p.engine.Info(ctx)
+	info, err := p.info(ctx)
 	if err != nil {
-		return Ready{}, fmt.Errorf("get engine info: %w", err)
+		return Ready{}, err
 	}
 	attempt := &attempt{Plane: p, info: info, image: image, progress: progress}
 	for try := 1; ; try++ {
@@ -80,6 +80,17 @@ func (p *Plane) Ensure(ctx context.Context, image string, progress func(string))
 			return ready, err
 		}
 	}
+}
+
+func (p *Plane) info(ctx context.Context) (engine.Info, error) {
+	if p.opts.Info.Name != "" {
+		return p.opts.Info, nil
+	}
+	info, err := p.engine.Info(ctx)
+	if err != nil {
+		return engine.Info{}, fmt.Errorf("get engine info: %w", err)
+	}
+	return info, nil
 }
 
 // attempt is one call of Ensure.
@@ -298,6 +309,9 @@ func (a *attempt) describe(volume string, port uint16) (engine.Spec, error) {
 func (a *attempt) await(ctx context.Context, container engine.Container) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.opts.ReadyTimeout)
 	defer cancel()
+	if a.check(ctx, a.opts.LastKubeconfig) == nil {
+		return a.opts.LastKubeconfig, nil
+	}
 	waiting, changed := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {

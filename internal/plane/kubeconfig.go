@@ -57,15 +57,15 @@ func (p *Plane) downloadKubeconfig(ctx context.Context, id string) (kubeconfig [
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
 	}
-	if p.opts.Tunnels != nil {
-		err = p.openTunnel(kubeconfig)
-	}
-	return kubeconfig, err
+	return kubeconfig, p.openTunnel(kubeconfig)
 }
 
-// openTunnel from the kubeconfig's port to the API server. By the container's name: one that
+// openTunnel from the kubeconfig's port to the API server, where that is needed. By the container's name: one that
 // replaces it has the same port.
 func (p *Plane) openTunnel(kubeconfig []byte) error {
+	if p.opts.Tunnels == nil {
+		return nil
+	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)

@@ -49,6 +49,11 @@ type Options struct {
 	// Tunnels open the way to a plane whose engine is on another host. nil = the engine
 	// publishes its port on this host.
 	Tunnels *tunnel.Tunnels
+	// Info of the engine; zero = Ensure asks for it.
+	Info engine.Info
+	// LastKubeconfig is the one of this plane, or one that it replaced, that worked last on
+	// this host; nil = none. It is not downloaded again while the plane answers with it.
+	LastKubeconfig []byte
 	// ManagerArgs are further flags of the manager.
 	ManagerArgs []string
 	// ReadyTimeout bounds how long Ensure waits for a plane that runs.
@@ -190,6 +195,9 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		state.Detail = "container is " + string(container.Status)
 		return state, nil
 	}
+	if p.check(ctx, p.opts.LastKubeconfig) == nil {
+		return state.answering(p.opts.LastKubeconfig), nil
+	}
 	kubeconfig, err := p.downloadKubeconfig(ctx, container.ID)
 	if errors.Is(err, engine.ErrNotFound) {
 		state.Detail = "is starting"
@@ -198,14 +206,29 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, p.answerTimeout())
-	defer cancel()
-	if err := p.answers(limited, kubeconfig); err != nil {
+	if err := p.check(ctx, kubeconfig); err != nil {
 		state.Detail = stage(err)
 		return state, nil
 	}
-	state.Answers, state.Detail, state.Kubeconfig = true, "ready", kubeconfig
-	return state, nil
+	return state.answering(kubeconfig), nil
+}
+
+func (s State) answering(kubeconfig []byte) State {
+	s.Answers, s.Detail, s.Kubeconfig = true, "ready", kubeconfig
+	return s
+}
+
+// check whether the plane answers with a kubeconfig, in limited time.
+func (p *Plane) check(ctx context.Context, kubeconfig []byte) error {
+	if len(kubeconfig) == 0 {
+		return ErrNotReady
+	}
+	if err := p.openTunnel(kubeconfig); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, p.answerTimeout())
+	defer cancel()
+	return p.answers(limited, kubeconfig)
 }
 
 // inspect returns the plane's container. One of that name that is not a

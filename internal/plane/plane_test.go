@@ -336,3 +336,43 @@ func TestFreePort(t *testing.T) {
 		t.Errorf("freePort(): always %d", ports[0])
 	}
 }
+
+func TestLastKubeconfig(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		// answers are the kubeconfigs with which the plane answers.
+		answers string
+		want    string
+		// downloads: the mark of a retired plane, and a kubeconfig.
+		downloads int
+	}{
+		"Answers":    {"It is the plane's.", "last", "last", 1},
+		"OfAnother":  {"The plane that it was for was replaced.", "kubeconfig", "kubeconfig", 2},
+		"Unanswered": {"With the plane's own kubeconfig it does not answer either.", "", "", 2},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng := newEngine(t)
+			mustEnsure(t, newPlane(eng))
+			p := newPlane(eng)
+			p.opts.LastKubeconfig = []byte("last")
+			p.answers = func(_ context.Context, kubeconfig []byte) error {
+				if string(kubeconfig) != tc.answers {
+					return readiness.ErrAPIServer
+				}
+				return nil
+			}
+			eng.ResetJournal()
+			state := must.Get(p.State(t.Context()))(t)
+			if string(state.Kubeconfig) != tc.want || state.Answers != (tc.want != "") {
+				t.Errorf("%s State: %+v, with kubeconfig %q", tc.reason, state, state.Kubeconfig)
+			}
+			calls := slices.DeleteFunc(eng.Journal(), func(call simulated.Call) bool { return call.Method != "Download" })
+			if len(calls) != tc.downloads {
+				t.Errorf("%s %d downloads, want %d", tc.reason, len(calls), tc.downloads)
+			}
+		})
+	}
+}

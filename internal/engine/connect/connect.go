@@ -288,17 +288,16 @@ func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
 	return info, nil
 }
 
-// answering returns the engine when it has answered in time, and closes it
-// otherwise.
-func answering(ctx context.Context, eng engine.Engine, timeout time.Duration) (engine.Info, error) {
+// answering asks the engine, and closes it unless it answers in time.
+func answering(ctx context.Context, eng engine.Engine, timeout time.Duration, ask func(context.Context) error) error {
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	info, err := eng.Info(asking)
+	err := ask(asking)
 	if err == nil {
-		return info, nil
+		return nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = engine.WithKind(fmt.Errorf("%w: no response within %s; check that it is running and reachable", err, timeout), engine.ErrUnavailable)
 	}
-	return engine.Info{}, errors.Join(err, eng.Close())
+	return errors.Join(err, eng.Close())
 }

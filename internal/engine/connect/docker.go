@@ -84,11 +84,13 @@ func (e *dockerEndpoint) open(ctx context.Context, timeout time.Duration) (engin
 	if err != nil {
 		return nil, engine.WithKind(fmt.Errorf("use Docker endpoint %s: %w", adapter.Redacted(e.at), err), engine.ErrInvalid)
 	}
-	info, err := answering(ctx, eng, timeout)
+	err = answering(ctx, eng, timeout, func(ctx context.Context) error {
+		e.servedByPodman, err = eng.ServedByPodman(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	e.servedByPodman = info.Name == Podman
 	if !e.servedByPodman || e.tls != nil {
 		return eng, nil
 	}

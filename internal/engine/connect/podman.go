@@ -95,7 +95,7 @@ func (e *podmanEndpoint) open(ctx context.Context, timeout time.Duration) (engin
 	if err != nil {
 		return nil, err
 	}
-	if _, err := answering(ctx, eng, timeout); err != nil {
+	if err := answering(ctx, eng, timeout, eng.Ping); err != nil {
 		return nil, err
 	}
 	return eng, nil

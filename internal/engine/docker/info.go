@@ -48,6 +48,22 @@ func Traits() engine.Traits {
 	}
 }
 
+// ServedByPodman connects, and reports whether it is Podman that serves Docker's API there.
+func (e *Engine) ServedByPodman(ctx context.Context) (bool, error) {
+	if err := e.open(ctx); err != nil {
+		return false, err
+	}
+	version, err := e.client.ServerVersion(ctx)
+	if err != nil {
+		return false, fmt.Errorf("connect to the Docker engine at %s: %w", e.safeEndpoint(), e.explainConnection(ctx, err))
+	}
+	return isPodman(version), nil
+}
+
+func isPodman(version types.Version) bool {
+	return slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return c.Name == podmanComponent })
+}
+
 // Info implements engine.Host.
 func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	fail := func(err error) (engine.Info, error) {
@@ -76,7 +92,7 @@ func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
 		CPUs: info.NCPU, MemoryBytes: info.MemTotal,
 		Time: parseTime(info.SystemTime), Warnings: info.Warnings,
 	}
-	if slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return c.Name == podmanComponent }) {
+	if isPodman(version) {
 		out.Name = "podman"
 		out.ID = "" // it is another random one in every answer
 	}

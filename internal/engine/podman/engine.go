@@ -118,6 +118,12 @@ func (e *Engine) isClosed() bool {
 	return e.closed
 }
 
+// Ping connects. It is much cheaper than Info, for which Podman runs other programs.
+func (e *Engine) Ping(ctx context.Context) error {
+	_, err := e.open(ctx)
+	return err
+}
+
 // open returns the connection, which is made with the first call. It is made
 // once for all concurrent callers, and continues when the first of them
 // gives up.

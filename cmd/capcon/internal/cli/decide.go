@@ -205,13 +205,9 @@ func (s *session) decideNode(
 	if keepCNI && present.NodeImage == values.NodeImage {
 		return nil // nothing changes that the image has a say in
 	}
-	read, known := s.nodeImages[values.NodeImage]
-	var err error
-	if !known {
-		if read, err = images.ReadNode(ctx, s.engine, values.NodeImage); err != nil {
-			return err
-		}
-		s.nodeImages[values.NodeImage] = read
+	read, err := s.readNodeImage(ctx, values.NodeImage)
+	if err != nil {
+		return err
 	}
 	if read.KubernetesVersion != "" && read.KubernetesVersion != values.KubernetesVersion {
 		return &input.Error{Problems: []input.Problem{{
@@ -225,6 +221,21 @@ func (s *session) decideNode(
 	}
 	values.CNIManifest, err = chooseCNI(request.CNI, read)
 	return err
+}
+
+// readNodeImage, or what was saved of it: reading costs a container.
+func (s *session) readNodeImage(ctx context.Context, name string) (read images.NodeImage, err error) {
+	image, err := s.engine.InspectImage(ctx, name)
+	if err != nil {
+		return read, fmt.Errorf("inspect node image %q: %w", name, err)
+	}
+	if s.state.NodeImage(image.ID, &read) {
+		return read, nil
+	}
+	if read, err = images.ReadNode(ctx, s.engine, name); err != nil {
+		return read, err
+	}
+	return read, s.state.SaveNodeImage(image.ID, read)
 }
 
 // chooseCNI returns the manifest that was asked for. Without a wish it is the

@@ -28,7 +28,6 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -52,8 +51,6 @@ type session struct {
 	client client.WithWatch
 	// planeID is the plane's that is in use; empty until there is one.
 	planeID string
-	// nodeImages that were read already: reading costs a container.
-	nodeImages map[string]images.NodeImage
 	// trace of the command; nil where none was asked for.
 	trace *tracing
 }
@@ -76,10 +73,9 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	return &session{
-		app: a, engine: e, info: info, plane: a.planeOf(e, plane.DefaultName), state: state.For(root, info.Name, info.ID),
-		nodeImages: map[string]images.NodeImage{},
-	}, nil
+	s := &session{app: a, engine: e, info: info, state: state.For(root, info.Name, info.ID)}
+	s.plane = s.planeNamed(plane.DefaultName, s.state.ManagementKubeconfig())
+	return s, nil
 }
 
 // onEngine makes the RunE of a command that works in a session.
@@ -127,9 +123,12 @@ func (a *app) connectLocal(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// planeOf an engine, by the name of its container.
-func (a *app) planeOf(e engine.Engine, name string) Plane {
-	return a.Plane(e, plane.Options{Name: name, EngineSocket: a.engineSocket, Tunnels: a.tunnels})
+// planeNamed is the management plane whose container has the name. Its last kubeconfig may
+// be nil.
+func (s *session) planeNamed(name string, last []byte) Plane {
+	return s.Plane(s.engine, plane.Options{
+		Name: name, EngineSocket: s.engineSocket, Tunnels: s.tunnels, Info: s.info, LastKubeconfig: last,
+	})
 }
 
 // close the session. The process ends soon: there is nothing to do about an

@@ -147,3 +147,26 @@ func TestEngineSocketIsThePlanes(t *testing.T) {
 		t.Errorf("socket of the management plane: got %q", got)
 	}
 }
+
+// Reading a node image costs a container, so what it says is saved.
+func TestNodeImageIsReadOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for want := range 2 {
+		w.engine.ResetJournal()
+		w.controllers = w.become
+		if code, _, errs := w.run("up", "demo"); code != 0 {
+			t.Fatalf("up: exit code %d: %s", code, errs)
+		}
+		isProbe := func(call simulated.Call) bool {
+			return call.Method == "CreateContainer" && strings.HasPrefix(call.Name, "capcon-image-probe-")
+		}
+		if read := slices.ContainsFunc(w.engine.Journal(), isProbe); read != (want == 0) {
+			t.Errorf("call %d of up reads the image: %v", want+1, read)
+		}
+		w.controllers = w.vanish
+		if code, _, errs := w.run("down", "demo", "--keep-plane"); code != 0 {
+			t.Fatalf("down: exit code %d: %s", code, errs)
+		}
+	}
+}

@@ -83,7 +83,7 @@ func planeNames(objects []inventory.Object) []string {
 
 func (s *session) askPlane(ctx context.Context, name string) (inventory.Manager, bool, error) {
 	manager := inventory.Manager{Name: "management plane " + name, Plane: true}
-	state, err := s.planeOf(s.engine, name).State(ctx)
+	state, err := s.planeNamed(name, nil).State(ctx)
 	var foreign *plane.ForeignError
 	switch {
 	case errors.As(err, &foreign):

@@ -35,7 +35,8 @@ const (
 	cniPath     = "/kind/manifests/default-cni.yaml"
 )
 
-// NodeImage is what a node image says about itself. Either may be empty.
+// NodeImage is what a node image says about itself. Either may be empty. It is saved with
+// these names of its fields.
 type NodeImage struct {
 	// KubernetesVersion of its components.
 	KubernetesVersion string

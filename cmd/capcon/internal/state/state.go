@@ -19,6 +19,7 @@ limitations under the License.
 // management plane and on the engine.
 //
 //	<root>/<engine>-<id>/management.kubeconfig
+//	<root>/<engine>-<id>/node-images/<ID>.json
 //	<root>/<engine>-<id>/clusters/<name>/kubeconfig
 //	<root>/<engine>-<id>/clusters/<name>/cluster.json
 //
@@ -38,6 +39,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/moby/sys/atomicwriter"
 )
@@ -113,6 +115,32 @@ func (d Directory) ManagementKubeconfigPath() string {
 	return filepath.Join(d.path, "management.kubeconfig")
 }
 
+// ManagementKubeconfig that was written last; nil where there is none that can be read.
+func (d Directory) ManagementKubeconfig() []byte {
+	kubeconfig, err := os.ReadFile(d.ManagementKubeconfigPath())
+	if err != nil {
+		return nil
+	}
+	return kubeconfig
+}
+
+// NodeImage reads into a value what was saved of the image with the ID. found is false where
+// nothing was, or what cannot be read.
+func (d Directory) NodeImage(id string, into any) (found bool) {
+	text, err := os.ReadFile(d.nodeImage(id))
+	return err == nil && json.Unmarshal(text, into) == nil
+}
+
+// SaveNodeImage saves what an image says about itself, which never changes: its ID is a
+// digest.
+func (d Directory) SaveNodeImage(id string, image any) error {
+	text, err := json.Marshal(image)
+	if err != nil {
+		return fmt.Errorf("save node image %q: %w", id, err)
+	}
+	return d.write(d.nodeImage(id), text)
+}
+
 // WriteKubeconfig of a cluster, and return its path.
 func (d Directory) WriteKubeconfig(cluster string, kubeconfig []byte) (string, error) {
 	path := d.KubeconfigPath(cluster)
@@ -173,13 +201,23 @@ func (d Directory) Forget(cluster string) error {
 	return removeEmpty(filepath.Join(d.path, "clusters"))
 }
 
-// ForgetManagement forgets the management plane, and leaves no directory that
-// would be empty.
+// ForgetManagement forgets the management plane and the node images, and leaves no directory
+// that would be empty.
 func (d Directory) ForgetManagement() error {
 	if err := os.Remove(d.ManagementKubeconfigPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete state of the management plane: %w", err)
 	}
+	if err := os.RemoveAll(d.nodeImages()); err != nil {
+		return fmt.Errorf("delete state of node images: %w", err)
+	}
 	return removeEmpty(d.path, d.root)
+}
+
+func (d Directory) nodeImages() string { return filepath.Join(d.path, "node-images") }
+
+// nodeImage is the file of an image. Its ID contains a colon, which Windows does not allow.
+func (d Directory) nodeImage(id string) string {
+	return filepath.Join(d.nodeImages(), strings.ReplaceAll(id, ":", "-")+".json")
 }
 
 func (d Directory) cluster(name string) string { return filepath.Join(d.path, "clusters", name) }

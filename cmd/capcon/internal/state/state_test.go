@@ -154,10 +154,40 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
+func TestNodeImage(t *testing.T) {
+	t.Parallel()
+	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker", "ID:1")
+	var got []string
+	if directory.NodeImage("sha256:1", &got) {
+		t.Fatalf("Nothing is saved yet, got: %v", got)
+	}
+	fill(t, directory)
+	if directory.NodeImage("sha256:2", &got) {
+		t.Fatalf("Another image is saved, got: %v", got)
+	}
+	found := directory.NodeImage("sha256:1", &got)
+	if diff := cmp.Diff([]string{"v1"}, got); !found || diff != "" {
+		t.Errorf("found %v, image differs (-want +got):\n%s", found, diff)
+	}
+}
+
+func TestManagementKubeconfig(t *testing.T) {
+	t.Parallel()
+	directory := For(filepath.Join(t.TempDir(), "capcon"), "docker", "ID:1")
+	if got := directory.ManagementKubeconfig(); got != nil {
+		t.Fatalf("Nothing is saved yet, got: %s", got)
+	}
+	fill(t, directory)
+	if diff := cmp.Diff("b", string(directory.ManagementKubeconfig())); diff != "" {
+		t.Errorf("kubeconfig differs (-want +got):\n%s", diff)
+	}
+}
+
 func fill(t *testing.T, directory Directory) {
 	t.Helper()
 	_, clusterErr := directory.WriteKubeconfig("demo", []byte("a"))
 	_, planeErr := directory.WriteManagementKubeconfig([]byte("b"))
-	err := errors.Join(clusterErr, planeErr, directory.Save("demo", Cluster{OwnerID: "abc", Namespace: "default"}))
+	err := errors.Join(clusterErr, planeErr, directory.Save("demo", Cluster{OwnerID: "abc", Namespace: "default"}),
+		directory.SaveNodeImage("sha256:1", []string{"v1"}))
 	must.Succeed(t, err)
 }
