@@ -140,11 +140,11 @@ func TestClusterClassPatches(t *testing.T) {
 		"pod security": {
 			"The API server reads it from a file.", values{"podSecurity": `{"enforce":"baseline","audit":"restricted","warn":"privileged"}`},
 			map[string]values{controlPlane: {
-				"kubeadmConfigSpec.files": `[{"path":"/etc/kubernetes/pod-security.yaml","owner":"root:root","permissions":"0600","content":` +
+				"kubeadmConfigSpec.files.-": `{"path":"/etc/kubernetes/pod-security.yaml","owner":"root:root","permissions":"0600","content":` +
 					`"apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n  - name: PodSecurity\n    configuration:\n` +
 					`      apiVersion: pod-security.admission.config.k8s.io/v1\n      kind: PodSecurityConfiguration\n      defaults:\n` +
 					`        enforce: baseline\n        enforce-version: latest\n        audit: restricted\n        audit-version: latest\n` +
-					`        warn: privileged\n        warn-version: latest\n      exemptions:\n        namespaces: [kube-system]\n"}]`,
+					`        warn: privileged\n        warn-version: latest\n      exemptions:\n        namespaces: [kube-system]\n"}`,
 				"kubeadmConfigSpec.clusterConfiguration.apiServer": `{"extraArgs":[{"name":"admission-control-config-file",` +
 					`"value":"/etc/kubernetes/pod-security.yaml"}],"extraVolumes":[{"name":"pod-security","hostPath":"/etc/kubernetes/pod-security.yaml",` +
 					`"mountPath":"/etc/kubernetes/pod-security.yaml","readOnly":true,"pathType":"File"}]}`,
@@ -161,6 +161,12 @@ func TestClusterClassPatches(t *testing.T) {
 					var wanted any
 					must.Succeed(t, json.Unmarshal([]byte(value), &wanted))
 					fields := append([]string{"spec", "template", "spec"}, strings.Split(path, ".")...)
+					if last := len(fields) - 1; fields[last] == "-" { // the end of a list
+						fields = fields[:last]
+						list, _, err := unstructured.NestedSlice(parts[name].Object, fields...)
+						must.Succeed(t, err)
+						wanted = slices.Concat(list, []any{wanted})
+					}
 					must.Succeed(t, unstructured.SetNestedField(parts[name].Object, wanted, fields...))
 				}
 			}

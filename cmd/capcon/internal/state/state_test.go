@@ -84,6 +84,8 @@ func TestDirectoryProtectsWhatItHolds(t *testing.T) {
 		".":                   0o700,
 		"docker-395e5e2ec7ba": 0o700,
 		"docker-395e5e2ec7ba/management.kubeconfig":      0o600,
+		"docker-395e5e2ec7ba/node-images":                0o700,
+		"docker-395e5e2ec7ba/node-images/sha256-1.json":  0o600,
 		"docker-395e5e2ec7ba/clusters":                   0o700,
 		"docker-395e5e2ec7ba/clusters/demo":              0o700,
 		"docker-395e5e2ec7ba/clusters/demo/kubeconfig":   0o600,
