@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -236,24 +237,31 @@ func (p *pod) awaitProbe(name string, want int) {
 }
 
 // hasPermissions compares the container with what is documented. Of the sockets of
-// the host's network those count which a process of the container has.
+// the host's network those count which a process of the container has; which these are is
+// read while the process opens and closes others, so one may be missed.
 func (p *pod) hasPermissions() {
 	p.t.Helper()
-	want := permissions.Manager()
-	found, err := permissions.Engine{Name: p.engine, Image: observerImage}.Observe(p.t.Context(), p.name, want)
-	must.Succeed(p.t, err)
-	found.Listens = slices.DeleteFunc(found.Listens, func(socket string) bool { return strings.HasSuffix(socket, " ?") })
-	for i, socket := range found.Listens {
-		for documented, port := range p.ports {
-			found.Listens[i] = strings.Replace(found.Listens[i], fmt.Sprintf(":%d ", port), fmt.Sprintf(":%d ", documented), 1)
+	const patience = 10 * time.Second
+	must.Eventually(p.t, patience, "its permissions are as documented", func(ctx context.Context) error {
+		want := permissions.Manager()
+		found, err := permissions.Engine{Name: p.engine, Image: observerImage}.Observe(ctx, p.name, want)
+		if err != nil {
+			return err
 		}
-		if found.Listens[i] == socket {
-			p.t.Errorf("the manager listens on %s, which no flag gave it", socket)
+		found.Listens = slices.DeleteFunc(found.Listens, func(socket string) bool { return strings.HasSuffix(socket, " ?") })
+		for i, socket := range found.Listens {
+			for documented, port := range p.ports {
+				found.Listens[i] = strings.Replace(found.Listens[i], fmt.Sprintf(":%d ", port), fmt.Sprintf(":%d ", documented), 1)
+			}
+			if found.Listens[i] == socket {
+				return fmt.Errorf("the manager listens on %s, which no flag gave it", socket)
+			}
 		}
-	}
-	if diff := permissions.Diff(want, found.Permissions); diff != "" {
-		p.t.Errorf("permissions of the manager: -documented, +found:\n%s", diff)
-	}
+		if diff := permissions.Diff(want, found.Permissions); diff != "" {
+			return fmt.Errorf("permissions of the manager: -documented, +found:\n%s", diff)
+		}
+		return nil
+	})
 }
 
 func (p *pod) log() string {

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -160,7 +161,13 @@ func (s *service) removeAll(t *testing.T) {
 	if s.network == ownNetwork {
 		_ = syscall.Unmount(s.path("namespace"), syscall.MNT_DETACH)
 	}
-	if err := os.RemoveAll(s.directory); err != nil {
-		t.Errorf("remove the service's directory: %v", err)
+	// Podman's own cleanup of a container that was just removed may still write.
+	var err error
+	for range 100 {
+		if err = os.RemoveAll(s.directory); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
+	t.Errorf("remove the service's directory: %v", err)
 }
