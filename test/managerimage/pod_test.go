@@ -241,8 +241,7 @@ func (p *pod) awaitProbe(name string, want int) {
 // read while the process opens and closes others, so one may be missed.
 func (p *pod) hasPermissions() {
 	p.t.Helper()
-	const patience = 10 * time.Second
-	must.Eventually(p.t, patience, "its permissions are as documented", func(ctx context.Context) error {
+	must.Eventually(p.t, time.Minute, "its permissions are as documented", func(ctx context.Context) error {
 		want := permissions.Manager()
 		found, err := permissions.Engine{Name: p.engine, Image: observerImage}.Observe(ctx, p.name, want)
 		if err != nil {
