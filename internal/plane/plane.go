@@ -17,6 +17,7 @@ limitations under the License.
 package plane
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -195,7 +196,8 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		state.Detail = "container is " + string(container.Status)
 		return state, nil
 	}
-	if p.check(ctx, p.opts.LastKubeconfig) == nil {
+	unanswered := p.check(ctx, p.opts.LastKubeconfig)
+	if unanswered == nil {
 		return state.answering(p.opts.LastKubeconfig), nil
 	}
 	kubeconfig, err := p.downloadKubeconfig(ctx, container.ID)
@@ -206,8 +208,11 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if err := p.check(ctx, kubeconfig); err != nil {
-		state.Detail = stage(err)
+	if !bytes.Equal(kubeconfig, p.opts.LastKubeconfig) { // a frozen plane takes the whole timeout
+		unanswered = p.check(ctx, kubeconfig)
+	}
+	if unanswered != nil {
+		state.Detail = stage(unanswered)
 		return state, nil
 	}
 	return state.answering(kubeconfig), nil

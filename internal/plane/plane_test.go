@@ -343,13 +343,15 @@ func TestLastKubeconfig(t *testing.T) {
 		reason string
 		// answers are the kubeconfigs with which the plane answers.
 		answers string
+		last    string
 		want    string
-		// downloads: the mark of a retired plane, and a kubeconfig.
-		downloads int
+		// downloads: the mark of a retired plane, and a kubeconfig. checks of whether it answers.
+		downloads, checks int
 	}{
-		"Answers":    {"It is the plane's.", "last", "last", 1},
-		"OfAnother":  {"The plane that it was for was replaced.", "kubeconfig", "kubeconfig", 2},
-		"Unanswered": {"With the plane's own kubeconfig it does not answer either.", "", "", 2},
+		"Answers":    {"It is the plane's.", "last", "last", "last", 1, 1},
+		"OfAnother":  {"The plane that it was for was replaced.", "kubeconfig", "last", "kubeconfig", 2, 2},
+		"Unanswered": {"With the plane's own kubeconfig it does not answer either.", "", "last", "", 2, 2},
+		"Frozen":     {"The same kubeconfig is not tried twice.", "", "kubeconfig", "", 2, 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -357,8 +359,10 @@ func TestLastKubeconfig(t *testing.T) {
 			eng := newEngine(t)
 			mustEnsure(t, newPlane(eng))
 			p := newPlane(eng)
-			p.opts.LastKubeconfig = []byte("last")
+			p.opts.LastKubeconfig = []byte(tc.last)
+			checks := 0
 			p.answers = func(_ context.Context, kubeconfig []byte) error {
+				checks++
 				if string(kubeconfig) != tc.answers {
 					return readiness.ErrAPIServer
 				}
@@ -370,8 +374,8 @@ func TestLastKubeconfig(t *testing.T) {
 				t.Errorf("%s State: %+v, with kubeconfig %q", tc.reason, state, state.Kubeconfig)
 			}
 			calls := slices.DeleteFunc(eng.Journal(), func(call simulated.Call) bool { return call.Method != "Download" })
-			if len(calls) != tc.downloads {
-				t.Errorf("%s %d downloads, want %d", tc.reason, len(calls), tc.downloads)
+			if len(calls) != tc.downloads || checks != tc.checks {
+				t.Errorf("%s %d downloads and %d checks, want %d and %d", tc.reason, len(calls), checks, tc.downloads, tc.checks)
 			}
 		})
 	}
