@@ -161,13 +161,16 @@ func (s *service) removeAll(t *testing.T) {
 	if s.network == ownNetwork {
 		_ = syscall.Unmount(s.path("namespace"), syscall.MNT_DETACH)
 	}
-	// Podman's own cleanup of a container that was just removed may still write.
+	// Podman's own cleanup of a container that was just removed may still write: each attempt
+	// removes what there is, and the directory goes with the last process that writes.
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
 	var err error
 	for range 100 {
 		if err = os.RemoveAll(s.directory); err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-again.C
 	}
 	t.Errorf("remove the service's directory: %v", err)
 }
