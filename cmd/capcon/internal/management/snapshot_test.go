@@ -26,87 +26,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
-
-// ready is a cluster of one control plane and one worker that is complete.
-func ready() Observed {
-	return Observed{
-		Cluster: &clusterv1.Cluster{
-			ObjectMeta: metav1.ObjectMeta{Name: "demo", Generation: 2},
-			Status: clusterv1.ClusterStatus{
-				ObservedGeneration: 2,
-				Initialization:     clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true), ControlPlaneInitialized: ptr.To(true)},
-			},
-		},
-		Infrastructure: &infrav1.ContainerCluster{
-			ObjectMeta: metav1.ObjectMeta{Name: "demo"},
-			Spec:       infrav1.ContainerClusterSpec{LoadBalancer: infrav1.LoadBalancer{HostPort: 40001}},
-		},
-		ControlPlane: &controlplanev1.KubeadmControlPlane{
-			ObjectMeta: metav1.ObjectMeta{Generation: 1},
-			Spec:       controlplanev1.KubeadmControlPlaneSpec{Replicas: ptr.To[int32](1)},
-			Status: controlplanev1.KubeadmControlPlaneStatus{
-				ObservedGeneration: 1,
-				Initialization:     controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
-				Replicas:           ptr.To[int32](1), ReadyReplicas: ptr.To[int32](1),
-				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
-			},
-		},
-		Workers: &clusterv1.MachineDeployment{
-			ObjectMeta: metav1.ObjectMeta{Name: "demo-worker", Generation: 1},
-			Spec:       clusterv1.MachineDeploymentSpec{Replicas: ptr.To[int32](1)},
-			Status: clusterv1.MachineDeploymentStatus{
-				ObservedGeneration: 1,
-				Replicas:           ptr.To[int32](1), ReadyReplicas: ptr.To[int32](1),
-				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
-			},
-		},
-		Machines:      []clusterv1.Machine{workerMachine("demo-worker-b"), controlPlaneMachine("demo-control-plane-a")},
-		Containers:    []infrav1.ContainerMachine{container("demo-worker-b"), container("demo-control-plane-a")},
-		HasKubeconfig: true,
-	}
-}
-
-func machine(name string) clusterv1.Machine {
-	return clusterv1.Machine{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}},
-		Spec:       clusterv1.MachineSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{Name: name}},
-		Status: clusterv1.MachineStatus{
-			NodeRef: clusterv1.MachineNodeReference{Name: name},
-			Conditions: []metav1.Condition{
-				{Type: clusterv1.MachineInfrastructureReadyCondition, Status: metav1.ConditionTrue},
-				{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue},
-			},
-		},
-	}
-}
-
-func controlPlaneMachine(name string) clusterv1.Machine {
-	made := machine(name)
-	made.Labels[clusterv1.MachineControlPlaneLabel] = ""
-	return made
-}
-
-func workerMachine(name string) clusterv1.Machine {
-	made := machine(name)
-	made.Labels[clusterv1.MachineDeploymentNameLabel] = "demo-worker"
-	return made
-}
-
-func container(name string) infrav1.ContainerMachine {
-	return infrav1.ContainerMachine{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{
-			{Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionTrue, Reason: infrav1.ContainerRunningReason},
-			{Type: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionTrue, Reason: infrav1.BootstrapCompletedReason},
-		}},
-	}
-}
 
 func TestSummarizeReady(t *testing.T) {
 	t.Parallel()
