@@ -125,6 +125,8 @@ type apiServer struct {
 	server  *httptest.Server
 	// readyz is the status of GET /readyz.
 	readyz atomic.Int32
+	// handshake is how many nanoseconds a TLS handshake takes longer.
+	handshake atomic.Int64
 	// requests of clients, /readyz not counted.
 	requests atomic.Int64
 }
@@ -162,6 +164,13 @@ func (h *harness) serve(t *testing.T, name string) *apiServer {
 	_ = s.server.Listener.Close()
 	s.server.Listener = listener
 	s.server.Config.ErrorLog = nil
+	s.server.TLS = &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			<-time.After(time.Duration(s.handshake.Load()))
+			return nil, nil
+		},
+	}
 	s.server.StartTLS()
 	t.Cleanup(func() {
 		s.server.CloseClientConnections()
