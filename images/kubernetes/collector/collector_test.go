@@ -33,7 +33,9 @@ func TestPace(t *testing.T) {
 			t.Errorf("After %d intervals with %d bytes each: %d %%, want %d", intervals, bytes, p.percent(), percent)
 		}
 	}
-	observe(quietIntervals-1, 0, busyPercent, false)
+	observe(startIntervals-1, 1<<30, startPercent, false)
+	observe(1, 0, busyPercent, true)
+	observe(quietIntervals-2, 0, busyPercent, false)
 	observe(1, quietBytes+1, busyPercent, false)
 	observe(quietIntervals-1, quietBytes, busyPercent, false)
 	observe(1, quietBytes, idlePercent, true)
