@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -185,6 +186,9 @@ func (e *Engine) dial(ctx context.Context) (*link, error) {
 	connection, err := bindings.GetClient(connected)
 	if err != nil {
 		return nil, err
+	}
+	if transport, ok := connection.Client.Transport.(*http.Transport); ok && connection.URI.Scheme == "ssh" {
+		transport.DialContext = limited(channelTimeout, transport.DialContext)
 	}
 	found := bindings.ServiceVersion(connected)
 	if found.EQ(semver.Version{}) {
