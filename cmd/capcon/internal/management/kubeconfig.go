@@ -45,8 +45,15 @@ func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([
 	if err != nil {
 		return nil, err
 	}
-	found := &corev1.Secret{}
-	if _, err := get(ctx, c, namespace, secret.Name(name, secret.Kubeconfig), found); err != nil {
+	return kubeconfigThrough(ctx, c, infrastructure, client.ObjectKey{Namespace: namespace, Name: name})
+}
+
+// kubeconfigThrough is the Kubeconfig of the cluster with this infrastructure.
+func kubeconfigThrough(
+	ctx context.Context, c client.Client, infrastructure *infrav1.ContainerCluster, cluster client.ObjectKey,
+) ([]byte, error) {
+	name, found := cluster.Name, &corev1.Secret{}
+	if _, err := get(ctx, c, cluster.Namespace, secret.Name(name, secret.Kubeconfig), found); err != nil {
 		return nil, fmt.Errorf("read kubeconfig Secret of cluster %q: %w", name, err)
 	}
 	kubeconfig, spec := found.Data[secret.KubeconfigDataName], infrastructure.Spec

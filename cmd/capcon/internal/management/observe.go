@@ -45,12 +45,22 @@ func Observe(ctx context.Context, c client.Client, namespace, name string) (Obse
 	if observed.Cluster == nil || !observed.Cluster.DeletionTimestamp.IsZero() {
 		return observed, nil
 	}
-	_, err = Kubeconfig(ctx, c, namespace, name)
-	if err != nil && !errors.Is(err, ErrNoKubeconfig) {
-		return Observed{}, err
+	observed.HasKubeconfig, err = hasKubeconfig(ctx, c, observed)
+	return observed, err
+}
+
+// hasKubeconfig reads the Secret alone where the ContainerCluster has been observed.
+func hasKubeconfig(ctx context.Context, c client.Client, observed Observed) (bool, error) {
+	var err error
+	if cluster := client.ObjectKeyFromObject(observed.Cluster); observed.Infrastructure != nil {
+		_, err = kubeconfigThrough(ctx, c, observed.Infrastructure, cluster)
+	} else {
+		_, err = Kubeconfig(ctx, c, cluster.Namespace, cluster.Name)
 	}
-	observed.HasKubeconfig = err == nil
-	return observed, nil
+	if errors.Is(err, ErrNoKubeconfig) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func observeSingles(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
