@@ -248,8 +248,10 @@ func TestIntegrationHealth(t *testing.T) {
 	// One is gone, whatever was said of it before.
 	one.server.CloseClientConnections()
 	_ = one.server.Listener.Close()
+	two.handshake.Store(int64(time.Second))
 	two.readyz.Store(http.StatusOK)
 	h.await(t, state.Name, "two up", statuses(haproxy.StatusDown, haproxy.StatusUp))
+	two.handshake.Store(0)
 	ask("one is gone", 20, "two")
 }
 
