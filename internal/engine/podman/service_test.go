@@ -17,6 +17,7 @@ limitations under the License.
 package podman_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -156,21 +160,53 @@ func (s *service) removeAll(t *testing.T) {
 			t.Errorf("podman %v: %v, %s", args, err, output)
 		}
 	}
-	// The storage's own mount.
-	_ = syscall.Unmount(s.path("root/overlay"), syscall.MNT_DETACH)
-	if s.network == ownNetwork {
-		_ = syscall.Unmount(s.path("namespace"), syscall.MNT_DETACH)
+	s.killProcesses(t)
+	s.unmountAll(t)
+	if err := os.RemoveAll(s.directory); err != nil {
+		t.Errorf("remove the service's directory: %v", err)
 	}
-	// Podman's own cleanup of a container that was just removed may still write: each attempt
-	// removes what there is, and the directory goes with the last process that writes.
+}
+
+// killProcesses returns when no process names the service's directory. The monitor of a
+// container that was removed still runs "podman container cleanup", that of a command does so
+// after five minutes; either mounts the storage again and writes to it.
+func (s *service) killProcesses(t *testing.T) {
+	t.Helper()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
-	var err error
+	var running []int
 	for range 100 {
-		if err = os.RemoveAll(s.directory); err == nil {
+		if running = s.processes(t); len(running) == 0 {
 			return
+		}
+		for _, process := range running {
+			_ = syscall.Kill(process, syscall.SIGKILL)
 		}
 		<-again.C
 	}
-	t.Errorf("remove the service's directory: %v", err)
+	t.Errorf("processes %v still use %s after SIGKILL", running, s.directory)
+}
+
+// processes are the IDs of those whose command line names the service's directory.
+func (s *service) processes(t *testing.T) []int {
+	t.Helper()
+	var out []int
+	for _, file := range must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t) {
+		if line, err := os.ReadFile(file); err != nil || !bytes.Contains(line, []byte(s.directory+"/")) {
+			continue // Another's, or it has ended.
+		}
+		out = append(out, must.Get(strconv.Atoi(filepath.Base(filepath.Dir(file))))(t))
+	}
+	return out
+}
+
+// unmountAll unmounts the namespace, the storage, and what killed processes mounted in it.
+func (s *service) unmountAll(t *testing.T) {
+	t.Helper()
+	lines := strings.Split(string(must.Get(os.ReadFile("/proc/self/mounts"))(t)), "\n")
+	for _, line := range slices.Backward(lines) {
+		if fields := strings.Fields(line); len(fields) > 1 && strings.HasPrefix(fields[1], s.directory+"/") {
+			must.Succeed(t, os.NewSyscallError("unmount", syscall.Unmount(fields[1], syscall.MNT_DETACH)))
+		}
+	}
 }
