@@ -112,11 +112,49 @@ func (h *harness) log(t *testing.T, name string) string {
 	return log.String()
 }
 
-// sync gives the load balancer backends.
+// sync gives the load balancer backends. Where the process needs longer than one Sync waits,
+// another is the remedy.
 func (h *harness) sync(t *testing.T, name string, backends ...haproxy.Backend) loadbalancer.State {
 	t.Helper()
-	state := must.Get(synchronize(t.Context(), h.engine, name, controlPlane(h.spec.Config.Frontends[0].Port, backends)))(t)
+	frontend := h.spec.Config.Frontends[0]
+	frontend.Backends = backends
+	var state loadbalancer.State
+	must.Eventually(t, patience, "the load balancer has its backends", func(ctx context.Context) (err error) {
+		state, err = synchronize(ctx, h.engine, name, haproxy.Config{Frontends: []haproxy.Frontend{frontend}})
+		return err
+	})
 	return state
+}
+
+// checkElsewhere has the health checks of all API servers connect to a listener of their own,
+// for which the kernel answers: from the next sync on they pass, however busy this host is and
+// whatever an API server does. Podman has the listener's address once a container runs.
+func (h *harness) checkElsewhere(t *testing.T) {
+	t.Helper()
+	listener := h.listen(t)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = connection.Close()
+		}
+	}()
+	port := netip.MustParseAddrPort(listener.Addr().String()).Port()
+	h.spec.Config.Frontends[0].Check = haproxy.Check{Port: port}
+}
+
+// listen on an address of the network that is this host's. The engine must be local.
+func (h *harness) listen(t *testing.T) net.Listener {
+	t.Helper()
+	gateway := netip.AddrPortFrom(h.network.Subnets[0].Gateway, 0)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", gateway.String())
+	if err != nil {
+		t.Fatalf("listen on the network's gateway: %v; these tests need an engine on this host", err)
+	}
+	return listener
 }
 
 // apiServer answers as an API server would, as configured by its fields.
@@ -131,15 +169,10 @@ type apiServer struct {
 	requests atomic.Int64
 }
 
-// serve starts an API server that is ready, on an address of the network
-// that is this host's. The engine must be local.
+// serve starts an API server that is ready.
 func (h *harness) serve(t *testing.T, name string) *apiServer {
 	t.Helper()
-	gateway := h.network.Subnets[0].Gateway
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", netip.AddrPortFrom(gateway, 0).String())
-	if err != nil {
-		t.Fatalf("listen on the network's gateway: %v; these tests need an engine on this host", err)
-	}
+	listener := h.listen(t)
 	s := &apiServer{}
 	s.readyz.Store(http.StatusOK)
 	mux := http.NewServeMux()
@@ -176,8 +209,8 @@ func (h *harness) serve(t *testing.T, name string) *apiServer {
 		s.server.CloseClientConnections()
 		s.server.Close()
 	})
-	port := netip.MustParseAddrPort(listener.Addr().String()).Port()
-	s.backend = haproxy.Backend{Name: name, Address: gateway, Port: port, Weight: haproxy.FullWeight}
+	address := netip.MustParseAddrPort(listener.Addr().String())
+	s.backend = haproxy.Backend{Name: name, Address: address.Addr(), Port: address.Port(), Weight: haproxy.FullWeight}
 	return s
 }
 

@@ -118,7 +118,7 @@ func oneOfEach(t *testing.T, api client.Client, filter string) []client.Object {
 // awaitFinalizer waits until the object is reconciled.
 func awaitFinalizer(t *testing.T, api client.Client, object client.Object) {
 	t.Helper()
-	must.Eventually(t, 30*time.Second, fmt.Sprintf("%T %s has a finalizer", object, object.GetName()), func(ctx context.Context) error {
+	must.Eventually(t, 3*time.Minute, fmt.Sprintf("%T %s has a finalizer", object, object.GetName()), func(ctx context.Context) error {
 		err := api.Get(ctx, client.ObjectKeyFromObject(object), object)
 		if err == nil && len(object.GetFinalizers()) == 0 {
 			err = errors.New("it has none")

@@ -54,7 +54,7 @@ import (
 )
 
 // startTimeout is many times what a start takes; a busy host needs some of it.
-const startTimeout = time.Minute
+const startTimeout = 5 * time.Minute
 
 // discardLogs of the environment, and of what watches the webhooks' certificate:
 // they log to the logger of the process, which tests share that run at once.

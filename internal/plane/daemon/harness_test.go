@@ -55,6 +55,8 @@ const (
 	// without an answer mean that a process hangs.
 	livenessPeriod = 2 * time.Second
 	patience       = 2 * time.Minute
+	// startPatience is longer than the daemon's own limits for etcd and API server, and for the manager.
+	startPatience = 6 * time.Minute
 )
 
 // testPlane is a plane of processes.
@@ -147,7 +149,7 @@ func (p *testPlane) connect(t *testing.T) {
 
 func (p *testPlane) awaitReady(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), startPatience)
 	defer cancel()
 	if _, err := readiness.Wait(ctx, p.config, nil); err != nil {
 		t.Fatalf("plane is not ready: %v", err)

@@ -233,12 +233,12 @@ func (s stale) settle(t *testing.T, deployment *clusterv1.MachineDeployment, mac
 			must.Succeed(t, s.live.List(t.Context(), sets, client.InNamespace(s.namespace)))
 			got.machineSets = len(sets.Items)
 			must.Succeed(t, s.live.Get(t.Context(), client.ObjectKeyFromObject(deployment), deployment))
-			if ptr.Deref(deployment.Status.Replicas, 0) == *deployment.Spec.Replicas {
+			if ptr.Deref(deployment.Status.Replicas, 0) == *deployment.Spec.Replicas && got.controlPlanes > 0 {
 				return
 			}
 			quiet.Reset(2 * longestDelay)
 		case <-limit:
-			t.Fatalf("the MachineDeployment has not %d replicas: %+v", *deployment.Spec.Replicas, deployment.Status)
+			t.Fatalf("want %d replicas of the MachineDeployment, and a control plane: %+v, %+v", *deployment.Spec.Replicas, deployment.Status, got)
 		}
 	}
 }

@@ -58,11 +58,12 @@ type Options struct {
 	Output io.Writer
 	// Log gets what the supervisor itself does.
 	Log logr.Logger
-	// ReadyTimeout bounds how long Start waits. Default 2 min.
+	// ReadyTimeout bounds how long Start waits, and a restart may take. Default 2 min.
 	ReadyTimeout time.Duration
 	// LivenessPeriod is the time between two liveness probes of a process and
 	// the timeout of each. A process that fails livenessFailures of them in
-	// a row is killed and started again. Default 15 s.
+	// a row is killed and restarted; until its first success it has ReadyTimeout
+	// before failures count. Default 15 s.
 	LivenessPeriod time.Duration
 	// FirstDelay and LongestDelay bound the backoff before a process that
 	// exited is restarted. It doubles each time and is reset once a process
@@ -191,6 +192,7 @@ func (s *Supervisor) await(ctx context.Context, c *child, condition func(context
 		last := missing(c.State())
 		if last == nil {
 			if last = probe(ctx, condition, probeTimeout); last == nil {
+				c.setAnswered()
 				return nil
 			}
 		}

@@ -146,7 +146,7 @@ func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// With this delay a process that ends does not run again in time.
-			s := New(Options{Log: logr.Discard(), ReadyTimeout: time.Second, FirstDelay: time.Minute, LongestDelay: time.Minute})
+			s := New(Options{Log: logr.Discard(), ReadyTimeout: 5 * time.Second, FirstDelay: time.Minute, LongestDelay: time.Minute})
 			t.Cleanup(s.Stop)
 			p := shell("a", c.script)
 			p.Ready = func(context.Context) error { return errors.New("no answer") }
@@ -163,6 +163,18 @@ func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 	}
 }
 
+// signaled returns the state of the only process, which gets the signal. PID 0 would be this
+// test and all that run beside it.
+func signaled(t *testing.T, s *Supervisor, signal syscall.Signal) State {
+	t.Helper()
+	state := s.States()[0]
+	if state.PID == 0 {
+		t.Fatalf("the process does not run: %+v", state)
+	}
+	must.Succeed(t, syscall.Kill(state.PID, signal))
+	return state
+}
+
 func TestAKilledProcessComesBack(t *testing.T) {
 	t.Parallel()
 	s := newTestSupervisor(t, &syncBuffer{})
@@ -170,10 +182,7 @@ func TestAKilledProcessComesBack(t *testing.T) {
 		t.Fatalf("Start(...): %v", err)
 	}
 	for range 3 {
-		before := s.States()[0]
-		if err := syscall.Kill(before.PID, syscall.SIGKILL); err != nil {
-			t.Fatalf("kill: %v", err)
-		}
+		before := signaled(t, s, syscall.SIGKILL)
 		eventually(t, "the process is back", func() bool {
 			now := s.States()[0]
 			return now.PID != 0 && now.PID != before.PID && now.Restarts == before.Restarts+1
@@ -234,7 +243,7 @@ func server(t *testing.T) Process {
 func TestHungProcessIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := New(Options{
-		Log: logr.Discard(), ReadyTimeout: 20 * time.Second, LivenessPeriod: 50 * time.Millisecond,
+		Log: logr.Discard(), ReadyTimeout: 20 * time.Second, LivenessPeriod: 200 * time.Millisecond,
 		FirstDelay: time.Millisecond, LongestDelay: 50 * time.Millisecond,
 	})
 	t.Cleanup(s.Stop)
@@ -243,10 +252,7 @@ func TestHungProcessIsRestarted(t *testing.T) {
 		t.Fatalf("Start(...): %v", err)
 	}
 	for range 2 {
-		before := s.States()[0]
-		if err := syscall.Kill(before.PID, syscall.SIGSTOP); err != nil {
-			t.Fatalf("stop: %v", err)
-		}
+		before := signaled(t, s, syscall.SIGSTOP)
 		eventually(t, "the process is restarted", func() bool {
 			now := s.States()[0]
 			return now.PID != 0 && now.PID != before.PID && now.Restarts > before.Restarts
@@ -270,7 +276,7 @@ func TestLivenessFailureThreshold(t *testing.T) {
 		}{
 			"Healthy":   {"A process that answers is never killed.", []bool{true}, 100},
 			"Recovers":  {"One success resets the count.", []bool{false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, true}, 100},
-			"Hangs":     {"As many failures as the threshold are enough.", []bool{false}, livenessFailures},
+			"Starts":    {"A process that never answered has ReadyTimeout, seven periods here, to start.", []bool{false}, 7 + livenessFailures},
 			"Deadlocks": {"The failures count from the last success on.", []bool{true, false}, 1 + livenessFailures},
 		}
 		for name, tc := range cases {
