@@ -17,6 +17,8 @@ limitations under the License.
 package cluster_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"testing"
@@ -105,14 +107,20 @@ func provisioning() map[string]reconcileTest {
 				setup: func(t *testing.T, w *world.World) {
 					t.Helper()
 					w.Engine.RemoveImage(builders.LoadBalancerImage)
-					w.Engine.FailNext("PullImage", engine.ErrUnavailable)
-					go func() { _ = w.Cluster.Images.Start(t.Context()) }()
-					for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
-						_, _ = w.ReconcileCluster()
-						if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state == "False/"+infrav1.LoadBalancerImagePullFailedReason {
-							return
+					w.Engine.OnCall(func(call simulatedCall) error {
+						if call.Method == "PullImage" {
+							return engine.ErrUnavailable
 						}
-					}
+						return nil
+					})
+					go func() { _ = w.Cluster.Images.Start(t.Context()) }()
+					must.Eventually(t, 10*time.Second, "the pull has failed", func(context.Context) error {
+						_, _ = w.ReconcileCluster()
+						if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state != "False/"+infrav1.LoadBalancerImagePullFailedReason {
+							return errors.New(state)
+						}
+						return nil
+					})
 				},
 			},
 			want:  want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullFailedReason, ready: "False/NotReady", message: "load the image into the engine", requeueAfter: phase.PullInterval},

@@ -20,9 +20,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -168,7 +166,10 @@ func (p *pod) run() {
 	for _, variable := range p.environment {
 		args = append(args, "--env", variable)
 	}
-	p.ports = map[int]int{diagnosticsPort: freePort(p.t), healthPort: freePort(p.t), webhookPort: freePort(p.t)}
+	p.ports = map[int]int{}
+	for _, documented := range []int{diagnosticsPort, healthPort, webhookPort} {
+		p.ports[documented] = int(enginetest.FreeLocalPort(p.t))
+	}
 	args = append(args, "--entrypoint", manager.Command[0], managerImage)
 	args = append(args, manager.Args...)
 	args = append(args,
@@ -279,12 +280,4 @@ func (p *pod) command(ctx context.Context, args ...string) ([]byte, error) {
 		args = append([]string{"--remote"}, args...)
 	}
 	return exec.CommandContext(ctx, program, args...).CombinedOutput()
-}
-
-// freePort of this host, a moment ago.
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", ":0"))(t)
-	defer listener.Close()
-	return int(netip.MustParseAddrPort(listener.Addr().String()).Port())
 }

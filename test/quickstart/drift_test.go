@@ -235,12 +235,12 @@ func (d *drift) rest(container engine.Container) {
 }
 
 // restarted are the reasons for a container that exited and runs again, by what was
-// first to start it: the controllers, or the engine.
+// first to start it: the controllers, or the engine; or for one that exited often of late.
 func restarted(container engine.Container) []string {
 	if isLoadBalancer(container) {
 		return []string{infrav1.LoadBalancerNotRunningReason, infrav1.LoadBalancerRestartedReason}
 	}
-	return []string{infrav1.ContainerExitedReason, infrav1.ContainerRestartedReason}
+	return []string{infrav1.ContainerExitedReason, infrav1.ContainerRestartedReason, infrav1.ContainerCrashLoopReason}
 }
 
 // expectReport is for when the container's object is not ready, for one of the reasons
@@ -254,7 +254,7 @@ func (d *drift) expectReport(container engine.Container, message string, reasons
 // well waits until the container's object is ready.
 func (d *drift) well(container engine.Container) {
 	d.t.Helper()
-	d.expect(container, "True", func(condition metav1.Condition) bool { return condition.Status == metav1.ConditionTrue }).await()
+	d.expect(container, "True", func(condition metav1.Condition) bool { return condition.Status == metav1.ConditionTrue }).awaitWithin(patience)
 }
 
 // expectation is what a container's object is to say. It is looked for from before
@@ -309,8 +309,13 @@ func (d *drift) expect(container engine.Container, what string, wanted func(meta
 	return e
 }
 
-// await what is expected, and fail the test where it does not come.
+// await a report, and fail the test where it does not come.
 func (e *expectation) await() sight {
+	e.t.Helper()
+	return e.awaitWithin(noticed)
+}
+
+func (e *expectation) awaitWithin(limit time.Duration) sight {
 	e.t.Helper()
 	defer e.cancel()
 	select {
@@ -318,10 +323,10 @@ func (e *expectation) await() sight {
 		if ok {
 			return found
 		}
-	case <-time.After(noticed):
+	case <-time.After(limit):
 	}
 	e.forget()
-	e.t.Fatalf("%s was not seen within %s, but %q", e.what, noticed, slices.Sorted(maps.Keys(e.seen)))
+	e.t.Fatalf("%s was not seen within %s, but %q", e.what, limit, slices.Sorted(maps.Keys(e.seen)))
 	return sight{}
 }
 

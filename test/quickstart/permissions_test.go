@@ -22,6 +22,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -62,11 +63,15 @@ func comparePermissions(t *testing.T, eng engine.Engine, cluster string) map[str
 			t.Errorf("nothing says what container %s of the role %q may do", container.Name, role)
 			continue
 		}
-		got := must.Get(observer.Observe(t.Context(), container.Name, want))(t)
-		if diff := permissions.Diff(want, got.Permissions); diff != "" {
-			t.Errorf("permissions of container %s: -documented, +found:\n%s", container.Name, diff)
-		}
-		found[container.Name] = got
+		// Sockets are read while processes open and close some: the owner of one may be missed.
+		must.Eventually(t, time.Minute, "permissions of "+container.Name+" are as documented", func(ctx context.Context) error {
+			got, err := observer.Observe(ctx, container.Name, want)
+			found[container.Name] = got
+			if diff := permissions.Diff(want, got.Permissions); err == nil && diff != "" {
+				err = fmt.Errorf("-documented, +found:\n%s", diff)
+			}
+			return err
+		})
 	}
 	return found
 }

@@ -19,6 +19,7 @@ package docker_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,12 @@ func TestIntegrationClaimLeftBehind(t *testing.T) {
 	eng := harness(t, client.DefaultDockerHost).Connect(t)
 	name := "enginetest-claimed-" + strings.ToLower(rand.Text()[:8])
 	labels := map[string]string{"container.infrastructure.cluster.x-k8s.io/creating-network": name}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		must.Succeed(t, errors.Join(
+			eng.RemoveNetwork(ctx, name), eng.RemoveNetwork(ctx, name+"-subnet-0"),
+			eng.RemoveVolume(ctx, name+"-claim-0"), eng.RemoveVolume(ctx, name+"-claim-zzz")))
+	})
 	// Names before and after every token that a claim can have.
 	for _, token := range []string{"0", "zzz"} {
 		must.Succeed(t, eng.CreateVolume(t.Context(), name+"-claim-"+token, labels))

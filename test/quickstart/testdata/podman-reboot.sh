@@ -111,8 +111,15 @@ remove_interfaces() {
   for bridge in $1; do
     ip link delete "${bridge}" 2>/dev/null || true
   done
-  # Which of the two has its rules is up to netavark's version, and the other has none.
-  { iptables-save | grep --invert-match --ignore-case netavark || true; } | iptables-restore
+  # Which of the two has its rules is up to netavark's version, and the other has none. Only
+  # these are named: Docker may change its own at the same time.
+  iptables-save | awk '
+    tolower($0) !~ /netavark/ && !/^[*]|^COMMIT/ { next }
+    /^:/ { chain = substr($1, 2); chains = chains "-X " chain "\n"; print "-F " chain; next }
+    /^-A NETAVARK/ { next }
+    /^-A/ { sub(/^-A/, "-D") }
+    /^COMMIT/ { printf "%s", chains; chains = "" }
+    { print }' | iptables-restore --noflush
   nft delete table inet netavark 2>/dev/null || true
 }
 

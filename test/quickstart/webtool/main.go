@@ -28,8 +28,9 @@ import (
 	"time"
 )
 
-// patience of the client: a Service's rules and DNS are there within seconds.
-const patience = 60 * time.Second
+// patience of the client, about as long as the test's own: a Service's rules and DNS are there
+// within seconds, and within a minute where a cluster has just been restarted.
+const patience = 4 * time.Minute
 
 func main() {
 	if err := run(context.Background(), os.Args[1:]); err != nil {

@@ -236,7 +236,7 @@ func (w *world) runUntilItWaits(args ...string) {
 func (w *world) runIn(ctx context.Context, args ...string) (code int, out, errs string) {
 	var stdout, stderr strings.Builder
 	// A wait for what never comes passes no time that others see: end it here.
-	const patience = 30 * time.Second
+	const patience = 3 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	code = Run(ctx, args, Streams{Out: &stdout, Err: &stderr}, w.deps())
