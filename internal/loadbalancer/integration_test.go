@@ -277,12 +277,13 @@ func TestIntegrationDeadBackend(t *testing.T) {
 	h.await(t, state.Name, "backends that are up", bothUp)
 	_ = one.server.Listener.Close()
 	one.server.CloseClientConnections()
-	client := newClient(t, false)
+	client, began := newClient(t, false), time.Now()
 	for i := range 20 {
 		if body, err := get(t.Context(), client, versionURL(state)); err != nil || body != "two" {
 			t.Errorf("request %d after one died: %q, %v", i, body, err)
 		}
 	}
+	t.Logf("20 requests in %s", time.Since(began))
 	if after := must.Get(loadbalancer.Observe(t.Context(), h.engine, state.Name))(t); !bothUp(after) {
 		t.Errorf("backends %+v, want both up, as their checks are", after.Backends)
 	}

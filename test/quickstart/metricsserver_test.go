@@ -56,12 +56,16 @@ func topAnswers(t *testing.T, eng engine.Engine, program *capcon) {
 		t.Log(nodes)
 		return "", nil
 	})
-	pods := must.Get(kubectl(t.Context(), eng, program, "", "top", "pods", "--all-namespaces"))(t)
-	for _, want := range []string{"kube-apiserver-", "kube-proxy-"} {
-		if !strings.Contains(pods, want) {
-			t.Errorf("kubectl top pods does not print %s*:\n%s", want, pods)
+	// A Pod has metrics from its second measurement on.
+	eventually(t, "kubectl top pods", func(ctx context.Context) (string, error) {
+		pods, err := kubectl(ctx, eng, program, "", "top", "pods", "--all-namespaces")
+		for _, want := range []string{"kube-apiserver-", "kube-proxy-"} {
+			if err == nil && !strings.Contains(pods, want) {
+				return fmt.Sprintf("no %s*:\n%s", want, pods), nil
+			}
 		}
-	}
+		return "", err
+	})
 	manifest := string(must.Get(os.ReadFile(metricsServerExample))(t))
 	must.Get(kubectl(t.Context(), eng, program, manifest, "delete", "--filename=-"))(t)
 }
