@@ -61,6 +61,9 @@ var (
 	errNameInUse    = errors.New("that name is already in use")
 )
 
+// errNoSuchInterface is a cause of package net, which does not export it.
+var errNoSuchInterface = errors.New("no such network interface")
+
 var statuses = map[int]error{
 	http.StatusBadRequest:         engine.ErrInvalid,
 	http.StatusUnauthorized:       engine.ErrUnauthorized,

@@ -79,13 +79,29 @@ func (e *Engine) nameFree(ctx context.Context, name string) error {
 	return engine.IgnoreNotFound(err)
 }
 
+// interfaceAttempts bounds the attempts of postNetwork. With bridges created and deleted
+// all the time, one request of 750 failed.
+const interfaceAttempts = 10
+
+// postNetwork creates a network. Podman first reads the addresses of the host's interfaces,
+// which fails where an interface appears at that moment. Nothing is created then, and another
+// request is the remedy.
+func (e *Engine) postNetwork(ctx context.Context, body networkBody, into any) error {
+	for attempt := 1; ; attempt++ {
+		err := e.call(ctx, post("/networks/create").sending(body), into)
+		if attempt == interfaceAttempts || !isCause(err, errNoSuchInterface) {
+			return err
+		}
+	}
+}
+
 // chooseSubnets lets Podman choose, for a network that is removed at once.
 func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := networkBody{
 		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},
 	}
 	var created networkBody
-	err := e.call(ctx, post("/networks/create").sending(temporary), &created)
+	err := e.postNetwork(ctx, temporary, &created)
 	// Removed also when the creation seems not to have succeeded: the answer may
 	// have been lost.
 	tidy, cancel := adapter.Cleanup(ctx)
@@ -108,7 +124,7 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 			Subnet: prefix.String(), Gateway: prefix.Addr().Next().String(), Lease: leaseOf(engine.DynamicSlice(prefix)),
 		})
 	}
-	err := e.call(ctx, post("/networks/create").sending(body), nil)
+	err := e.postNetwork(ctx, body, nil)
 	switch {
 	case err == nil:
 		return nil
