@@ -52,8 +52,8 @@ const (
 	// busy machine to renew in its last third.
 	lifetime = 18 * time.Second
 	// livenessPeriod is as short as a busy machine allows: eight of them
-	// without an answer mean that a process hangs.
-	livenessPeriod = 2 * time.Second
+	// without an answer, also while it starts, mean that a process hangs.
+	livenessPeriod = 3 * time.Second
 	patience       = 2 * time.Minute
 	// startPatience is longer than the daemon's own limits for etcd and API server, and for the manager.
 	startPatience = 6 * time.Minute

@@ -38,10 +38,8 @@ type child struct {
 	done     chan struct{}
 	stopOnce sync.Once
 
-	mu      sync.Mutex
-	running *os.Process
-	// answered: this life has answered a probe.
-	answered bool
+	mu       sync.Mutex
+	running  *os.Process
 	restarts int
 }
 
@@ -134,14 +132,13 @@ func (c *child) live() error {
 
 // killIfHung probes the process until it exits (ctx) or is stopped, as a
 // kubelet does with a livenessProbe, and kills it when too many probes in a row
-// failed. run then restarts it. A process that has not answered yet has ReadyTimeout to start.
+// failed. run then restarts it.
 func (c *child) killIfHung(ctx context.Context) {
 	if c.process.Ready == nil {
 		return
 	}
 	ticker := time.NewTicker(c.opts.LivenessPeriod)
 	defer ticker.Stop()
-	began := time.Now()
 	for failures := 0; failures < livenessFailures; {
 		select {
 		case <-ctx.Done():
@@ -152,11 +149,7 @@ func (c *child) killIfHung(ctx context.Context) {
 		}
 		err := probe(ctx, c.process.Ready, c.opts.LivenessPeriod)
 		if err == nil {
-			c.setAnswered()
 			failures = 0
-			continue
-		}
-		if !c.hasAnswered() && time.Since(began) < c.opts.ReadyTimeout {
 			continue
 		}
 		failures++
@@ -179,20 +172,8 @@ func (c *child) begin(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", c.process.Name, err)
 	}
-	c.running, c.answered = cmd.Process, false
+	c.running = cmd.Process
 	return nil
-}
-
-func (c *child) setAnswered() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answered = true
-}
-
-func (c *child) hasAnswered() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.answered
 }
 
 func (c *child) isStopping() bool {

@@ -43,8 +43,8 @@ type Process struct {
 	// inherited.
 	Environment []string
 	// Ready returns nil while the process does its work. Start calls it until
-	// it succeeds, each time with a timeout of a second; from then on it is
-	// the liveness probe, see Options.LivenessPeriod. nil means that the
+	// it succeeds, each time with a timeout of a second; it is the liveness
+	// probe too, from the start on, see Options.LivenessPeriod. nil means that the
 	// process is ready as soon as it runs, and is never probed.
 	Ready func(ctx context.Context) error
 	// StopGrace is the time between SIGTERM and SIGKILL. Default 10 s.
@@ -58,12 +58,11 @@ type Options struct {
 	Output io.Writer
 	// Log gets what the supervisor itself does.
 	Log logr.Logger
-	// ReadyTimeout bounds how long Start waits, and a restart may take. Default 2 min.
+	// ReadyTimeout bounds how long Start waits. Default 2 min.
 	ReadyTimeout time.Duration
 	// LivenessPeriod is the time between two liveness probes of a process and
 	// the timeout of each. A process that fails livenessFailures of them in
-	// a row is killed and restarted; until its first success it has ReadyTimeout
-	// before failures count. Default 15 s.
+	// a row is killed and started again. Default 15 s.
 	LivenessPeriod time.Duration
 	// FirstDelay and LongestDelay bound the backoff before a process that
 	// exited is restarted. It doubles each time and is reset once a process
@@ -192,7 +191,6 @@ func (s *Supervisor) await(ctx context.Context, c *child, condition func(context
 		last := missing(c.State())
 		if last == nil {
 			if last = probe(ctx, condition, probeTimeout); last == nil {
-				c.setAnswered()
 				return nil
 			}
 		}

@@ -276,7 +276,7 @@ func TestLivenessFailureThreshold(t *testing.T) {
 		}{
 			"Healthy":   {"A process that answers is never killed.", []bool{true}, 100},
 			"Recovers":  {"One success resets the count.", []bool{false, false, false, false, false, false, false, true, false, false, false, false, false, false, false, true}, 100},
-			"Starts":    {"A process that never answered has ReadyTimeout, seven periods here, to start.", []bool{false}, 7 + livenessFailures},
+			"Hangs":     {"As many failures as the threshold are enough.", []bool{false}, livenessFailures},
 			"Deadlocks": {"The failures count from the last success on.", []bool{true, false}, 1 + livenessFailures},
 		}
 		for name, tc := range cases {
