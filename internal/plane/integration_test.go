@@ -35,17 +35,12 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-const (
-	image = "localhost/capcon/plane:dev"
-	// volumeLabel of the plane's container names its volume.
-	volumeLabel = "capcon.cluster.x-k8s.io/volume"
-)
+const image = "localhost/capcon/plane:dev"
 
 // TestIntegrationContainer takes a plane's container through its life, beside
 // any other plane of the engine.
@@ -55,7 +50,13 @@ func TestIntegrationContainer(t *testing.T) {
 	name := "capcon-test-" + identity.NewOwnerID()
 	// A host that runs other suites may need some minutes.
 	p := plane.New(eng, plane.Options{Name: name, Network: name, ReadyTimeout: 10 * time.Minute})
-	t.Cleanup(func() { removeAll(t, eng, p, name) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if _, err := p.Remove(ctx); err != nil {
+			t.Errorf("Remove(...): %v", err)
+		}
+	})
 
 	first := mustEnsure(t, p)
 	mustBeLocal(t, eng, name)
@@ -84,24 +85,6 @@ func TestIntegrationContainer(t *testing.T) {
 	}
 	mustKeepClusters(t, p, c)
 	mustLeaveNothing(t, eng, p, name)
-}
-
-// removeAll removes the plane, and each part of one that does not serve: its processes would
-// run beside the tests that follow.
-func removeAll(t *testing.T, eng engine.Engine, p *plane.Plane, name string) {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	limited, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	_, err := p.Remove(limited)
-	if err == nil {
-		return
-	}
-	t.Errorf("Remove(...): %v", err)
-	container, err := eng.InspectContainer(ctx, name)
-	err = errors.Join(err, eng.RemoveContainer(ctx, name), eng.RemoveVolume(ctx, container.Labels[volumeLabel]))
-	_, networkErr := network.Remove(ctx, eng, name)
-	t.Logf("removed its parts: %v", errors.Join(err, networkErr))
 }
 
 // mustKeepClusters checks that a plane with a Cluster stays, and serves as before.
@@ -164,7 +147,7 @@ func mustLeaveNothing(t *testing.T, eng engine.Engine, p *plane.Plane, name stri
 		t.Fatalf("Remove(...): %v, %v", clusters, err)
 	}
 	_, containerErr := eng.InspectContainer(t.Context(), name)
-	_, volumeErr := eng.InspectVolume(t.Context(), container.Labels[volumeLabel])
+	_, volumeErr := eng.InspectVolume(t.Context(), container.Labels["capcon.cluster.x-k8s.io/volume"])
 	_, networkErr := eng.InspectNetwork(t.Context(), name)
 	for what, err := range map[string]error{"container": containerErr, "volume": volumeErr, "network": networkErr} {
 		if !errors.Is(err, engine.ErrNotFound) {
