@@ -14,7 +14,7 @@
 # limitations under the License.
 
 # Writes the reference below docs/reference from what it is about: the types and
-# conditions of the API, all messages, the manager's flags, and capcon's commands.
+# conditions of the API, the manager's flags, and capcon's commands.
 #
 #   hack/reference.sh [DIRECTORY]     default: the repository itself
 
@@ -32,7 +32,6 @@ main() {
   go build -o "${programs}/capcon" ./cmd/capcon
   api >docs/reference/api.md
   conditions >docs/reference/conditions.md
-  messages >docs/reference/messages.md
   flags >docs/reference/flags.md
   capcon >docs/reference/capcon.md
 }
@@ -62,13 +61,6 @@ conditions() {
   head_of "Conditions and reasons" "api/v1beta2/conditions.go"
   printf '\nWhat to do about a reason is in [Troubleshooting](../troubleshooting.md).\n'
   go run ./hack/reference api/v1beta2/conditions.go | cat --squeeze-blank
-}
-
-messages() {
-  head_of "Messages" "the sources"
-  printf '\nThe messages of conditions, Events, webhooks, logs and `capcon`, with the files that have them. A\n'
-  printf 'message may consist of several of these. In angle brackets are values, by their names in the code.\n'
-  go run ./hack/reference messages . controllers internal cmd
 }
 
 flags() {

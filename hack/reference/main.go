@@ -14,13 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Reference prints the conditions and reasons of this provider's objects, its
-// limits, or its messages, as they are documented where they are declared, for
-// docs/reference.
+// Reference prints the conditions and reasons of this provider's objects, or its
+// limits, as they are documented where they are declared, for docs/reference.
 //
 //	go run ./hack/reference api/v1beta2/conditions.go
 //	go run ./hack/reference limits DIRECTORY...
-//	go run ./hack/reference messages PATH...
 package main
 
 import (
@@ -40,12 +38,10 @@ func main() {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "limits":
 		page, err = limits(os.Args[2:]...)
-	case len(os.Args) > 2 && os.Args[1] == "messages":
-		page, err = messagePage(os.Args[2:]...)
 	case len(os.Args) == 2:
 		page, err = conditions(os.Args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: reference FILE | reference limits DIRECTORY... | reference messages PATH...")
+		fmt.Fprintln(os.Stderr, "usage: reference FILE | reference limits DIRECTORY...")
 		os.Exit(2)
 	}
 	if err == nil {
