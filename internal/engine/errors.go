@@ -57,16 +57,23 @@ type ConflictError struct {
 	// Value is the name, address, port or subnet in question; may be empty
 	// when the engine does not report it.
 	Value string
+	// Holder is the name of the container that has it; empty where another has it, or the
+	// engine does not report which.
+	Holder string
 	// Err is the engine's own error.
 	Err error
 }
 
 // Error implements error.
 func (e *ConflictError) Error() string {
-	if e.Err == nil {
-		return fmt.Sprintf("%s %s is in use", e.Resource, e.Value)
+	text := fmt.Sprintf("%s %s is in use", e.Resource, e.Value)
+	if e.Holder != "" {
+		text += fmt.Sprintf(" by container %q", e.Holder)
 	}
-	return fmt.Sprintf("%s %s is in use: %v", e.Resource, e.Value, e.Err)
+	if e.Err == nil {
+		return text
+	}
+	return text + ": " + e.Err.Error()
 }
 
 // Unwrap returns the engine's own error.

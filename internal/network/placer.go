@@ -173,7 +173,10 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 			return nil, heldBy(address, holder)
 		}
 		if slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return gateway(s) == address }) {
-			return nil, conflict(address, fmt.Errorf("used by the gateway of network %q: %w", network.Name, engine.ErrConflict))
+			return nil, &engine.ConflictError{
+				Resource: engine.ResourceAddress, Value: address.String(),
+				Err: fmt.Errorf("used by the gateway of network %q: %w", network.Name, engine.ErrConflict),
+			}
 		}
 	}
 	maps.Copy(taken, p.refused)
@@ -223,11 +226,7 @@ func (p *placer) claimed(ctx context.Context, id string, addresses []netip.Addr)
 }
 
 func heldBy(address netip.Addr, container string) error {
-	return conflict(address, fmt.Errorf("container %q: %w", container, engine.ErrConflict))
-}
-
-func conflict(address netip.Addr, holder error) error {
-	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Err: holder}
+	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Holder: container}
 }
 
 // holders are the containers that record an address on the network, of any

@@ -169,13 +169,13 @@ func TestPortClaim(t *testing.T) {
 			reason: "another container is named",
 			wanted: engine.PortBinding{HostAddress: local, HostPort: 6443},
 			holder: engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
-			want:   `host port 6443 is in use: used by container "holder": ` + cause.Error(),
+			want:   `host port 6443 is in use by container "holder": ` + cause.Error(),
 		},
 		"all addresses": {
 			reason: "all addresses include the one that is taken",
 			wanted: engine.PortBinding{HostPort: 6443},
 			holder: engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
-			want:   `host port 6443 is in use: used by container "holder": ` + cause.Error(),
+			want:   `host port 6443 is in use by container "holder": ` + cause.Error(),
 		},
 		"another address": {
 			reason: "both can be listened on",

@@ -18,7 +18,6 @@ package adapter
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -62,20 +61,20 @@ func (c PortClaim) Conflict(containers []engine.Container) error {
 	for _, port := range c.Ports {
 		for _, other := range containers {
 			if other.ID != c.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
-				return portConflict(port, fmt.Errorf("used by container %q: %w", other.Name, c.Cause))
+				return portConflict(port, other.Name, c.Cause)
 			}
 		}
 	}
 	for _, port := range c.Ports {
 		if c.Says(c.Cause, port.HostPort) {
-			return portConflict(port, c.Cause)
+			return portConflict(port, "", c.Cause)
 		}
 	}
 	return nil
 }
 
-func portConflict(port engine.PortBinding, cause error) error {
-	return &engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port.HostPort)), Err: cause}
+func portConflict(port engine.PortBinding, holder string, cause error) error {
+	return &engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port.HostPort)), Holder: holder, Err: cause}
 }
 
 // collide reports whether two bindings cannot both be listened on. The zero

@@ -43,8 +43,9 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 			continue
 		}
 		static := adapter.Addresses(at.IPAMConfig.IPv4Address, at.IPAMConfig.IPv6Address)
-		if held, ok := e.heldAddress(ctx, name, static); ok {
-			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: held.String(), Err: cause}
+		if conflict := e.heldAddress(ctx, name, static); conflict != nil {
+			conflict.Err = cause
+			return conflict
 		}
 		wanted = append(wanted, static...)
 	}
@@ -66,35 +67,35 @@ func (e *Engine) takenIPv6(ctx context.Context, raw container.InspectResponse) e
 		if at == nil || at.IPAMConfig == nil {
 			continue
 		}
-		if held, ok := e.heldAddress(ctx, name, adapter.Addresses(at.IPAMConfig.IPv6Address)); ok {
-			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: held.String()}
+		if conflict := e.heldAddress(ctx, name, adapter.Addresses(at.IPAMConfig.IPv6Address)); conflict != nil {
+			return conflict
 		}
 	}
 	return nil
 }
 
-// heldAddress returns the first of the addresses that the network's gateway or
-// one of its containers has. It only names what is known to be taken, so an
+// heldAddress returns a conflict about the first of the addresses that the network's gateway
+// or one of its containers has, or nil. It only names what is known to be taken, so an
 // error of looking counts as not seen.
-func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Addr) (netip.Addr, bool) {
+func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Addr) *engine.ConflictError {
 	if len(static) == 0 {
-		return netip.Addr{}, false
+		return nil
 	}
 	found, err := e.network(ctx, name)
 	if err != nil {
-		return netip.Addr{}, false
+		return nil
 	}
 	for _, address := range static {
 		if slices.ContainsFunc(subnets(found.IPAM), func(s engine.Subnet) bool { return s.Gateway == address }) {
-			return address, true
+			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String()}
 		}
 		for _, other := range found.Containers {
 			if slices.Contains(adapter.Addresses(other.IPv4Address, other.IPv6Address), address) {
-				return address, true
+				return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Holder: other.Name}
 			}
 		}
 	}
-	return netip.Addr{}, false
+	return nil
 }
 
 // takenPort says which host port of a container that did not start is taken,

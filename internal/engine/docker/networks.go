@@ -216,11 +216,12 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 		cause = errors.Join(cause, err)
 	}
 	if errdefs.IsPermissionDenied(cause) && len(attachment.Addresses) > 0 {
-		value := adapter.Join(attachment.Addresses, ", ")
-		if held, ok := e.heldAddress(ctx, name, attachment.Addresses); ok {
-			value = held.String()
+		conflict := e.heldAddress(ctx, name, attachment.Addresses)
+		if conflict == nil {
+			conflict = &engine.ConflictError{Resource: engine.ResourceAddress, Value: adapter.Join(attachment.Addresses, ", ")}
 		}
-		return fail(&engine.ConflictError{Resource: engine.ResourceAddress, Value: value, Err: cause})
+		conflict.Err = cause
+		return fail(conflict)
 	}
 	return fail(typed(cause))
 }

@@ -112,6 +112,7 @@ func refusesTakenAddress(t *testing.T, c *fixture) {
 	c.create(t, c.at("second", static))
 	err := c.StartContainer(t.Context(), c.named("second"))
 	wantTaken(t, "start with a taken address", err, engine.ResourceAddress, static.String())
+	wantHolder(t, "start with a taken address", err, c.named("holder"))
 	t.Logf("the error: %v", err)
 	c.wantNotStarted(t, c.named("second"))
 	c.stop(t, c.named("holder"))

@@ -51,6 +51,15 @@ func wantTaken(t *testing.T, what string, err error, resource engine.Resource, v
 	}
 }
 
+// wantHolder fails where a conflict does not name the container that has what is taken.
+func wantHolder(t *testing.T, what string, err error, holder string) {
+	t.Helper()
+	var conflict *engine.ConflictError
+	if errors.As(err, &conflict) && conflict.Holder != holder {
+		t.Errorf("%s: holder %q, want %q", what, conflict.Holder, holder)
+	}
+}
+
 // succeed ends the test where it cannot continue after an error.
 func succeed(t *testing.T, what string, err error) {
 	t.Helper()

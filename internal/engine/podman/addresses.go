@@ -88,7 +88,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw define.InspectContainerDa
 			return nil, fmt.Errorf("find container with the address: %w", err)
 		}
 		if conflict != nil {
-			conflict.Err = fmt.Errorf("%w: %w", conflict.Err, cause)
+			conflict.Err = cause
 			return conflict, nil
 		}
 	}
@@ -137,7 +137,7 @@ func (e *Engine) held(ctx context.Context, network string, c claim) (*engine.Con
 			if slices.Contains(c.wanted, address) {
 				return &engine.ConflictError{
 					Resource: engine.ResourceAddress, Value: address.String(),
-					Err: fmt.Errorf("used by container %q", other.Name),
+					Holder: other.Name,
 				}, nil
 			}
 		}

@@ -99,25 +99,31 @@ func (e *Engine) overlaps(prefix netip.Prefix) bool {
 // free reports whether no running container and no gateway has the addresses.
 func (e *Engine) free(n *network, addresses []netip.Addr) error {
 	for _, address := range addresses {
-		if e.holds(n, address) {
-			return taken(engine.ResourceAddress, address.String())
+		if taken, holder := e.holder(n, address); taken {
+			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Holder: holder}
 		}
 	}
 	return nil
 }
 
 func (e *Engine) holds(n *network, address netip.Addr) bool {
+	held, _ := e.holder(n, address)
+	return held
+}
+
+// holder reports whether an address is taken, and the name of the container that has it.
+func (e *Engine) holder(n *network, address netip.Addr) (bool, string) {
 	for _, subnet := range n.subnets {
 		if subnet.Gateway == address || subnet.Prefix.Addr() == address {
-			return true
+			return true, ""
 		}
 	}
 	for _, c := range e.containers {
 		if at, ok := c.endpoints[n.name]; ok && slices.Contains(at.addresses, address) {
-			return true
+			return true, c.spec.Name
 		}
 	}
-	return false
+	return false, ""
 }
 
 // allocate returns one address per subnet, the static ones where given.
