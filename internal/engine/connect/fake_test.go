@@ -111,6 +111,8 @@ func (f fake) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 			"SystemTime": "2026-01-01T00:00:00Z", "Driver": "overlay2", "CgroupVersion": "2", "CgroupDriver": "systemd", "NCPU": 4, "MemTotal": 1024,
 			"SecurityOptions": []string{"name=seccomp,profile=default", "name=rootless", "name=userns"},
 		}
+	case strings.HasSuffix(request.URL.Path, "/networks/none"):
+		answer = map[string]string{"Name": "none", "Id": "0f"}
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		answer = map[string]string{"message": "page not found"}

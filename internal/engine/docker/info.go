@@ -80,7 +80,27 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	if err != nil {
 		return fail(e.explainConnection(ctx, err))
 	}
-	return e.hostInfo(version, info), nil
+	out := e.hostInfo(version, info)
+	if out.StorageID, err = e.storageID(ctx, out); err != nil {
+		return fail(err)
+	}
+	return out, nil
+}
+
+// permanentNetwork is created with an engine's data, and its ID stays until they are deleted.
+const permanentNetwork = "none"
+
+// storageID adds to the engine's ID, which may be kept with the configuration and outlive
+// the data, what is kept with the data only.
+func (e *Engine) storageID(ctx context.Context, info engine.Info) (string, error) {
+	if info.Name != "docker" {
+		return info.ID, nil // Podman builds its default networks anew at each call.
+	}
+	permanent, err := e.InspectNetwork(ctx, permanentNetwork)
+	if err != nil {
+		return "", err
+	}
+	return info.ID + "/" + permanent.ID, nil
 }
 
 func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {

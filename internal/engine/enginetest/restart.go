@@ -122,7 +122,12 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 	created.Restart = engine.RestartUnlessStopped
 	c.create(t, created)
 
+	before, err := c.Info(t.Context())
+	succeed(t, "the engine before its restart", err)
 	c.RestartEngine(t)
+	if after, err := c.Info(t.Context()); err != nil || after.StorageID != before.StorageID {
+		t.Errorf("the storage's ID was %q before and is %q after a restart of the engine: %v", before.StorageID, after.StorageID, err)
+	}
 	for suffix, test := range cases {
 		want, wantAgain := test.want, test.want == engine.StatusRunning
 		if c.RunsOn {

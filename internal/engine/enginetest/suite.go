@@ -123,6 +123,9 @@ func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
 	if again, err := harness.Connect(t).Info(t.Context()); err != nil || info.ID == "" || again.ID != info.ID {
 		t.Fatalf("every connection to the engine under test has to see one ID, got %q and %q: %v", info.ID, again.ID, err)
 	}
+	if again, err := connection.Info(t.Context()); err != nil || info.StorageID == "" || again.StorageID != info.StorageID {
+		t.Fatalf("the storage of the engine under test has to have one ID, got %q and %q: %v", info.StorageID, again.StorageID, err)
+	}
 	t.Logf("engine %s %s, API %s, at %s", info.Name, info.Version, info.APIVersion, info.Endpoint)
 	img := BuildImage(t, info.Architecture)
 	load(t, connection, harness, img)

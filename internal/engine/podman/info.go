@@ -63,7 +63,10 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	}
 	if raw.Host != nil && raw.Store != nil {
 		out.StorageDriver = raw.Store.GraphDriverName
+		// GraphRoot holds the database of containers; volumes may be elsewhere, which does not
+		// make it another engine. Neither a machine ID nor one of the store is reported.
 		out.ID = engine.StoreID(raw.Host.Hostname, raw.Store.GraphRoot, out.Endpoint)
+		out.StorageID = out.ID
 	}
 	return out, nil
 }

@@ -62,6 +62,29 @@ func (e *Engine) Up() {
 	}
 }
 
+// storage is what an engine stores.
+type storage struct {
+	containers map[string]*container
+	networks   map[string]*network
+	volumes    map[string]*volume
+	images     []*image
+}
+
+// SwitchStorage has another engine answer: the one whose StorageID that is, with
+// what it had when it answered last, at first nothing. Subscribers receive a relist.
+func (e *Engine) SwitchStorage(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.others[e.info.StorageID] = storage{e.containers, e.networks, e.volumes, e.images}
+	next, found := e.others[id]
+	if !found {
+		next = storage{map[string]*container{}, map[string]*network{}, map[string]*volume{}, nil}
+	}
+	e.containers, e.networks, e.volumes, e.images = next.containers, next.networks, next.volumes, next.images
+	e.info.StorageID = id
+	e.notify(engine.EventRelist)
+}
+
 // RelistEvents makes subscribers relist, as after a broken connection.
 func (e *Engine) RelistEvents() {
 	e.mu.Lock()

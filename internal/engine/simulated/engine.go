@@ -17,6 +17,7 @@ limitations under the License.
 package simulated
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -43,7 +44,9 @@ type Engine struct {
 	networks   map[string]*network
 	volumes    map[string]*volume
 	images     []*image
-	registry   map[string]*registryImage
+	// others are what other engines store that have answered here, by StorageID.
+	others   map[string]storage
+	registry map[string]*registryImage
 	// hostPaths holds what bind mounts show, by path of the host.
 	hostPaths    map[string]tree
 	missingPaths map[string]bool
@@ -73,7 +76,7 @@ func Traits() engine.Traits {
 	}
 }
 
-// WithInfo sets what Info answers. An empty Name, ID or Traits stays the simulated one.
+// WithInfo sets what Info answers. An empty Name, ID, StorageID or Traits stays the simulated one.
 func WithInfo(info engine.Info) Option {
 	return func(e *Engine) { e.info = info }
 }
@@ -103,6 +106,7 @@ func New(options ...Option) *Engine {
 		containers: map[string]*container{},
 		networks:   map[string]*network{},
 		volumes:    map[string]*volume{},
+		others:     map[string]storage{},
 		registry:   map[string]*registryImage{},
 		hostPaths:  map[string]tree{}, missingPaths: map[string]bool{}, cdiDevices: map[string]bool{},
 		hostPorts:   map[uint16]bool{},
@@ -121,6 +125,7 @@ func New(options ...Option) *Engine {
 	if e.info.ID == "" {
 		e.info.ID = "simulated"
 	}
+	e.info.StorageID = cmp.Or(e.info.StorageID, e.info.ID)
 	if e.info.Traits.Product == "" {
 		e.info.Traits = Traits()
 	}

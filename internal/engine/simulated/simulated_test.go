@@ -242,3 +242,19 @@ func TestScriptedNode(t *testing.T) {
 		t.Errorf("exec of what fails: %q, %v, want code 1 with the output", output.Stderr, err)
 	}
 }
+
+func TestSwitchStorage(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	first := must.Get(eng.Info(t.Context()))(t).StorageID
+	must.Get(eng.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: testImage}))(t)
+	for _, id := range []string{"another", first} {
+		eng.SwitchStorage(id)
+		if got := must.Get(eng.Info(t.Context()))(t).StorageID; got != id {
+			t.Errorf("storage %q answers, want %q", got, id)
+		}
+		if _, err := eng.InspectContainer(t.Context(), "a"); errors.Is(err, engine.ErrNotFound) == (id == first) {
+			t.Errorf("container a of storage %q on %q: %v", first, id, err)
+		}
+	}
+}
