@@ -36,6 +36,7 @@ func TestStorageID(t *testing.T) {
 	storageID := func(a answers) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Api-Version", "1.41")
 			_, path, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 			answer := map[string]map[string]string{
 				"version": {"Version": "20.10.24", "ApiVersion": "1.41"}, "info": {"ID": a.id},
