@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,8 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // repair what happened to containers, and remove those whose Service is gone, first and
@@ -85,11 +82,9 @@ func (b *balancers) reapplyOne(ctx context.Context, uid types.UID) error {
 // removeOrphaned removes the containers of Services that do not exist, such as those that
 // lost their finalizer while no manager ran.
 func (b *balancers) removeOrphaned(ctx context.Context) error {
-	containers, err := b.Engine.ListContainers(ctx, b.Owner.Select(map[string]string{
-		identity.LabelRole: string(identity.RoleServiceLoadBalancer),
-	}))
+	containers, err := listContainers(ctx, b.Engine, b.Owner)
 	if err != nil {
-		return fmt.Errorf("list load balancers of Services: %w", err)
+		return err
 	}
 	// After the containers: each was created for a Service that was in the cache.
 	services, err := b.services.List(labels.Everything())
@@ -101,12 +96,14 @@ func (b *balancers) removeOrphaned(ctx context.Context) error {
 		exists[string(service.UID)] = true
 	}
 	var errs []error
-	for _, container := range containers {
-		if uid := container.Labels[identity.LabelServiceUID]; !exists[uid] {
-			namespace, name, _ := strings.Cut(container.Labels[identity.LabelService], "/")
-			orphaned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
-			errs = append(errs, b.EnsureLoadBalancerDeleted(ctx, "", orphaned))
+	for uid, container := range containers {
+		if exists[uid] {
+			continue
 		}
+		gone := serviceOf(container)
+		errs = append(errs, b.EnsureLoadBalancerDeleted(ctx, "", &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: gone.Namespace, Name: gone.Name, UID: types.UID(uid)},
+		}))
 	}
 	return errors.Join(errs...)
 }
