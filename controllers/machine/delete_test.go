@@ -267,22 +267,32 @@ func secondsUntilGone(t *testing.T, w *world.World, others func()) int {
 	return -1
 }
 
-const second = "m2"
+const second, third = "m2", "m3"
 
 // twoControlPlanes returns a world with a load balancer before two control
 // planes, m1 and m2.
 func twoControlPlanes(t *testing.T) *world.World {
 	t.Helper()
-	machine, containerMachine := builders.MachinePair(second)
-	builders.MakeControlPlane(machine)
+	return controlPlanes(t, second)
+}
+
+// controlPlanes returns a world with a load balancer before m1 and the others.
+func controlPlanes(t *testing.T, others ...string) *world.World {
+	t.Helper()
 	objects := builders.New(builders.ControlPlane(builders.InitData))
-	objects.Others = append(objects.Others, machine, containerMachine, builders.DataSecret(second, builders.JoinControlPlaneData))
+	for _, name := range others {
+		machine, containerMachine := builders.MachinePair(name)
+		builders.MakeControlPlane(machine)
+		objects.Others = append(objects.Others, machine, containerMachine, builders.DataSecret(name, builders.JoinControlPlaneData))
+	}
 	w := world.New(t, objects)
 	w.SettleCluster()
-	w.SettleMachine(builders.Machine)
-	w.SettleMachine(second)
+	want := map[string]int{}
+	for _, name := range append([]string{builders.Machine}, others...) {
+		w.SettleMachine(name)
+		want[builders.Container(name)] = haproxy.FullWeight
+	}
 	w.SettleCluster()
-	want := map[string]int{container(): haproxy.FullWeight, builders.Container(second): haproxy.FullWeight}
 	if diff := diff(want, w.LoadBalancers.Weights(builders.Owner().LoadBalancerContainer())); diff != "" {
 		t.Fatalf("backends (-want +got):\n%s", diff)
 	}

@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,29 +38,35 @@ import (
 // election takes seconds, and an etcd that has lost its quorum never agrees.
 const etcdTimeout = time.Minute
 
-// removeEtcdMember removes a control plane that never became a Node from etcd, before its
-// container is removed. The KubeadmControlPlane controller finds a member by the Machine's
-// Node, and deletes a Machine without one as if it had no member. Where the bootstrap ended
-// between the two, etcd counts the lost member as a vote: two members lose their quorum.
+// removeEtcdMember removes a control plane from etcd before its container is removed, through
+// any other control plane that has etcd. The KubeadmControlPlane controller does so for the
+// Machines of Nodes, while it reaches the API server; it deletes a Machine without a Node as
+// if it had no member, and etcd counts the lost member as a vote: two members lose their quorum.
 func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
-	if s.container == nil || !s.isControlPlaneOfLivingCluster() || s.isNode() || r.hasDeletedFor(s, etcdTimeout) {
+	if !s.isControlPlaneOfLivingCluster() || r.hasDeletedFor(s, etcdTimeout) {
 		return nil
 	}
-	addresses := network.Addresses(*s.container, s.networkName())
 	others, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
 	if err != nil {
 		return s.engineError(fmt.Errorf("list control planes: %w", err))
 	}
+	others = slices.DeleteFunc(others, func(c engine.Container) bool { return s.container != nil && c.Name == s.container.Name })
+	addresses := s.etcdAddresses(others)
+	if len(addresses) == 0 {
+		return nil
+	}
 	var errs []error
 	for _, other := range others {
-		if other.Status != engine.StatusRunning || other.Name == s.container.Name {
+		if other.Status != engine.StatusRunning {
 			continue
 		}
 		err := node.RemoveEtcdMember(ctx, r.Engine, other.Name, addresses)
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case !errors.Is(err, node.ErrNoEtcd):
+			errs = append(errs, fmt.Errorf("remove etcd member through container %q: %w", other.Name, err))
 		}
-		errs = append(errs, fmt.Errorf("remove etcd member through container %q: %w", other.Name, err))
 	}
 	if len(errs) == 0 {
 		return nil
@@ -66,4 +74,18 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason,
 		fmt.Sprintf("waiting up to %s for the removal of this machine's etcd member: %s", etcdTimeout, errors.Join(errs...)))
 	return phase.RequeueAfter(releaseInterval)
+}
+
+// etcdAddresses are those that the machine's member has. Those of a container that is
+// missing are recorded, and may belong to another control plane by now.
+func (s *scope) etcdAddresses(others []engine.Container) []netip.Addr {
+	if s.container != nil {
+		return network.Addresses(*s.container, s.networkName())
+	}
+	addresses := s.recordedAddresses()
+	for _, other := range others {
+		taken := network.Addresses(other, s.networkName())
+		addresses = slices.DeleteFunc(addresses, func(address netip.Addr) bool { return slices.Contains(taken, address) })
+	}
+	return addresses
 }

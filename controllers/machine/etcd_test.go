@@ -17,7 +17,7 @@ limitations under the License.
 package machine_test
 
 import (
-	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -32,26 +32,34 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// etcd is that of a world: it runs in the container of the second control plane and has
-// the first one as a member too.
+// etcd of a world: its members are the first control plane and others that are not
+// machines of it. It answers in the containers of the other control planes.
 type etcd struct {
-	// requests as method and body; afterRemoval says that the container of the first
-	// control plane was gone when one came.
+	// members by ID, with their addresses.
+	members map[string]string
+	// requests to a member that answers, as method and body; afterRemoval says that the
+	// container of the first control plane was gone when one came.
 	requests     []string
 	afterRemoval bool
-	// err of each request.
-	err error
+	// unavailable names the containers in which etcd does not answer.
+	unavailable map[string]bool
 }
 
-func runEtcd(t *testing.T, w *world.World, manifest string) *etcd {
+const firstMember = "18446744073709551615"
+
+func runEtcd(t *testing.T, w *world.World) *etcd {
 	t.Helper()
-	must.Succeed(t, w.Engine.WriteFile(builders.Container(second), "/etc/kubernetes/manifests/"+manifest, []byte("kind: Pod")))
 	observed := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
-	address := network.Addresses(observed, network.DefaultName)[0]
-	e := &etcd{}
+	e := &etcd{
+		members:     map[string]string{firstMember: network.Addresses(observed, network.DefaultName)[0].String(), "17": "192.0.2.1"},
+		unavailable: map[string]bool{},
+	}
 	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
-		if name != builders.Container(second) || command.Args[0] != "curl" {
+		if command.Args[0] != "curl" {
 			return w.LoadBalancers.Exec(name, command)
+		}
+		if e.unavailable[name] {
+			return engine.Output{Stdout: []byte(`{"message":"etcdserver: no leader"}`)}, &engine.ExitError{Code: 22}
 		}
 		last := len(command.Args) - 1
 		_, method, _ := strings.Cut(command.Args[last], "/v3/cluster/")
@@ -59,61 +67,141 @@ func runEtcd(t *testing.T, w *world.World, manifest string) *etcd {
 		if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
 			e.afterRemoval = true
 		}
-		if e.err != nil {
-			return engine.Output{Stdout: []byte(`{"message":"etcdserver: no leader"}`)}, e.err
-		}
-		const list = `{"members":[{"ID":"17","peerURLs":["https://10.0.0.1:2380"]},{"ID":"18446744073709551615","peerURLs":["https://%s:2380"]}]}`
-		return engine.Output{Stdout: fmt.Appendf(nil, list, address)}, nil
+		return e.answer(t, method, command.Args[last-1])
 	})
 	return e
 }
 
-// A control plane that is a member of etcd and never became a Node leaves etcd before its
-// container is removed.
+func (e *etcd) answer(t *testing.T, method, body string) (engine.Output, error) {
+	t.Helper()
+	if method == "member/remove" {
+		var request struct{ ID string }
+		must.Succeed(t, json.Unmarshal([]byte(body), &request))
+		delete(e.members, request.ID)
+	}
+	var list []string
+	for id, address := range e.members {
+		list = append(list, fmt.Sprintf(`{"ID":%q,"peerURLs":["https://%s:2380"]}`, id, address))
+	}
+	return engine.Output{Stdout: fmt.Appendf(nil, `{"members":[%s]}`, strings.Join(list, ","))}, nil
+}
+
+// peer is the state of another control plane.
+type peer func(t *testing.T, w *world.World, e *etcd, machine string)
+
+const etcdManifest = "/etc/kubernetes/manifests/etcd.yaml"
+
+func isMember(t *testing.T, w *world.World, _ *etcd, machine string) {
+	t.Helper()
+	must.Succeed(t, w.Engine.WriteFile(builders.Container(machine), etcdManifest, []byte("kind: Pod")))
+}
+
+// joins, or failed before it wrote the manifest: there is no etcd in its container.
+func joins(*testing.T, *world.World, *etcd, string) {}
+
+func doesNotAnswer(t *testing.T, w *world.World, e *etcd, machine string) {
+	t.Helper()
+	isMember(t, w, e, machine)
+	e.unavailable[builders.Container(machine)] = true
+}
+
+func isStopped(t *testing.T, w *world.World, e *etcd, machine string) {
+	t.Helper()
+	isMember(t, w, e, machine)
+	must.Succeed(t, w.Engine.KillContainer(builders.Container(machine), 137, false))
+}
+
+func isFrozen(t *testing.T, w *world.World, e *etcd, machine string) {
+	t.Helper()
+	isMember(t, w, e, machine)
+	must.Succeed(t, w.Engine.Pause(builders.Container(machine)))
+}
+
+// containerGoes removes the container of the first control plane.
+func containerGoes(t *testing.T, w *world.World, _ *etcd) {
+	t.Helper()
+	must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
+}
+
+// A control plane leaves etcd before its container is removed, through any member that
+// answers. No API server takes part: the ClusterCache of the world is not connected.
 func TestControlPlaneLeavesEtcd(t *testing.T) {
 	t.Parallel()
-	const list, remove = "member/list {}", `member/remove {"ID":"18446744073709551615"}`
+	const list, remove = `member/list {"linearizable":true}`, `member/remove {"ID":"` + firstMember + `"}`
 	cases := map[string]struct {
 		reason string
-		// manifest of the second control plane; default etcd.yaml.
-		manifest string
-		change   func(t *testing.T, w *world.World, e *etcd)
-		want     []string
-		// waits is for how many seconds the container stays.
+		// others are asked in this order.
+		others []peer
+		change func(t *testing.T, w *world.World, e *etcd)
+		want   []string
+		// stays says that the member does.
+		stays bool
+		// waits is for how many seconds the object stays.
 		waits int
 	}{
-		"Member": {reason: "No other controller removes it.", want: []string{list, remove}, waits: 1},
-		"Node": {reason: "The KubeadmControlPlane controller removes the member of a Node.", change: func(t *testing.T, w *world.World, _ *etcd) {
-			t.Helper()
-			becomesNode(t, w)
-		}, waits: 1},
-		"ClusterGoes": {reason: "etcd is removed with its cluster.", change: func(_ *testing.T, w *world.World, _ *etcd) { clusterGoes(w) }},
-		"NoLeader": {reason: "An etcd without a leader agrees to nothing, and a deletion ends.", change: func(_ *testing.T, _ *world.World, e *etcd) {
-			e.err = &engine.ExitError{Code: 22}
-		}, waits: 61},
-		"NoOtherRuns": {reason: "No other member can be asked.", change: func(t *testing.T, w *world.World, _ *etcd) {
-			t.Helper()
-			must.Succeed(t, w.Engine.KillContainer(builders.Container(second), 137, false))
-		}, waits: 1},
-		"ExternalEtcd": {reason: "Not every control plane runs kubeadm's etcd.", manifest: "kube-apiserver.yaml", waits: 1},
+		"Member":          {reason: "No other controller removes it.", others: []peer{isMember}, want: []string{list, remove}, waits: 1},
+		"FirstJoins":      {reason: "A control plane without etcd cannot answer for it.", others: []peer{joins, isMember}, want: []string{list, remove}, waits: 1},
+		"LastJoins":       {reason: "One answer is enough.", others: []peer{isMember, joins}, want: []string{list, remove}, waits: 1},
+		"FirstUnanswered": {reason: "The next member knows too.", others: []peer{doesNotAnswer, isMember}, want: []string{list, remove}, waits: 1},
+		"FirstStopped":    {reason: "One that does not run is not asked.", others: []peer{isStopped, isMember}, want: []string{list, remove}, waits: 1},
+		"FirstFrozen":     {reason: "One that does not run is not asked.", others: []peer{isFrozen, isMember}, want: []string{list, remove}, waits: 1},
+		"NoLeader":        {reason: "An etcd without a leader agrees to nothing, and a deletion ends.", others: []peer{doesNotAnswer}, stays: true, waits: 61},
+		"JoinsAndNoLeader": {
+			reason: "That one has no etcd does not answer for those that have.", others: []peer{joins, doesNotAnswer}, stays: true, waits: 61,
+		},
+		"NoOtherRuns":  {reason: "No other member can be asked.", others: []peer{isStopped}, stays: true, waits: 1},
+		"ExternalEtcd": {reason: "Not every control plane runs kubeadm's etcd.", others: []peer{joins, joins}, stays: true, waits: 1},
+		"Node": {
+			reason: "The KubeadmControlPlane controller needs the API server, and not every Machine is one of it.", others: []peer{isMember},
+			change: func(t *testing.T, w *world.World, _ *etcd) { t.Helper(); becomesNode(t, w) },
+			want:   []string{list, remove}, waits: 1,
+		},
+		"LeftAlready": {
+			reason: "Most often another controller was first.", others: []peer{isMember},
+			change: func(_ *testing.T, _ *world.World, e *etcd) { delete(e.members, firstMember) },
+			want:   []string{list}, waits: 1,
+		},
+		"ContainerGone": {
+			reason: "Its addresses are recorded.", others: []peer{isMember}, change: containerGoes, want: []string{list, remove},
+		},
+		"AddressTaken": {
+			reason: "A recorded address that another control plane has is no longer this one's.", others: []peer{isMember},
+			change: func(t *testing.T, w *world.World, e *etcd) {
+				t.Helper()
+				containerGoes(t, w, e)
+				other := must.Get(w.Engine.InspectContainer(t.Context(), builders.Container(second)))(t)
+				world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+					m.Spec.Bootstrap.Addresses = []string{network.Addresses(other, network.DefaultName)[0].String()}
+				})
+			},
+			stays: true,
+		},
+		"ClusterGoes": {
+			reason: "etcd is removed with its cluster.", others: []peer{isMember},
+			change: func(_ *testing.T, w *world.World, _ *etcd) { clusterGoes(w) }, stays: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := twoControlPlanes(t)
-			e := runEtcd(t, w, cmp.Or(tc.manifest, "etcd.yaml"))
+			names := []string{second, third}[:len(tc.others)]
+			w := controlPlanes(t, names...)
+			e := runEtcd(t, w)
+			for i, change := range tc.others {
+				change(t, w, e, names[i])
+			}
 			if tc.change != nil {
 				tc.change(t, w, e)
 			}
 			if waited := secondsUntilGone(t, w, func() { w.SettleCluster() }); waited != tc.waits {
 				t.Errorf("%s\nit waited for %d seconds, want %d", tc.reason, waited, tc.waits)
 			}
-			requests := e.requests
-			if e.err != nil {
-				requests = nil
+			removed := e.afterRemoval && name != "ContainerGone"
+			if difference := diff(tc.want, e.requests); difference != "" || removed {
+				t.Errorf("%s\nafter the container's removal: %t; requests to etcd (-want +got):\n%s", tc.reason, removed, difference)
 			}
-			if difference := diff(tc.want, requests); difference != "" || e.afterRemoval {
-				t.Errorf("%s\nafter the container's removal: %t; requests to etcd (-want +got):\n%s", tc.reason, e.afterRemoval, difference)
+			if _, stays := e.members[firstMember]; stays != tc.stays {
+				t.Errorf("%s\nthe member stays: %t, want %t", tc.reason, stays, tc.stays)
 			}
 			if _, there := world.Get(w, second, &infrav1.ContainerMachine{}); !there {
 				t.Error("the other control plane is gone")
@@ -126,7 +214,7 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 func TestDeletionReportsEtcd(t *testing.T) {
 	t.Parallel()
 	w := twoControlPlanes(t)
-	runEtcd(t, w, "etcd.yaml").err = &engine.ExitError{Code: 22}
+	doesNotAnswer(t, w, runEtcd(t, w), second)
 	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	for range 2 {
 		w.SettleCluster()

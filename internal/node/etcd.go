@@ -44,19 +44,24 @@ type Etcd interface {
 	engine.Executor
 }
 
+// ErrNoEtcd: the control plane in a container has no etcd of kubeadm's: it has not joined yet,
+// its bootstrap failed early, or the cluster uses an external etcd.
+var ErrNoEtcd = errors.New("the container has no etcd")
+
 // RemoveEtcdMember removes the member of etcd that has one of the addresses, by way of
-// the member in another control plane's container. It succeeds where there is no such
-// member, and where the container's control plane has no etcd of kubeadm's. Where etcd has
-// no quorum, or refuses, it returns etcd's message.
+// the member in another control plane's container, which needs no API server. It succeeds
+// only where etcd answers that there is no such member any more. A container without etcd
+// is ErrNoEtcd; where etcd has no quorum, or refuses, it returns etcd's message.
 func RemoveEtcdMember(ctx context.Context, containers Etcd, container string, addresses []netip.Addr) error {
 	_, err := engine.ReadFile(ctx, containers, container, etcdManifest)
 	if errors.Is(err, engine.ErrNotFound) {
-		return nil
+		return ErrNoEtcd
 	}
 	if err != nil {
 		return err
 	}
-	members, err := askEtcd(ctx, containers, container, "member/list", struct{}{})
+	// Linearizable: a member that lags behind, or is cut off, does not know of all others.
+	members, err := askEtcd(ctx, containers, container, "member/list", map[string]bool{"linearizable": true})
 	if err != nil {
 		return fmt.Errorf("list etcd members: %w", err)
 	}
