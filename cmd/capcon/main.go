@@ -42,7 +42,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	// What the libraries log is for operators of controllers. What a user
 	// has to know is in errors and in the progress.
 	log.SetLogger(logr.Discard())
@@ -64,6 +64,20 @@ func main() {
 	})
 	stop()
 	os.Exit(code)
+}
+
+// interruptible is canceled by the first signal, which ends the command in order. A second
+// signal ends the process: what the command waits for may not end.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // bounded connects to an engine whose calls have the limits that those of the

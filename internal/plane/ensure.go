@@ -36,6 +36,9 @@ const (
 	// three, the removal of a retired plane one more; the others are for other
 	// processes that are faster.
 	ensureTries = 20
+	// newPortTries is how often one call chooses another port for a new plane. Some 10,000 ports
+	// are chosen from: where several in a row are in use, the cause is another one.
+	newPortTries = 3
 	// startInterval lies between looks at a container that starts.
 	startInterval = 100 * time.Millisecond
 	// watchInterval lies between looks whether a plane that is waited for is still
@@ -102,6 +105,8 @@ type attempt struct {
 	// created is the volume that this call created, started the ID of the container
 	// that it started.
 	created, started string
+	// portsInUse counts the ports that were chosen and in use on the engine's host.
+	portsInUse int
 }
 
 // ensure takes the plane as it is one step further, and waits for it where
@@ -150,7 +155,7 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 	if !ours {
 		return a.discardWithVolume(ctx, container)
 	}
-	spec, err := a.describe(volume.Name, port)
+	spec, err := a.describe(volume.Name, port, a.socketOf(container))
 	if err != nil {
 		return err
 	}
@@ -166,9 +171,23 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 	case container.Status == engine.StatusRunning, container.ID == a.started:
 		return nil // the engine restarts one that exits; await reports one that keeps exiting
 	default:
-		return a.start(ctx, container.ID, port)
+		return a.start(ctx, container, port)
 	}
 }
+
+// socketOf a container is the path of the engine's socket that it keeps. One socket has
+// several paths, such as those below /run and /var/run: a plane that runs is not replaced
+// because this endpoint is spelled differently.
+func (a *attempt) socketOf(container engine.Container) string {
+	socket := container.Labels[labelSocket]
+	if socket == "" || a.opts.EngineSocket != "" || container.Status != engine.StatusRunning {
+		return a.engineSocket()
+	}
+	return socket
+}
+
+// engineSocket is the path of the engine's socket, as the user or the endpoint has it.
+func (a *attempt) engineSocket() string { return cmp.Or(a.opts.EngineSocket, EngineSocket(a.info)) }
 
 // verify creates the new container under another name and removes it: what the engine
 // rejects, such as a socket that is not on its host, must not cost the container that runs.
@@ -212,7 +231,7 @@ func (a *attempt) create(ctx context.Context) error {
 		a.created = volume.Name
 	}
 	port, _ := portOf(volume)
-	spec, err := a.describe(volume.Name, port)
+	spec, err := a.describe(volume.Name, port, a.engineSocket())
 	if err != nil {
 		return err
 	}
@@ -246,20 +265,28 @@ func (a *attempt) yield(ctx context.Context, volume string) error {
 }
 
 // start starts the container; errChanged: now it is another one, or it is gone, or
-// its network is.
-func (a *attempt) start(ctx context.Context, id string, port uint16) error {
-	err := a.engine.StartContainer(ctx, id)
+// its network is, or its port was in use and another one is chosen.
+func (a *attempt) start(ctx context.Context, container engine.Container, port uint16) error {
+	err := a.engine.StartContainer(ctx, container.ID)
 	switch {
 	case err == nil:
-		a.started = id
+		a.started = container.ID
 		return errChanged
 	case errors.Is(err, engine.ErrNotFound):
 		return errChanged
+	case engine.IsTaken(err, engine.ResourceHostPort) && volumeOf(container) == a.created && a.portsInUse < newPortTries:
+		a.portsInUse++
+		// The port was chosen on this host, which need not be the engine's. The plane has
+		// never run: no kubeconfig has the port, and the volume of this call is empty.
+		if err := a.discard(ctx, container.ID); err != nil {
+			return err
+		}
+		return cmp.Or(a.removeVolume(ctx, a.created), errChanged)
 	case engine.IsTaken(err, engine.ResourceHostPort):
 		return &PortTakenError{Port: port, Err: err}
 	case errors.Is(err, engine.ErrConflict):
 		if _, missing := a.engine.InspectNetwork(ctx, a.opts.Network); errors.Is(missing, engine.ErrNotFound) {
-			return cmp.Or(a.discard(ctx, id), errChanged)
+			return cmp.Or(a.discard(ctx, container.ID), errChanged)
 		}
 	}
 	return fmt.Errorf("start container %q: %w", a.opts.Name, err)
@@ -292,14 +319,11 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 }
 
 // describe returns the desired container.
-func (a *attempt) describe(volume string, port uint16) (engine.Spec, error) {
+func (a *attempt) describe(volume string, port uint16, socket string) (engine.Spec, error) {
 	d := description{
 		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
-		engineName: a.info.Name, traits: a.info.Traits, engineSocket: a.opts.EngineSocket, remapped: a.info.UserNamespaceRemap,
+		engineName: a.info.Name, traits: a.info.Traits, engineSocket: socket, remapped: a.info.UserNamespaceRemap,
 		managerArgs: a.opts.ManagerArgs,
-	}
-	if d.engineSocket == "" {
-		d.engineSocket = EngineSocket(a.info)
 	}
 	return d.spec()
 }

@@ -63,6 +63,81 @@ func TestEnsureStartsAStoppedPlane(t *testing.T) {
 	}
 }
 
+// The port is chosen on this host, and the engine may be on another one.
+func TestEnsureChoosesAnotherPortForANewPlane(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	eng.OccupyHostPort(testPort)
+	p, next := newPlane(eng), uint16(testPort)
+	p.choosePort = func(context.Context) (uint16, error) { next++; return next - 1, nil }
+	mustEnsure(t, p)
+	spec, _ := eng.Spec(DefaultName)
+	if got := spec.Ports[0].HostPort; got != testPort+1 {
+		t.Errorf("port of the plane: %d, want the second one, %d", got, testPort+1)
+	}
+	volumes := must.Get(eng.ListVolumes(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)}))(t)
+	if len(volumes) != 1 {
+		t.Errorf("volumes: %v, want that of the plane alone", volumes)
+	}
+}
+
+// A plane that has run keeps its port: kubeconfigs of users have it.
+func TestEnsureKeepsThePortOfAPlane(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	mustEnsure(t, newPlane(eng))
+	must.Succeed(t, eng.RemoveContainer(t.Context(), DefaultName))
+	eng.OccupyHostPort(testPort)
+	eng.ResetJournal()
+	_, err := newPlane(eng).Ensure(t.Context(), testImage, nil)
+	if taken := (*PortTakenError)(nil); !errors.As(err, &taken) {
+		t.Errorf("Ensure: %v, want a PortTakenError", err)
+	}
+	if diff := cmp.Diff([]string{"CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
+		t.Errorf("Ensure removes nothing: -want, +got:\n%s", diff)
+	}
+}
+
+// One socket has several paths, and two terminals may spell the endpoint differently.
+func TestEnsureKeepsTheSocketOfAPlaneThatRuns(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	at := func(endpoint string) *Plane {
+		p := newPlane(eng)
+		p.opts.Info = must.Get(eng.Info(t.Context()))(t)
+		p.opts.Info.Endpoint, p.opts.Info.Kernel = endpoint, ownKernel()
+		return p
+	}
+	mustEnsure(t, at("unix:///run/docker.sock"))
+	for name, tc := range map[string]struct {
+		endpoint, option string
+		stop             bool
+		want             []string
+	}{
+		"other path":            {endpoint: "unix:///var/run/docker.sock"},
+		"user's path":           {endpoint: "unix:///run/docker.sock", option: "/run/docker.sock"},
+		"of one that has ended": {endpoint: "unix:///run/docker.sock", stop: true, want: []string{"StartContainer"}},
+	} {
+		if tc.stop {
+			must.Succeed(t, eng.StopContainer(t.Context(), DefaultName, 0))
+		}
+		eng.ResetJournal()
+		p := at(tc.endpoint)
+		p.opts.EngineSocket = tc.option
+		mustEnsure(t, p)
+		if diff := cmp.Diff(tc.want, mutations(eng)); diff != "" {
+			t.Errorf("Ensure with %s: -want, +got:\n%s", name, diff)
+		}
+	}
+	eng.ResetJournal()
+	moved := at("unix:///run/docker.sock")
+	moved.opts.EngineSocket = "/moved/docker.sock"
+	mustEnsure(t, moved)
+	if spec, _ := eng.Spec(DefaultName); spec.Labels[labelSocket] != "/moved/docker.sock" {
+		t.Errorf("socket: %q, want the one that the user named", spec.Labels[labelSocket])
+	}
+}
+
 func TestEnsureReplacesAnotherImage(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)

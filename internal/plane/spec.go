@@ -45,6 +45,8 @@ const (
 	labelPort = "capcon.cluster.x-k8s.io/host-port"
 	// labelVolume of the container is the name of its volume.
 	labelVolume = "capcon.cluster.x-k8s.io/volume"
+	// labelSocket of the container is the path of the engine's socket that it was created with.
+	labelSocket = "capcon.cluster.x-k8s.io/engine-socket"
 	// labelSpec of the container is a hash of what it was created from.
 	labelSpec = "capcon.cluster.x-k8s.io/spec-hash"
 )
@@ -114,6 +116,7 @@ func (d description) spec() (engine.Spec, error) {
 	}
 	spec.Labels = maps.Clone(spec.Labels)
 	spec.Labels[labelSpec] = hash
+	spec.Labels[labelSocket] = d.engineSocket
 	return spec, nil
 }
 
