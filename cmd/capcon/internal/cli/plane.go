@@ -24,6 +24,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 )
@@ -45,7 +46,7 @@ func (a *app) planeUpCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Start the management cluster, without any workload cluster",
 		Long: "Start the management cluster and wait until it is ready. It is kept until \"capcon plane down\", even if\n" +
-			"\"capcon down\" deletes the last cluster.",
+			"\"capcon down\" deletes the last cluster. One of an earlier release than capcon is upgraded; its clusters stay.",
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
@@ -92,6 +93,9 @@ func (s *session) startPlaneOnce(ctx context.Context, b *board, request input.Re
 	before, err := s.plane.State(ctx)
 	if err != nil {
 		return err
+	}
+	if images.SkewOfPlane(before.Image).Order < 0 && request.PlaneImage == "" {
+		before.Image = "" // of an earlier release: that of this program replaces it
 	}
 	image, err := s.planeImage(ctx, b, request, before)
 	if err != nil {

@@ -31,6 +31,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -71,6 +72,8 @@ type planeReport struct {
 	Exists  bool   `json:"exists"`
 	Answers bool   `json:"answers"`
 	Detail  string `json:"detail,omitempty"`
+	// Skew describes a release of the plane that differs from that of capcon.
+	Skew string `json:"skew,omitempty"`
 }
 
 type clusterReport struct {
@@ -149,7 +152,9 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 		result.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
 		return result, err
 	}
-	result.ManagementPlane = planeReport{Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail}
+	result.ManagementPlane = planeReport{
+		Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail, Skew: images.SkewOfPlane(plane.Image).String(),
+	}
 	if !plane.Answers {
 		result.Containers, err = s.containerReports(ctx, name)
 		return result, errors.Join(err, s.planeSilent(plane, name))
@@ -339,6 +344,8 @@ func engineLine(e engineReport) string {
 
 func planeLine(p planeReport) string {
 	switch {
+	case p.Answers && p.Skew != "":
+		return "ready; its " + p.Skew
 	case p.Answers:
 		return "ready"
 	case p.Exists:

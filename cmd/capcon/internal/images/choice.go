@@ -69,8 +69,11 @@ var sources = map[Use]struct {
 	Plane:    {flag: "--plane-image", built: planeImage(), published: planeImage(), archive: "plane" + archiveSuffix},
 }
 
+// planeRepository has the images of planes by their releases.
+const planeRepository = "localhost/capcon/plane:"
+
 // planeImage is the one of this program's version: an older one may not have its API.
-func planeImage() string { return "localhost/capcon/plane:" + release.Tag() }
+func planeImage() string { return planeRepository + release.Tag() }
 
 // archiveSuffix ends the names of the archives of a release, which has images of one
 // architecture.
