@@ -20,6 +20,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -95,10 +96,13 @@ func bounded(ctx context.Context, where connect.Options, limits metered.Options)
 	return limited, nil
 }
 
-// size of the terminal that the output is; zero where it is none.
-func size() (columns, rows int) {
-	descriptor := int(os.Stdout.Fd()) //nolint:gosec // a file descriptor is small
-	columns, rows, err := term.GetSize(descriptor)
+// size of the terminal that a stream is; zero where it is none.
+func size(stream io.Writer) (columns, rows int) {
+	file, ok := stream.(*os.File)
+	if !ok {
+		return 0, 0
+	}
+	columns, rows, err := term.GetSize(int(file.Fd())) //nolint:gosec // a file descriptor is small
 	if err != nil {
 		return 0, 0
 	}

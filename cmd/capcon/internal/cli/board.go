@@ -36,14 +36,16 @@ type board struct {
 	gone sync.WaitGroup
 }
 
-// newBoard shows the steps of a command in the way that fits the output.
+// newBoard shows the steps of a command on standard error, so that standard output has the
+// results alone, in the way that fits the terminal.
 func (a *app) newBoard(title string) *board {
 	b := &board{done: make(chan struct{})}
-	if columns, _ := a.Size(); columns == 0 {
-		b.display = progress.NewPipe(a.Out, a.Now)
+	size := func() (columns, rows int) { return a.Size(a.Err) }
+	if columns, _ := size(); columns == 0 || a.Getenv("TERM") == "dumb" {
+		b.display = progress.NewPipe(a.Err, a.Now)
 		return b
 	}
-	b.display = progress.NewTerminal(a.Out, title, a.Size, a.Now)
+	b.display = progress.NewTerminal(a.Err, progress.Look{Title: title, Size: size, Plain: a.Getenv("NO_COLOR") != ""}, a.Now)
 	// Only a picture has a clock that has to advance while nothing changes.
 	b.gone.Go(func() {
 		for {

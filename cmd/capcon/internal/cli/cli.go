@@ -59,8 +59,8 @@ type Deps struct {
 	// Systemd runs systemctl or loginctl and returns what it prints; empty if systemd is not
 	// the init of this host.
 	Systemd func(ctx context.Context, name string, args ...string) string
-	// Size of the terminal that Out is; 0 columns = it is none.
-	Size func() (columns, rows int)
+	// Size of the terminal that a stream is; 0 columns = it is none.
+	Size func(stream io.Writer) (columns, rows int)
 	// Now and After are those of time.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time

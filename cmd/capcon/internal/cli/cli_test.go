@@ -48,7 +48,7 @@ func TestUpAndDown(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "engine: simulated", "management plane: ready", "images: localhost/capcon/node:v1.36.3",
+	mustContain(t, out+errs, "engine: simulated", "management plane: ready", "images: localhost/capcon/node:v1.36.3",
 		"nodes: 2 of 2 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
 		"KUBECONFIG="+state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").KubeconfigPath("demo"), "capcon down demo")
 
@@ -67,7 +67,7 @@ func TestUpAndDown(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "cluster demo: deleted", "management plane: removed", "Images were kept")
+	mustContain(t, out+errs, "cluster demo: deleted", "management plane: removed", "Images were kept")
 	if w.plane.removed != 1 {
 		t.Errorf("The plane goes with the last cluster, once; got %d", w.plane.removed)
 	}
@@ -247,7 +247,7 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 	if code != 1 {
 		t.Errorf("Want exit code 1, got %d", code)
 	}
-	mustContain(t, out, "failed  cluster demo HostPortInUse")
+	mustContain(t, out+errs, "failed  cluster demo HostPortInUse")
 	mustContain(t, errs, "HostPortInUse", "127.0.0.1:40001 is in use", "remedy: stop the process")
 	if waited := w.time().Sub(time.Unix(0, 0)); waited < troubleGrace || waited > 2*troubleGrace {
 		t.Errorf("It gives up after the grace period, got %s", waited)
@@ -290,7 +290,7 @@ func TestUpReplacesAMachineThatLostItsContainer(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
-	mustContain(t, out, "machine demo-b", "replacing Machine: ContainerNotFound")
+	mustContain(t, out+errs, "machine demo-b", "replacing Machine: ContainerNotFound")
 }
 
 func TestUpInterruptedSaysHowToResume(t *testing.T) {

@@ -121,5 +121,5 @@ func TestDownKeepsAPlaneThatGotACluster(t *testing.T) {
 	if code != 0 || w.plane.removed != 0 {
 		t.Errorf("down ended with %d and removed the plane %d times:\n%s%s", code, w.plane.removed, out, errs)
 	}
-	mustContain(t, out, "kept for clusters default/other")
+	mustContain(t, out+errs, "kept for clusters default/other")
 }

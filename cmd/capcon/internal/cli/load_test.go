@@ -88,7 +88,7 @@ func TestLoad(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, "app:dev: copied to 2 of 2 nodes")
+	mustContain(t, out+errs, "app:dev: copied to 2 of 2 nodes")
 	for _, node := range []string{"demo-a", "demo-b"} {
 		if diff := cmp.Diff([]string{"docker.io/library/app:dev"}, nodes.Names(node)); diff != "" {
 			t.Errorf("images of %s (-want +got):\n%s", node, diff)
@@ -101,10 +101,10 @@ func TestLoad(t *testing.T) {
 		t.Errorf("images of the ContainerCluster (-want +got):\n%s", diff)
 	}
 	nodes.Break("nothing has to be copied again")
-	if code, out, _ = w.run("load", "demo", "app:dev"); code != 0 {
+	if code, out, errs = w.run("load", "demo", "app:dev"); code != 0 {
 		t.Errorf("again: code %d", code)
 	}
-	mustContain(t, out, "app:dev: copied to 0 of 2 nodes; already present in 2")
+	mustContain(t, out+errs, "app:dev: copied to 0 of 2 nodes; already present in 2")
 }
 
 // TestLoadArchive: a file has the images of many nodes, by more than one name.
@@ -117,7 +117,7 @@ func TestLoadArchive(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: set imagePullPolicy: IfNotPresent")
+	mustContain(t, out+errs, "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: set imagePullPolicy: IfNotPresent")
 	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/tool:latest"}, nodes.Names("demo-b")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}

@@ -45,7 +45,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("plane up ended with %d:\n%s%s", code, out, errs)
 		}
-		mustContain(t, out, "management plane: ready", "export KUBECONFIG="+w.state, "clusterctl generate cluster", "capcon plane down")
+		mustContain(t, out+errs, "management plane: ready", "export KUBECONFIG="+w.state, "clusterctl generate cluster", "capcon plane down")
 	}
 	if code, out, _ := w.run("kubeconfig", "--management"); code != 0 || out != "management" {
 		t.Errorf("kubeconfig --management ended with %d: %s", code, out)
@@ -69,7 +69,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 	if code != 0 || !w.plane.state.Exists {
 		t.Errorf("down ended with %d and the plane is there: %t\n%s%s", code, w.plane.state.Exists, out, errs)
 	}
-	mustContain(t, out, "cluster demo: deleted", `management plane: kept, because it was started with "capcon plane up"`)
+	mustContain(t, out+errs, "cluster demo: deleted", `management plane: kept, because it was started with "capcon plane up"`)
 	code, out, errs = w.run("plane", "down")
 	if code != 0 || w.plane.state.Exists {
 		t.Errorf("plane down ended with %d and the plane is there: %t\n%s%s", code, w.plane.state.Exists, out, errs)

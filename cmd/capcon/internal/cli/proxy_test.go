@@ -64,7 +64,7 @@ func TestUpPassesTheProxyOn(t *testing.T) {
 			}))(t)
 			w.controllers, w.environment = w.become, tc.given
 			code, out, errs := w.run("up", "demo")
-			if code != 0 || strings.Contains(out+errs, "hunter2") || !strings.Contains(out, tc.line) || strings.Contains(out, " proxy: ") != (tc.line != "") {
+			if code != 0 || strings.Contains(out+errs, "hunter2") || !strings.Contains(errs, tc.line) || strings.Contains(errs, " proxy: ") != (tc.line != "") {
 				t.Errorf("%s up ended with %d:\n%s%s", tc.reason, code, out, errs)
 			}
 			w.wantEnvironment(t, tc.reason, tc.want)

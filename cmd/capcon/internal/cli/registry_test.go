@@ -50,7 +50,7 @@ func TestRegistry(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, errs)
 	}
-	mustContain(t, out, "registry: listening on localhost:"+port, "cluster demo: configured to pull from localhost:"+port, "push localhost:"+port+"/app:dev")
+	mustContain(t, out+errs, "registry: listening on localhost:"+port, "cluster demo: configured to pull from localhost:"+port, "push localhost:"+port+"/app:dev")
 	must.Succeed(t, w.client.Get(t.Context(), key, containerCluster))
 	registry := must.Get(w.engine.InspectContainer(t.Context(), "capcon-registry"))(t)
 	want := []infrav1.Registry{{Host: "localhost:" + port, Mirrors: []infrav1.RegistryMirror{{

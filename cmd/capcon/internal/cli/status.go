@@ -299,7 +299,7 @@ func (a *app) printReport(result report, options statusOptions) error {
 	}
 	a.say("")
 	if options.name != "" {
-		columns, _ := a.Size()
+		columns, _ := a.Size(a.Out)
 		for _, cluster := range result.Clusters {
 			if cluster.Power == management.PowerStopped {
 				a.say("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)

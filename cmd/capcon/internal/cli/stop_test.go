@@ -60,7 +60,7 @@ func TestStopAndStart(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("stop ended with %d:\n%s%s", code, out, errs)
 		}
-		mustContain(t, out, "containers: 0 of 1 run", "Cluster demo is stopped after", "capcon start demo")
+		mustContain(t, out+errs, "containers: 0 of 1 run", "Cluster demo is stopped after", "capcon start demo")
 	}
 	if code, out, _ := w.run("status", "demo"); code != 0 {
 		t.Errorf("status ended with %d", code)

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"sync"
@@ -194,7 +195,7 @@ func (w *world) deps() Deps {
 		Systemd: func(_ context.Context, name string, args ...string) string {
 			return w.systemd[strings.Join(append([]string{name}, args...), " ")]
 		},
-		Size: func() (int, int) { return 0, 0 },
+		Size: func(io.Writer) (int, int) { return 0, 0 },
 		Now:  w.time,
 		After: func(d time.Duration) <-chan time.Time {
 			w.controllers()

@@ -122,16 +122,24 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%4ds", int(d.Round(time.Second).Seconds()))
 }
 
-// NewTerminal draws one picture again and again. Size is asked for columns and
-// rows each time, because users resize windows.
-func NewTerminal(w io.Writer, title string, size func() (columns, rows int), now func() time.Time) Display {
-	return &terminal{w: w, title: title, size: size, now: now, start: now()}
+// Look of a picture on a terminal.
+type Look struct {
+	// Title is its first line.
+	Title string
+	// Size of the terminal, each time, because users resize windows.
+	Size func() (columns, rows int)
+	// Plain has no colors: https://no-color.org.
+	Plain bool
+}
+
+// NewTerminal draws one picture again and again.
+func NewTerminal(w io.Writer, look Look, now func() time.Time) Display {
+	return &terminal{w: w, look: look, now: now, start: now()}
 }
 
 type terminal struct {
 	w     io.Writer
-	title string
-	size  func() (columns, rows int)
+	look  Look
 	now   func() time.Time
 	start time.Time
 	// drawn is how many lines the last picture has.
@@ -155,12 +163,12 @@ func (t *terminal) Show(steps []Step) {
 		fmt.Fprintf(&picture, cursorUp, t.drawn)
 	}
 	picture.WriteString(eraseBelow)
-	columns, rows := t.size()
-	picture.WriteString(cut(fmt.Sprintf("%s %s", t.title, strings.TrimSpace(elapsed(t.now().Sub(t.start)))), columns) + "\n")
+	columns, rows := t.look.Size()
+	picture.WriteString(cut(fmt.Sprintf("%s %s", t.look.Title, strings.TrimSpace(elapsed(t.now().Sub(t.start)))), columns) + "\n")
 	nameWidth := widest(steps)
 	shown := fit(steps, rows)
 	for _, step := range shown {
-		picture.WriteString(draw(step, nameWidth, columns) + "\n")
+		picture.WriteString(t.draw(step, nameWidth, columns) + "\n")
 	}
 	t.drawn = len(shown) + 1
 	if hidden := len(steps) - len(shown); hidden > 0 {
@@ -184,13 +192,16 @@ func fit(steps []Step, rows int) []Step {
 	return steps
 }
 
-func draw(step Step, nameWidth, columns int) string {
+func (t *terminal) draw(step Step, nameWidth, columns int) string {
 	look, indent := looks[step.State], " "
 	if step.Indented {
 		indent = "   "
 	}
 	const signAndSpaces = 3
 	text := cut(fmt.Sprintf("%-*s  %s", nameWidth, step.Name, step.Detail), columns-len(indent)-signAndSpaces)
+	if t.look.Plain {
+		return indent + look.sign + " " + text
+	}
 	return indent + look.color + look.sign + plain + " " + text
 }
 

@@ -94,7 +94,7 @@ func TestTerminal(t *testing.T) {
 	var out strings.Builder
 	c := &clock{now: time.Unix(0, 0)}
 	const columns = 40
-	display := NewTerminal(&out, "Making cluster demo", func() (int, int) { return columns, 24 }, c.Now)
+	display := NewTerminal(&out, Look{Title: "Making cluster demo", Size: func() (int, int) { return columns, 24 }}, c.Now)
 	for _, steps := range story() {
 		display.Show(steps)
 		c.pass(time.Second)
@@ -116,11 +116,24 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+func TestTerminalWithoutColors(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &clock{now: time.Unix(0, 0)}
+	display := NewTerminal(&out, Look{Title: "Creating", Size: func() (int, int) { return 80, 24 }, Plain: true}, c.Now)
+	display.Show([]Step{{Name: "a", State: Done}, {Name: "b", State: Failed}, {Name: "c"}})
+	for _, color := range []string{green, red, dim, plain} {
+		if strings.Contains(out.String(), color) {
+			t.Errorf("NO_COLOR asks for a picture without colors, got %q", out.String())
+		}
+	}
+}
+
 func TestTerminalStaysLowerThanTheScreen(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	c := &clock{now: time.Unix(0, 0)}
-	display := NewTerminal(&out, "Making", func() (int, int) { return 80, 5 }, c.Now)
+	display := NewTerminal(&out, Look{Title: "Making", Size: func() (int, int) { return 80, 5 }}, c.Now)
 	display.Show([]Step{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}})
 	want := []string{"Making 0s", " · a  ", " · b  ", " … and 2 more"}
 	if diff := cmp.Diff(want, screen(out.String())); diff != "" {
