@@ -25,12 +25,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
@@ -107,7 +109,10 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	understood := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { understood = true }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		understood = true
+		return a.checkEngine()
+	}
 	command, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
@@ -125,6 +130,16 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 		a.explainLate(err)
 	}
 	return exitError
+}
+
+// checkEngine refuses an engine that there is none of by this name, before anything is reported.
+func (a *app) checkEngine() error {
+	if slices.Contains(connect.Names(), a.engineName) {
+		return nil
+	}
+	return input.Refuse(input.Problem{
+		Field: "--engine", Value: a.engineName, Reason: "unknown engine", Remedy: "use one of " + strings.Join(connect.Names(), ", "),
+	})
 }
 
 // explainLate names the engine that stopped answering, and the remedy.

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,6 +57,10 @@ func summarizeMachines(o Observed) []Machine {
 	return machines
 }
 
+// podNetworkNotReady is the kubelet's reason for a Node without a Pod network, which each Node
+// has while it starts. It is known only as a part of the message of the Node's condition.
+const podNetworkNotReady = "NetworkPluginNotReady"
+
 // summarizeMachine says what the machine waits for: what its container knows
 // first, because that is where a cause is, then what Cluster API makes of it.
 func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMachine) Machine {
@@ -75,6 +80,9 @@ func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMa
 		summary.Detail = firstNotTrue(machine.Status.Conditions,
 			clusterv1.MachineInfrastructureReadyCondition, clusterv1.MachineBootstrapConfigReadyCondition,
 			clusterv1.MachineNodeReadyCondition, clusterv1.MachineNodeHealthyCondition, clusterv1.MachineReadyCondition)
+	}
+	if strings.Contains(summary.Detail, podNetworkNotReady) {
+		summary.Detail = "waiting for the Pod network"
 	}
 	summary.Detail = cmp.Or(summary.Detail, "created")
 	return summary

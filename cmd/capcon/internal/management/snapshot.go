@@ -294,7 +294,8 @@ func (r replicas) complete() bool {
 
 func (r replicas) String() string {
 	wanted, ready := ptr.Deref(r.wanted, 1), ptr.Deref(r.ready, 0)
-	text := fmt.Sprintf("%d of %d available", ready, wanted)
+	// A surge, or machines that are deleted yet, are not counted: "4 of 3" reads like an error.
+	text := fmt.Sprintf("%d of %d available", min(ready, wanted), wanted)
 	if upToDate := ptr.Deref(r.upToDate, 0); ready >= wanted && upToDate < wanted {
 		text += fmt.Sprintf(", %d up to date", upToDate)
 	}

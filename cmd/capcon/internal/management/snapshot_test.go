@@ -95,6 +95,27 @@ func TestSummarizeNotReady(t *testing.T) {
 			},
 			[]string{"workers: 1 of 1 available, 1 to be deleted", "nodes: 2 of 3 ready", "demo-worker-c: being deleted"},
 		},
+		"surge": {
+			"\"2 of 1\" reads like an error.",
+			func(o *Observed) {
+				o.Workers.Status.Replicas = ptr.To[int32](2)
+				surge := *o.Machines[0].DeepCopy()
+				surge.Name = "demo-worker-surge"
+				o.Machines = append(o.Machines, surge)
+			},
+			[]string{"workers: 1 of 1 available, 1 to be deleted"},
+		},
+		"no Pod network yet": {
+			"Each Node starts so, and the kubelet's message reads like an error.",
+			func(o *Observed) {
+				worker := &o.Machines[0]
+				worker.Status.Conditions = []metav1.Condition{{
+					Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: "NodeNotReady",
+					Message: "* Node.Ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",
+				}}
+			},
+			[]string{"workers: 0 of 1 available", "nodes: 1 of 2 ready", "demo-worker-b: waiting for the Pod network"},
+		},
 		"no kubeconfig": {
 			"The user could not use the cluster.",
 			func(o *Observed) { o.HasKubeconfig = false },
