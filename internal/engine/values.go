@@ -307,6 +307,9 @@ type Network struct {
 	Labels map[string]string
 	// Driver such as "bridge".
 	Driver string
+	// Internal networks reach no other network, and ports of containers on them are not
+	// published.
+	Internal bool
 	// Subnets, IPv4 first.
 	Subnets []Subnet
 	// CreatedAt by the engine's clock.

@@ -111,6 +111,9 @@ func usable(network engine.Network, wanted []netip.Prefix) error {
 	if network.Driver != "" && network.Driver != "bridge" {
 		return unusable(fmt.Sprintf("has driver %q", network.Driver), "use a bridge network; it is created if it does not exist")
 	}
+	if network.Internal {
+		return unusable("is internal: no port of its containers is published on the host", "use a network that was created without --internal")
+	}
 	if len(network.Subnets) == 0 {
 		return unusable("has no subnet", remedyOther)
 	}

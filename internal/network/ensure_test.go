@@ -122,6 +122,7 @@ func TestEnsureRefuses(t *testing.T) {
 	}{
 		"Default":    {"Docker's own bridge takes no static addresses.", engine.Network{Name: "bridge", Driver: "bridge", Subnets: subnets("172.17.0.0/16")}, nil, "predefined network of the engine"},
 		"Driver":     {"A macvlan is not reached by its host.", engine.Network{Name: "n", Driver: "macvlan", Subnets: subnets("10.0.0.0/24")}, nil, "driver"},
+		"Internal":   {"No port of the API server would be published.", engine.Network{Name: "n", Driver: "bridge", Internal: true, Subnets: subnets("10.0.0.0/24")}, nil, "internal"},
 		"NoSubnet":   {"Without a subnet there is nothing to allocate from.", engine.Network{Name: "n", Driver: "bridge"}, nil, "no subnet"},
 		"OnlyIPv6":   {"IPv4 is what is meant where nothing is said.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("fd00::/64")}, nil, "no IPv4"},
 		"Other":      {"A subnet asked for is meant.", engine.Network{Name: "n", Driver: "bridge", Subnets: subnets("10.0.0.0/24")}, prefixes("10.1.0.0/24"), "10.0.0.0/24 instead of 10.1.0.0/24"},

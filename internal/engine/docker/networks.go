@@ -101,7 +101,8 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 
 func observedNetwork(raw network.Inspect) engine.Network {
 	return engine.Network{
-		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, CreatedAt: raw.Created, Subnets: subnets(raw.IPAM),
+		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, Internal: raw.Internal, CreatedAt: raw.Created,
+		Subnets: subnets(raw.IPAM),
 	}
 }
 

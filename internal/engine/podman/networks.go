@@ -31,14 +31,16 @@ import (
 
 // networkBody is a network as Podman's API takes and returns it.
 type networkBody struct {
-	Name    string            `json:"name"`
-	ID      string            `json:"id,omitempty"`
-	Driver  string            `json:"driver"`
-	Created time.Time         `json:"created,omitzero"`
-	Subnets []subnetBody      `json:"subnets,omitempty"`
-	IPv6    bool              `json:"ipv6_enabled"`
-	DNS     bool              `json:"dns_enabled"`
-	Labels  map[string]string `json:"labels,omitempty"`
+	Name    string       `json:"name"`
+	ID      string       `json:"id,omitempty"`
+	Driver  string       `json:"driver"`
+	Created time.Time    `json:"created,omitzero"`
+	Subnets []subnetBody `json:"subnets,omitempty"`
+	IPv6    bool         `json:"ipv6_enabled"`
+	DNS     bool         `json:"dns_enabled"`
+	// Internal is only read.
+	Internal bool              `json:"internal,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
 }
 
 type subnetBody struct {
@@ -94,7 +96,9 @@ func (e *Engine) network(ctx context.Context, name string) (networkBody, error) 
 }
 
 func (n networkBody) observed() engine.Network {
-	return engine.Network{ID: n.ID, Name: n.Name, Labels: n.Labels, Driver: n.Driver, CreatedAt: n.Created, Subnets: n.subnets()}
+	return engine.Network{
+		ID: n.ID, Name: n.Name, Labels: n.Labels, Driver: n.Driver, Internal: n.Internal, CreatedAt: n.Created, Subnets: n.subnets(),
+	}
 }
 
 func (n networkBody) subnets() []engine.Subnet {
