@@ -86,7 +86,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 	}{
 		"Never": {"It is not even known what it is.", nil, limit, []string{"no response within", "check that it is running"}},
 		"NoMore": {"It hangs on a container, or on its store.", map[string]string{
-			"/_ping": "OK", "/version": `{"Version":"28.5.2","ApiVersion":"1.47"}`, "/info": `{"ID":"hung","Name":"host"}`,
+			"/_ping": "OK", "/version": `{"Version":"28.5.2","ApiVersion":"1.47"}`, "/info": `{"ID":"hung","Name":"host"}`, "/networks/none": `{"Name":"none","Id":"1"}`,
 		}, patience, []string{"did not respond", limit.String(), "Restart it", "docker 28.5.2 at"}},
 	}
 	commands := [][]string{
