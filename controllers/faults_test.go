@@ -43,6 +43,8 @@ const (
 	killed kind = "killed"
 	// unavailable: the answer is an error.
 	unavailable kind = "unavailable"
+	// refused: the engine answers with an error, and does nothing.
+	refused kind = "refused"
 )
 
 // side of the effect that a fault is on.
@@ -75,6 +77,9 @@ func (f fault) String() string {
 
 // errKilled is what the manager panics with.
 var errKilled = errors.New("the manager is killed")
+
+// errRefused is an answer of the engine that no code knows.
+var errRefused = errors.New("no space left on device")
 
 // armed is a fault in a world.
 type armed struct {
@@ -115,6 +120,9 @@ func (a *armed) strike(target target, side side, number int) error {
 	if a.kind == killed {
 		a.dead = true
 		panic(errKilled)
+	}
+	if a.kind == refused {
+		return errRefused
 	}
 	if target == apiWrite {
 		return apierrors.NewTimeoutError("the API server does not answer", 1)

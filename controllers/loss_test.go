@@ -64,7 +64,7 @@ func losses() map[string]func(*world.World) {
 // the same containers, each created as often as without the loss.
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"CreateWorker", "CreateControlPlane", "RecoverWorker", "RecoverInit"} {
+	for _, name := range []string{"CreateWorker", "CreateControlPlane", "RecoverWorker", "RecoverInit", "RecoverInitNode"} {
 		s := scenarios()[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -74,6 +74,13 @@ func scenarios() map[string]scenario {
 		}},
 		"RecoverWorker": {setup: interrupted},
 		"RecoverInit":   {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: interrupted},
+		"RecoverInitNode": {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
+			settle(w)
+			world.EditStatus(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) {
+				m.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine}
+			})
+			interrupted(w)
+		}},
 		"LoadBalancerNew": {setup: func(w *world.World) {
 			settle(w)
 			_ = w.Engine.RemoveContainer(w.TB.Context(), builders.Owner().LoadBalancerContainer())

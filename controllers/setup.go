@@ -115,6 +115,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	if err := (&machine.Reconciler{
 		Client:           mgr.GetClient(),
+		Live:             mgr.GetAPIReader(),
 		Engine:           options.Engine,
 		Images:           images,
 		Host:             host,

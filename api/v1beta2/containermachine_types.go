@@ -281,10 +281,17 @@ type MachineBootstrap struct {
 	// +kubebuilder:validation:items:MaxLength=45
 	Addresses []string `json:"addresses,omitempty"`
 
-	// completed is true once the node has finished its bootstrap. The container
-	// then holds the node's state and is never recreated.
+	// completed is true once the node has finished its bootstrap, or Cluster API has
+	// found its Node. The container then holds the node's state and is not recreated
+	// if it is missing.
 	// +optional
 	Completed *bool `json:"completed,omitempty"`
+
+	// recreating is true while the container of an interrupted bootstrap is replaced by
+	// one for the attempt: from before it is removed until the new one has started. A
+	// reconcile that finds no container then creates it, whatever completed is.
+	// +optional
+	Recreating *bool `json:"recreating,omitempty"`
 }
 
 // Mount makes a path of the engine's host visible in a node.

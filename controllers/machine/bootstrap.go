@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,9 +36,6 @@ const (
 	// recordInterval is how often the record of a running bootstrap is read. Nothing that
 	// makes a Node ready waits for it; with the container's state it is one call each second.
 	recordInterval = 2 * time.Second
-	// maxAttempts of an interrupted bootstrap: an engine that was restarted
-	// three times in a row has another problem.
-	maxAttempts = 3
 )
 
 // observeBootstrap reads what the node recorded of its bootstrap. While it
@@ -54,22 +50,19 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 	}
 	switch result.State {
 	case bootstrap.Done:
-		if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) { record.Completed = ptr.To(true) }); err != nil {
+		if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) {
+			record.Completed, record.Recreating = ptr.To(true), nil
+		}); err != nil {
 			return err
 		}
 		s.setBootstrapCompleted(metav1.ConditionTrue, infrav1.BootstrapCompletedReason, "")
-	case bootstrap.Failed, bootstrap.Interrupted:
+	case bootstrap.Failed:
 		if err := r.readBootstrapData(ctx, s); err != nil {
 			return err
 		}
-		if result.State == bootstrap.Failed {
-			s.reportFailure(infrav1.BootstrapFailedReason, result)
-			break
-		}
-		if next == nextBootstrap && s.mayRepeat(result) && s.nextAttempt() <= maxAttempts {
-			return r.recoverInterrupted(ctx, s)
-		}
-		s.reportFailure(infrav1.BootstrapInterruptedReason, result)
+		s.reportFailure(infrav1.BootstrapFailedReason, result)
+	case bootstrap.Interrupted:
+		return r.recoverInterrupted(ctx, s, next, result)
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
 		if next == nextBootstrap {
@@ -114,26 +107,4 @@ func (s *scope) reportProgress(running time.Duration) {
 
 func (s *scope) reportFailure(reason string, result bootstrap.Result) {
 	s.setBootstrapCompleted(metav1.ConditionFalse, reason, result.Message(s.config.Secrets()...))
-}
-
-// recoverInterrupted repeats the bootstrap in a new container of the same name and
-// addresses. Both the attempt and the addresses are recorded before the container
-// that has them is removed.
-func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope) error {
-	attempt, name := s.nextAttempt(), s.container.Name
-	if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) { record.Attempt = attempt }); err != nil {
-		return err
-	}
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
-		"Bootstrap in container %s was interrupted; recreating the container, attempt %d of %d", name, attempt, maxAttempts)
-	if err := r.Engine.RemoveContainer(ctx, name); err != nil {
-		return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
-	}
-	s.container = nil
-	if err := r.createContainer(ctx, s); err != nil {
-		return err
-	}
-	s.setContainerState(r.observeState(s))
-	s.reportProgress(0)
-	return phase.RequeueAfter(recordInterval)
 }

@@ -39,7 +39,6 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/finalizers"
-	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
@@ -55,6 +54,9 @@ import (
 // Reconciler reconciles ContainerMachines.
 type Reconciler struct {
 	Client client.Client
+	// Live reads what must be true at the moment a container is removed, or kubeadm init
+	// repeated.
+	Live   client.Reader
 	Engine engine.Engine
 	Images *imagepull.Tracker
 	Host   *hostinfo.Observer
@@ -119,13 +121,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, err
 	}
 	s.conditions = slices.Clone(containerMachine.Status.Conditions)
-	patchHelper, err := patch.NewHelper(containerMachine, r.Client)
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
+	if err := s.preparePatch(containerMachine, r.Client); err != nil {
+		return ctrl.Result{}, err
 	}
 	paused.MarkActive(containerMachine)
 	defer func() {
-		err := s.patch(ctx, patchHelper)
+		err := s.patch(ctx)
 		if err == nil {
 			r.sendFailure(s)
 		}

@@ -28,7 +28,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -41,15 +40,16 @@ func (r *Reconciler) record(ctx context.Context, s *scope, change func(*infrav1.
 	if equality.Semantic.DeepEqual(object.Spec.Bootstrap, s.containerMachine.Spec.Bootstrap) {
 		return nil
 	}
-	// The whole record, because what this reconcile added to it is not written yet.
+	// With what this reconcile added to the record and is not written yet.
 	base := s.containerMachine.DeepCopy()
-	base.Spec.Bootstrap = infrav1.MachineBootstrap{}
+	base.Spec.Bootstrap = s.recorded
 	if err := r.Client.Patch(ctx, object, client.MergeFrom(base)); err != nil {
 		return fmt.Errorf("record bootstrap: %w", err)
 	}
 	s.containerMachine.Spec.Bootstrap = object.Spec.Bootstrap
 	s.containerMachine.ResourceVersion = object.ResourceVersion
-	return nil
+	// A patch that is prepared before would require the version of the object before.
+	return s.preparePatch(object, r.Client)
 }
 
 // recordContainer sets what a container that replaces the observed one needs. It
@@ -65,17 +65,15 @@ func (s *scope) recordContainer() {
 	if s.isNode() {
 		record.Completed = ptr.To(true)
 	}
+	if s.containerAttempt() == record.Attempt {
+		record.Recreating = nil
+	}
 }
 
 // checkLostState stops the reconcile where a container is missing that cannot be
 // recreated, whatever else is missing as well.
 func (r *Reconciler) checkLostState(_ context.Context, s *scope) error {
 	return s.reportMissing(s.lostState())
-}
-
-// checkRepeatable is checkLostState for what the bootstrap data says.
-func (r *Reconciler) checkRepeatable(_ context.Context, s *scope) error {
-	return s.reportMissing(s.unrepeatable())
 }
 
 // reportMissing reports a container that is not recreated, and why. Without a
@@ -97,43 +95,14 @@ func (s *scope) reportMissing(lost string) error {
 func (s *scope) lostState() string {
 	record := s.containerMachine.Spec.Bootstrap
 	switch {
-	case s.isNode() || ptr.Deref(record.Completed, false):
+	case s.isRecreating():
+		return ""
+	case s.holdsNode():
 		return "it held the state of a Node"
 	case s.containerMachine.Spec.ProviderID != "" && record.Attempt == 0:
 		return "spec.providerID names a container to adopt"
 	}
 	return ""
-}
-
-// unrepeatable is lostState for what only the bootstrap data says.
-func (s *scope) unrepeatable() string {
-	operation := s.config.KubeadmOperation()
-	switch {
-	case operation == bootstrap.KubeadmInit && ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false):
-		return "the control plane of the Cluster is initialized, and kubeadm init would create an empty one"
-	case s.containerMachine.Spec.Bootstrap.Attempt > 0 && !s.repeatable():
-		return "its bootstrap has started and is not repeatable"
-	}
-	return ""
-}
-
-// repeatable says whether a bootstrap that began and did not complete may run
-// again: kubeadm init and the join of a worker leave nothing behind. The join of a
-// control plane may have left a member in etcd, which only the replacement of the
-// whole Machine removes.
-func (s *scope) repeatable() bool {
-	operation := s.config.KubeadmOperation()
-	return (operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker) && s.lostState() == ""
-}
-
-// mayRepeat reports whether a bootstrap that was interrupted may run again. A kubeadm init
-// that has not ended may, although its Node has registered: no other control plane can
-// replace this one, and no other controller completes the cluster.
-func (s *scope) mayRepeat(result bootstrap.Result) bool {
-	if s.config.KubeadmOperation() == bootstrap.KubeadmInit && s.isNode() {
-		return !result.KubernetesUp
-	}
-	return s.repeatable()
 }
 
 // containerAttempt is the one the observed container was created for: 0 without a

@@ -24,6 +24,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -62,6 +63,9 @@ type scope struct {
 	registryFiles map[string]string
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
+	// patchHelper has the object, and recorded its spec.bootstrap, as the API server has them.
+	patchHelper *patch.Helper
+	recorded    infrav1.MachineBootstrap
 }
 
 // hasStarted says that there is a container that was started once. One that never
@@ -102,13 +106,13 @@ func (s *scope) role() identity.Role {
 	return identity.RoleWorker
 }
 
-// isNode reports whether Cluster API has found the machine's Node.
 // isStopped reports whether the containers of the cluster are kept stopped.
 func (s *scope) isStopped() bool {
 	_, stopped := s.cluster.GetAnnotations()[infrav1.StoppedAnnotation]
 	return stopped
 }
 
+// isNode reports whether Cluster API has found the machine's Node.
 func (s *scope) isNode() bool { return s.machine.Status.NodeRef.IsDefined() }
 
 // version of Kubernetes the node is made for, "" where it is not set. What a
@@ -148,10 +152,21 @@ func ownConditions() []string {
 	return []string{infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition}
 }
 
+// preparePatch begins the patch that ends the reconcile, from the object as the API server
+// has it.
+func (s *scope) preparePatch(object *infrav1.ContainerMachine, c client.Client) error {
+	helper, err := patch.NewHelper(object, c)
+	if err != nil {
+		return fmt.Errorf("prepare patch: %w", err)
+	}
+	s.patchHelper, s.recorded = helper, *object.Spec.Bootstrap.DeepCopy()
+	return nil
+}
+
 // patch writes what the reconcile found. Ready takes status, reason and
 // message of the first condition that is not True, so that Ready alone
 // says what is wrong.
-func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
+func (s *scope) patch(ctx context.Context) error {
 	ready := metav1.Condition{Type: infrav1.MachineReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
 	for _, conditionType := range ownConditions() {
 		condition := conditions.Get(s.containerMachine, conditionType)
@@ -167,7 +182,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	phase.SetCondition(s.containerMachine, ready)
 	phase.SettleConditions(s.containerMachine, s.conditions)
 	owned := append(ownConditions(), infrav1.MachineReadyCondition, infrav1.RegistriesConfiguredCondition, clusterv1.PausedCondition)
-	if err := helper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
+	if err := s.patchHelper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerMachine: %w", err)
 	}
 	return nil

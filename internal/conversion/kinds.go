@@ -71,6 +71,7 @@ func containerMachine() kind[*infrav1.ContainerMachine, *infrav1alpha1.Container
 		hub: &infrav1.ContainerMachine{}, spoke: &infrav1alpha1.ContainerMachine{},
 		restore: func(from, to *infrav1.ContainerMachine) {
 			restoreMachine(from.Spec.ContainerMachineCommonSpec, &to.Spec.ContainerMachineCommonSpec)
+			to.Spec.Bootstrap.Recreating = from.Spec.Bootstrap.Recreating
 			to.Status.PortMappings = from.Status.PortMappings
 		},
 	}

@@ -50,6 +50,10 @@ func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 				identity.ErrProviderID.Error()+"; omit it, unless it is the provider ID of a container to adopt"))
 		}
 	}
+	if record := machine.Spec.Bootstrap; ptr.Deref(record.Recreating, false) && record.Attempt == 0 {
+		errs = append(errs, field.Invalid(path.Child("bootstrap", "recreating"), true,
+			"requires the attempt that the container is recreated for; omit it, the provider sets it"))
+	}
 	return errs
 }
 

@@ -150,7 +150,7 @@ func (w *World) Restart() {
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths,
+		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths, Live: w.Client,
 	}
 	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Events: w.Events}
 }

@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+)
+
+const (
+	// maxAttempts of an interrupted bootstrap: an engine that was restarted
+	// three times in a row has another problem.
+	maxAttempts = 3
+	// recreateInterval begins the reconcile that creates the container, immediately.
+	recreateInterval = time.Millisecond
+)
+
+// recoverInterrupted recreates the container of an interrupted bootstrap that may run again.
+// Otherwise the bootstrap has failed, and an intention to recreate the container, which an
+// earlier reconcile recorded, is withdrawn.
+func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope, next nextAction, result bootstrap.Result) error {
+	if err := r.readBootstrapData(ctx, s); err != nil {
+		return err
+	}
+	s.reportFailure(infrav1.BootstrapInterruptedReason, result)
+	if next != nextBootstrap {
+		return nil
+	}
+	retry, err := r.canRetryBootstrap(ctx, s, result)
+	switch {
+	case err != nil:
+		return err
+	case retry:
+		return r.recreate(ctx, s)
+	}
+	return r.record(ctx, s, func(record *infrav1.MachineBootstrap) { record.Recreating = nil })
+}
+
+// recreate removes the container. That it is to be created again, for which attempt and with
+// which addresses, is recorded before: each next reconcile continues with that.
+func (r *Reconciler) recreate(ctx context.Context, s *scope) error {
+	attempt, name := s.nextAttempt(), s.container.Name
+	if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) {
+		record.Attempt, record.Recreating = attempt, ptr.To(true)
+	}); err != nil {
+		return err
+	}
+	if err := r.Engine.RemoveContainer(ctx, s.container.ID); err != nil {
+		return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
+	}
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
+		"Bootstrap in container %s was interrupted; recreating the container, attempt %d of %d", name, attempt, maxAttempts)
+	s.container = nil
+	s.wait(infrav1.ContainerCreatingReason, "recreating container "+name+", because its bootstrap was interrupted")
+	return phase.RequeueAfter(recreateInterval)
+}
+
+// canRetryBootstrap reports whether an interrupted bootstrap may run again, which ends all
+// that the container holds: kubeadm init and the join of a worker may while Kubernetes does
+// not run in it. The join of a control plane may have left a member in etcd, which only the
+// replacement of the whole Machine removes.
+func (r *Reconciler) canRetryBootstrap(ctx context.Context, s *scope, result bootstrap.Result) (bool, error) {
+	if result.KubernetesUp || s.nextAttempt() > maxAttempts {
+		return false, nil
+	}
+	switch s.config.KubeadmOperation() {
+	case bootstrap.KubeadmInit:
+		// Although its Node may have registered: no other control plane can replace this
+		// one, and no other controller completes the cluster.
+		blocker, err := r.initBlocker(ctx, s)
+		return blocker == "" && err == nil, err
+	case bootstrap.KubeadmJoinWorker:
+		return !s.holdsNode(), nil
+	case bootstrap.KubeadmNone, bootstrap.KubeadmJoinControlPlane:
+	}
+	return false, nil
+}
+
+// initBlocker says why kubeadm init must not run again; empty where it may.
+func (r *Reconciler) initBlocker(ctx context.Context, s *scope) (string, error) {
+	cluster := &clusterv1.Cluster{}
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(s.cluster), cluster); err != nil {
+		return "", fmt.Errorf("get Cluster %q: %w", s.cluster.Name, err)
+	}
+	if ptr.Deref(cluster.Status.Initialization.ControlPlaneInitialized, false) {
+		return clusterInitialized, nil
+	}
+	return r.otherControlPlane(ctx, s)
+}
+
+const clusterInitialized = "the control plane of the Cluster is initialized, and kubeadm init would create an empty one"
+
+// otherControlPlane says that another control plane of the cluster is a Node; empty where
+// none is.
+func (r *Reconciler) otherControlPlane(ctx context.Context, s *scope) (string, error) {
+	machines := &clusterv1.MachineList{}
+	if err := r.Live.List(ctx, machines, client.InNamespace(s.machine.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: s.clusterName}, client.HasLabels{clusterv1.MachineControlPlaneLabel}); err != nil {
+		return "", fmt.Errorf("list control planes: %w", err)
+	}
+	for i := range machines.Items {
+		if other := &machines.Items[i]; other.Name != s.machine.Name && other.Status.NodeRef.IsDefined() {
+			return fmt.Sprintf("control plane %s is a Node, and kubeadm init would create another cluster", other.Name), nil
+		}
+	}
+	return "", nil
+}
+
+// checkRepeatable is checkLostState for what the bootstrap data says.
+func (r *Reconciler) checkRepeatable(ctx context.Context, s *scope) error {
+	if s.hasStarted() {
+		return nil
+	}
+	blocker, err := r.creationBlocker(ctx, s)
+	if err != nil {
+		return err
+	}
+	return s.reportMissing(blocker)
+}
+
+// creationBlocker says why a container must not be created for the bootstrap data; empty
+// where it may be.
+func (r *Reconciler) creationBlocker(ctx context.Context, s *scope) (string, error) {
+	operation := s.config.KubeadmOperation()
+	first := s.containerMachine.Spec.Bootstrap.Attempt == 0
+	switch {
+	case operation == bootstrap.KubeadmInit && s.isRecreating():
+		// The Cluster was not initialized when the container was removed.
+		return r.otherControlPlane(ctx, s)
+	case operation == bootstrap.KubeadmInit && !first:
+		return r.initBlocker(ctx, s)
+	case operation == bootstrap.KubeadmInit && ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false):
+		return clusterInitialized, nil
+	case first || s.isRecreating() || operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker:
+		return "", nil
+	}
+	return "its bootstrap has started and is not repeatable", nil
+}
+
+// isRecreating reports whether the container is being replaced by one for another attempt.
+func (s *scope) isRecreating() bool {
+	return ptr.Deref(s.containerMachine.Spec.Bootstrap.Recreating, false)
+}
+
+// holdsNode reports whether the container holds, or held, the state of a Node.
+func (s *scope) holdsNode() bool {
+	return s.isNode() || ptr.Deref(s.containerMachine.Spec.Bootstrap.Completed, false)
+}
