@@ -83,6 +83,16 @@ func (c *capcon) run(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
+// mustShow runs a command and returns its progress too.
+func (c *capcon) mustShow(args ...string) string {
+	c.t.Helper()
+	output, err := c.command(c.t.Context(), append(args, "--engine", integration.EngineName())...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("capcon %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return string(output)
+}
+
 func (c *capcon) command(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, c.path, args...)
 	command.SysProcAttr = c.attributes
@@ -269,7 +279,7 @@ func loadWebtool(t *testing.T, program *capcon, others ...string) string {
 	t.Helper()
 	archive := filepath.Join(t.TempDir(), "webtool.tar")
 	must.Succeed(t, os.WriteFile(archive, webtoolArchive(t), 0o600))
-	return program.mustRun(append([]string{"load", program.cluster, archive}, others...)...)
+	return program.mustShow(append([]string{"load", program.cluster, archive}, others...)...)
 }
 
 // nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,

@@ -78,9 +78,8 @@ func TestRemoteEngineTLS(t *testing.T) {
 	program.mustRun("up", remoteCluster, "--workers", "0")
 	closeTunnels := openTunnels(t, program)
 	nodesReady(t, remoteClientOf(t, program), 1)
-	output, err := program.command(t.Context(), "load", remoteCluster, loadBalancerImage, "--engine", integration.EngineName()).CombinedOutput()
-	if err != nil || !strings.Contains(string(output), "copied to 1 of 1 nodes") {
-		t.Errorf("load: %v:\n%s", err, output)
+	if output := program.mustShow("load", remoteCluster, loadBalancerImage); !strings.Contains(output, "copied to 1 of 1 nodes") {
+		t.Errorf("load prints:\n%s", output)
 	}
 	if log := program.mustRun("logs", remoteCluster, "--tail", "1"); log == "" {
 		t.Error("logs prints nothing")
