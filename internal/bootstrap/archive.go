@@ -60,6 +60,11 @@ var script []byte
 //go:embed script/ignition.sh
 var ignitionScript []byte
 
+// initScript is what the script needs to complete a kubeadm init.
+//
+//go:embed script/init.sh
+var initScript []byte
+
 //go:embed script/cluster-api-bootstrap.service
 var unit []byte
 
@@ -91,7 +96,7 @@ func Archive(in Input) ([]byte, error) {
 	if strings.ContainsFunc(in.Instance.ID, isControl) {
 		return nil, fmt.Errorf("instance ID %q contains a control character", in.Instance.ID)
 	}
-	steps, err := plan(in.Config)
+	planned, err := plan(in.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +110,14 @@ func Archive(in Input) ([]byte, error) {
 	a.file(path.Join(base, "instance-id"), []byte(in.Instance.ID+"\n"))
 	a.file(path.Join(base, "kubelet-flags"), []byte(lines(flags)))
 	a.directory(path.Join(base, "steps"))
-	for i, step := range steps {
+	if init := planned.init; init.step != "" {
+		a.directory(path.Join(base, "init"))
+		a.file(path.Join(base, "init", "functions"), initScript)
+		a.file(path.Join(base, "init", "step"), []byte(init.step+"\n"))
+		a.file(path.Join(base, "init", "path"), []byte(init.config+"\n"))
+		a.file(path.Join(base, "init", "run"), []byte(init.run))
+	}
+	for i, step := range planned.steps {
 		directory := path.Join(base, "steps", step.directory(i))
 		a.directory(directory)
 		for _, f := range step.files {

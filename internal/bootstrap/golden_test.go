@@ -126,7 +126,7 @@ func listing(t *testing.T, archive []byte) string {
 			fmt.Fprintf(&out, " -> %s", header.Linkname)
 		}
 		out.WriteString("\n")
-		if len(content) == 0 || bytes.Equal(content, script) || bytes.Equal(content, ignitionScript) || bytes.Equal(content, unit) {
+		if len(content) == 0 || bytes.Equal(content, script) || bytes.Equal(content, ignitionScript) || bytes.Equal(content, initScript) || bytes.Equal(content, unit) {
 			continue
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {

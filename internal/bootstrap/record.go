@@ -64,7 +64,7 @@ type Result struct {
 	Changed time.Time
 }
 
-var stepName = regexp.MustCompile(`^[a-z_.]{1,32}\[\d{1,6}\]$`)
+var validStep = regexp.MustCompile(`^[a-z_.]{1,32}\[\d{1,6}\]$`)
 
 // ReadRecord reads the tar of [RecordPath] as an engine's archive download gives it. A nil reader, an empty tar and a
 // record without a state are not an error: the bootstrap has not started. A download that raced with the script or was
@@ -120,7 +120,7 @@ func (r *Result) read(name, content string, changed time.Time) error {
 			return fmt.Errorf("%w: unknown state", ErrRecord)
 		}
 	case "state.step":
-		if content != "" && !stepName.MatchString(content) {
+		if content != "" && !validStep.MatchString(content) {
 			return fmt.Errorf("%w: invalid step name", ErrRecord)
 		}
 		r.Step = content

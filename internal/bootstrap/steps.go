@@ -54,7 +54,7 @@ func (s *step) put(name, content string) {
 }
 
 // plan orders everything into steps, in cloud-init's order.
-func plan(config Config) ([]step, error) {
+func plan(config Config) (planner, error) {
 	var p planner
 	p.commands("bootcmd", config.BootCommands)
 	files, users := "write_files", "users"
@@ -67,14 +67,16 @@ func plan(config Config) ([]step, error) {
 	p.directories(config.Directories)
 	p.putFiles(files, config.Files, func(f File) bool { return f.Defer })
 	p.links(config.Links)
+	p.init = config.completion("runcmd", p.commandsDirectory(), config.Commands)
 	p.commands("runcmd", config.Commands)
 	p.units(config.Units)
-	return p.steps, p.err
+	return p, p.err
 }
 
 // planner collects steps and the first error.
 type planner struct {
 	steps []step
+	init  initCompletion
 	err   error
 }
 
@@ -160,26 +162,44 @@ func (p *planner) commands(list string, commands []Command) {
 		return
 	}
 	s := step{kind: "commands"}
-	directory := "$CLUSTER_API_BOOTSTRAP/steps/" + s.directory(len(p.steps))
-	var run strings.Builder
 	for i, command := range commands {
-		name := fmt.Sprintf("%s[%d]", list, i)
 		text := command.shell()
 		if strings.ContainsRune(text, 0) {
-			p.refuse(name, "contains a NUL character")
+			p.refuse(stepName(list, i), "contains a NUL character")
 		}
-		if text == "" {
-			continue
+		if text != "" {
+			s.put(commandFile(i), text+"\n")
 		}
-		file := fmt.Sprintf("%05d", i)
-		s.put(file, text+"\n")
-		fmt.Fprintf(&run, "/bin/sh \"$CLUSTER_API_BOOTSTRAP/bootstrap\" before '%s' || exit\n", name)
-		fmt.Fprintf(&run, ". \"%s/%s\"\n", directory, file)
-		run.WriteString("CLUSTER_API_BOOTSTRAP_CODE=$?; [ \"$CLUSTER_API_BOOTSTRAP_CODE\" -eq 0 ] || " +
-			"exit \"$CLUSTER_API_BOOTSTRAP_CODE\"\n")
 	}
-	s.put("run", run.String())
+	s.put("run", runCommands(list, p.commandsDirectory(), commands, 0))
 	p.steps = append(p.steps, s)
+}
+
+// commandsDirectory is where the next step is in the node, if it is one of commands.
+func (p *planner) commandsDirectory() string {
+	s := step{kind: "commands"}
+	return "$CLUSTER_API_BOOTSTRAP/steps/" + s.directory(len(p.steps))
+}
+
+func commandFile(index int) string { return fmt.Sprintf("%05d", index) }
+
+// check ends a script with the exit code of its last command, if that failed.
+const check = "CLUSTER_API_BOOTSTRAP_CODE=$?; [ \"$CLUSTER_API_BOOTSTRAP_CODE\" -eq 0 ] || exit \"$CLUSTER_API_BOOTSTRAP_CODE\"\n"
+
+// before notes in a script that a command is next.
+func before(name string) string {
+	return fmt.Sprintf("/bin/sh \"$CLUSTER_API_BOOTSTRAP/bootstrap\" before '%s' || exit\n", name)
+}
+
+// runCommands is a script that runs the commands from an index on.
+func runCommands(list, directory string, commands []Command, from int) string {
+	var run strings.Builder
+	for i := from; i < len(commands); i++ {
+		if commands[i].shell() != "" {
+			fmt.Fprintf(&run, "%s. \"%s/%s\"\n%s", before(stepName(list, i)), directory, commandFile(i), check)
+		}
+	}
+	return run.String()
 }
 
 // shell returns the command as shell script; a list is quoted word by word.

@@ -18,6 +18,7 @@
 #
 #   bootstrap               run by the unit: look at the record, run the steps, write the end down, remove the secrets
 #   bootstrap steps         run all steps; ends with the exit code of the first that fails
+#   bootstrap complete      complete a kubeadm init that was interrupted, and run the commands after it
 #   bootstrap before NAME   note that the command NAME is next
 #   bootstrap kubelet       see to the kubelet's flags, which may be about to start
 #
@@ -33,6 +34,11 @@ record=$home/record
 log=$home/log
 sentinel=$root/run/cluster-api/bootstrap-success.complete
 kubelet=$root/etc/default/kubelet
+
+# Where kubeadm init is among the commands, the file beside the script has these two.
+has_cluster() { return 1; }
+keep_init_config() { :; }
+[ ! -e "$base/init/functions" ] || . "$base/init/functions"
 
 # put NAME VALUE writes a file of the record in one move, so that it is never seen half written.
 put() {
@@ -62,8 +68,8 @@ note_sentinel() {
 }
 
 clean_up() {
-  # The steps first: as long as anything is left of them, the script is there to remove it at the next boot.
-  rm -rf -- "$base/steps" && rm -rf -- "$base"
+  # The secrets first: as long as anything is left of them, the script is there to remove it at the next boot.
+  rm -rf -- "$base/steps" "$base/init" && rm -rf -- "$base"
 }
 
 begin() {
@@ -72,6 +78,7 @@ begin() {
 }
 
 start() {
+  what=steps
   umask 077
   mkdir -p -- "$record" || exit
   case $(state) in
@@ -81,15 +88,19 @@ start() {
     exit
     ;;
   *)
-    # Booted in the middle of it. kubeadm does not survive being run twice, so the controller has to decide.
-    put_log_tail
-    put state interrupted && clean_up
-    exit 1
+    # Booted in the middle of it. kubeadm does not survive being run twice: the controller has to decide, except
+    # where the cluster is there already.
+    if ! has_cluster >>"$log" 2>&1; then
+      put_log_tail
+      put state interrupted && clean_up
+      exit 1
+    fi
+    what=complete
     ;;
   esac
 
   put state started || exit
-  /bin/sh "$0" steps 3>&1 >>"$log" 2>&1 </dev/null
+  /bin/sh "$0" "$what" 3>&1 >>"$log" 2>&1 </dev/null
   code=$?
   note_sentinel
   if [ "$code" -eq 0 ]; then
@@ -103,7 +114,7 @@ start() {
   exit "$code"
 }
 
-steps() {
+prepare() {
   # The log is written directly, so that its end is complete when a step fails; the journal gets a copy.
   tail -n +1 -s 0.2 -f --pid=$$ -- "$log" >&3 2>/dev/null 3>&- &
   exec 3>&-
@@ -111,6 +122,10 @@ steps() {
   read -r INSTANCE_ID <"$base/instance-id"
   CLUSTER_API_BOOTSTRAP=$base
   export INSTANCE_ID CLUSTER_API_BOOTSTRAP
+}
+
+steps() {
+  prepare
   [ ! -e "$base/ignition" ] || . "$base/ignition"
   for step in "$base"/steps/*; do
     [ -d "$step" ] || continue
@@ -230,7 +245,7 @@ add_ssh_keys() {
 # the file they are in.
 before() {
   note_sentinel
-  merge_kubelet_flags || exit
+  merge_kubelet_flags && keep_init_config "$1" || exit
   begin "$1"
 }
 
@@ -291,6 +306,7 @@ merge_kubelet_flags() {
 case ${1-start} in
 start) start ;;
 steps) steps ;;
+complete) complete ;;
 before) before "$2" ;;
 kubelet) merge_kubelet_flags ;;
 *) exit 64 ;;
