@@ -312,7 +312,7 @@ e2e-host: images ## capcon on an emulated machine of Debian 13 with systemd and 
 
 .PHONY: e2e-interrupt
 e2e-interrupt: ## Stop the engine, on Podman the host, for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
-	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12}" hack/test-quickstart.sh EngineStopsDuringBootstrap
+	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12 configmap}" hack/test-quickstart.sh EngineStopsDuringBootstrap
 
 .PHONY: soak
 soak: soak-list soak-members ## Long lists, long silence and 200 changes of the control plane (CHANGES=200 CLUSTERS=1 SILENCE=10m; hours)

@@ -157,7 +157,7 @@ func badMachines() map[string]Input {
 		"ProviderIDPath":  {"No container has such a name.", machine, `spec: {providerID: "container:///a/b"}`, id, noProvider},
 		"RecreatingFirst": {"Nothing of the machine was removed.", machine, `spec: {bootstrap: {recreating: true}}`, "spec.bootstrap.recreating",
 			"requires the attempt that the container is recreated for; omit it, the provider sets it"},
-		"TimeoutZero":     {"Every bootstrap would take too long.", machine, `spec: {bootstrapTimeout: 0s}`, timeout, noTimeout},
+		"TimeoutZero": {"Every bootstrap would take too long.", machine, `spec: {bootstrapTimeout: 0s}`, timeout, noTimeout},
 		"ResourcesCPU": {"The bootstrap would not end.", machine, `spec: {resources: {cpu: 100m}}`, "spec.resources.cpu",
 			"is less than a node requires; use at least 750m, or omit it"},
 		"ResourcesMemory": {"The kernel would kill etcd or the API server.", machine, `spec: {resources: {memory: 512M}}`, "spec.resources.memory",

@@ -71,7 +71,8 @@ func operations() map[string]operation {
 // Environment:
 //
 //	OPERATIONS    init, join-worker, join-control-plane; default all
-//	POINTS        seconds after the machine's container appeared; default 3
+//	POINTS        seconds after the machine's container appeared; default 3. "configmap" of init:
+//	              as soon as kubeadm has written its ConfigMap, and the container must be kept
 //	INTERRUPTION  one of interruptions; default engine-SIGTERM, on Podman host-reboot
 func TestEngineStopsDuringBootstrap(t *testing.T) {
 	if testing.Short() {
@@ -104,13 +105,17 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 			t.Fatalf("OPERATIONS: %q is not known", name)
 		}
 		for _, point := range words("POINTS", "3") {
-			seconds, err := strconv.ParseFloat(point, 64)
-			if err != nil {
-				t.Fatalf("POINTS: %v", err)
+			await := afterConfigMap
+			if point != "configmap" {
+				seconds, err := strconv.ParseFloat(point, 64)
+				if err != nil {
+					t.Fatalf("POINTS: %v", err)
+				}
+				await = after(time.Duration(seconds * float64(time.Second)))
+			} else if name != "init" {
+				continue
 			}
-			t.Run(name+" at "+point+"s", func(t *testing.T) {
-				what.interrupt(t, eng, program.at(t), interruption, time.Duration(seconds*float64(time.Second)))
-			})
+			t.Run(name+" at "+point, func(t *testing.T) { what.interrupt(t, eng, program.at(t), interruption, await) })
 		}
 	}
 }
@@ -122,9 +127,35 @@ func words(variable, otherwise string) []string {
 	return strings.Fields(otherwise)
 }
 
+// pointOf a bootstrap. It returns the IDs of containers that must be kept.
+type pointOf func(t *testing.T, eng engine.Engine) []string
+
+func after(point time.Duration) pointOf {
+	return func(t *testing.T, _ engine.Engine) []string {
+		t.Helper()
+		select {
+		case <-time.After(point):
+		case <-t.Context().Done():
+		}
+		return nil
+	}
+}
+
+// afterConfigMap stops kubeadm as soon as it has written its ConfigMap: the cluster is
+// initialized, and kubeadm init has not ended.
+func afterConfigMap(t *testing.T, eng engine.Engine) []string {
+	t.Helper()
+	const script = `until kubectl --kubeconfig=/etc/kubernetes/super-admin.conf --namespace=kube-system get configmap kubeadm-config
+		do sleep 0.05; done >/dev/null 2>&1
+		kill -STOP $(pidof kubeadm)`
+	containers := nodeContainers(t, eng, interruptCluster)
+	must.Get(eng.Exec(t.Context(), containers[0].Name, engine.Command{Args: []string{"bash", "-c", script}}))(t)
+	return ids(containers)
+}
+
 // interrupt begins the operation, interrupts the engine at the point for a
 // standstill, and waits until the cluster is ready.
-func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption interruption, point time.Duration) {
+func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, interruption interruption, await pointOf) {
 	t.Helper()
 	program.mustRun(o.back...)
 	ended := make(chan struct{})
@@ -135,10 +166,7 @@ func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, i
 		_, _ = program.run(t.Context(), o.begin...)
 	}()
 	awaitContainers(t, eng, o.before+1)
-	select {
-	case <-time.After(point):
-	case <-t.Context().Done():
-	}
+	kept := await(t, eng)
 	interruption.stop(t)
 	stopped := time.Now()
 	select {
@@ -151,6 +179,8 @@ func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcon, i
 	nodesReady(t, program.connectCluster(), o.after)
 	if found := nodeContainers(t, eng, interruptCluster); len(found) != o.after {
 		t.Errorf("%d containers of machines, want %d", len(found), o.after)
+	} else if kept != nil && !slices.Equal(kept, ids(found)) {
+		t.Errorf("containers %v, want %v: what kubeadm had created was removed", ids(found), kept)
 	}
 	t.Logf("ready %.0fs after its start, %.0fs after the engine stopped", time.Since(began).Seconds(), time.Since(stopped).Seconds())
 }
