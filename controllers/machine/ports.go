@@ -93,14 +93,22 @@ func (r *Reconciler) checkPorts(ctx context.Context, s *scope) error {
 			for i, port := range wanted {
 				if collides(port, text) {
 					s.wait(infrav1.HostPortInUseReason, fmt.Sprintf(
-						"spec.portMappings: host port %s is published by container %s of Machine %s; use another host port, or omit hostPort if the template has several replicas",
-						hostPortText(wanted[i]), container.Name, container.Labels[identity.LabelMachine]))
+						"spec.portMappings: host port %s is published by container %s; use another host port, or omit hostPort if the template has several replicas",
+						hostPortText(wanted[i]), holder(container)))
 					return phase.RequeueAfter(phase.UserInterval)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// holder of a port is a machine, a load balancer or a registry.
+func holder(container engine.Container) string {
+	if machine := container.Labels[identity.LabelMachine]; machine != "" {
+		return container.Name + " of Machine " + machine
+	}
+	return container.Name
 }
 
 // collides reports whether a port cannot be published beside the one of a label.

@@ -31,13 +31,16 @@ const (
 	FullWeight = 100
 	// maxWeight is haproxy's own limit.
 	maxWeight = 256
-	// maxBackends is the limit of backends of one port: of control planes, which are seven at most and some more during
+	// MaxBackends is the limit of backends of one port: of control planes, which are seven at most and some more during
 	// a rollout, and of the nodes behind a Service.
 	// +limit
-	maxBackends = 256
-	// maxFrontends is the limit of ports of one load balancer. It bounds the text and the health checks.
+	MaxBackends = 256
+	// MaxFrontends is the limit of ports of one load balancer. It bounds the text and the health checks.
 	// +limit
-	maxFrontends = 64
+	MaxFrontends = 64
+	// MaxSources is the limit of source ranges of one port. It bounds the text: each port repeats them.
+	// +limit
+	MaxSources = 1000
 )
 
 // Family is the address family a load balancer listens on.
@@ -152,8 +155,8 @@ func (c Config) normalized() (Config, error) {
 	default:
 		return Config{}, &InvalidError{Field: "family", Value: string(c.Family), Reason: "must be IPv4, IPv6 or Dual"}
 	}
-	if count := len(c.Frontends); count == 0 || count > maxFrontends {
-		return Config{}, &InvalidError{Field: "frontends", Value: fmt.Sprint(count), Reason: fmt.Sprintf("must be 1 to %d", maxFrontends)}
+	if count := len(c.Frontends); count == 0 || count > MaxFrontends {
+		return Config{}, &InvalidError{Field: "frontends", Value: fmt.Sprint(count), Reason: fmt.Sprintf("must be 1 to %d", MaxFrontends)}
 	}
 	c.Frontends = slices.Clone(c.Frontends)
 	slices.SortFunc(c.Frontends, func(a, b Frontend) int { return cmp.Compare(a.Name, b.Name) })
@@ -187,8 +190,11 @@ func (f Frontend) normalized(field string) (Frontend, error) {
 		return Frontend{}, &InvalidError{Field: field + ".check.path", Value: f.Check.Path, Reason: "must match " + pathPattern.String()}
 	case !statusesPattern.MatchString(f.Check.Statuses) || (f.Check.Statuses == "") != (f.Check.Path == ""):
 		return Frontend{}, &InvalidError{Field: field + ".check.statuses", Value: f.Check.Statuses, Reason: "must match " + statusesPattern.String() + ", and be set with the path alone"}
-	case len(f.Backends) > maxBackends:
-		return Frontend{}, &InvalidError{Field: field + ".backends", Value: fmt.Sprint(len(f.Backends)), Reason: fmt.Sprintf("must be at most %d", maxBackends)}
+	case len(f.Backends) > MaxBackends:
+		return Frontend{}, &InvalidError{Field: field + ".backends", Value: fmt.Sprint(len(f.Backends)), Reason: fmt.Sprintf("must be at most %d", MaxBackends)}
+	}
+	if count := len(f.Sources); count > MaxSources {
+		return Frontend{}, &InvalidError{Field: field + ".sources", Value: fmt.Sprint(count), Reason: fmt.Sprintf("must be at most %d", MaxSources)}
 	}
 	for i, source := range f.Sources {
 		if !source.IsValid() {
@@ -210,11 +216,17 @@ func (f Frontend) normalized(field string) (Frontend, error) {
 	return f, nil
 }
 
+// IsMachine reports whether an address can be that of a Backend: it is of one machine,
+// another than the load balancer's own.
+func IsMachine(address netip.Addr) bool {
+	return address.IsValid() && !address.IsUnspecified() && !address.IsMulticast() && !address.IsLoopback()
+}
+
 func (b Backend) validate(field string) error {
 	switch {
 	case !namePattern.MatchString(b.Name):
 		return &InvalidError{Field: field + ".name", Value: b.Name, Reason: "must match " + namePattern.String()}
-	case !b.Address.IsValid() || b.Address.IsUnspecified() || b.Address.IsMulticast():
+	case !IsMachine(b.Address):
 		return &InvalidError{Field: field + ".address", Value: b.Address.String(), Reason: "must be an address of one machine"}
 	case b.Address.Zone() != "":
 		// A zone is free text and would be written into the line.

@@ -22,6 +22,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -67,6 +68,8 @@ const (
 	// reloads than this is ended with the connections it has left. Changing
 	// all machines of a control plane takes some twenty.
 	maxReloads = 50
+	// sourcesPerLine leaves a line below haproxy's limits of 64 words and 2047 characters.
+	sourcesPerLine = 32
 )
 
 // generationPlaceholder stands where the generation goes while it is being
@@ -125,11 +128,13 @@ type templateServer struct {
 
 // templateFrontend is a frontend as the template prints it.
 type templateFrontend struct {
-	Name, Sources, Balance string
-	Binds                  []string
-	Check                  Check
-	Fallback, ShutDown     bool
-	Backends               []templateServer
+	Name, Balance string
+	Binds         []string
+	// Sources are lists of ranges, each short enough for a line.
+	Sources            []string
+	Check              Check
+	Fallback, ShutDown bool
+	Backends           []templateServer
 }
 
 // templateValues are what the template prints.
@@ -167,11 +172,13 @@ func viewFrontend(family Family, frontend Frontend) templateFrontend {
 		// Consistent: a backend that comes or goes moves few clients.
 		values.Balance = "source\n    hash-type consistent"
 	}
-	sources := make([]string, 0, len(frontend.Sources))
-	for _, source := range frontend.Sources {
-		sources = append(sources, source.String())
+	for line := range slices.Chunk(frontend.Sources, sourcesPerLine) {
+		sources := make([]string, 0, len(line))
+		for _, source := range line {
+			sources = append(sources, source.String())
+		}
+		values.Sources = append(values.Sources, strings.Join(sources, " "))
 	}
-	values.Sources = strings.Join(sources, " ")
 	receiving := 0
 	for _, backend := range frontend.Backends {
 		values.Backends = append(values.Backends, templateServer{

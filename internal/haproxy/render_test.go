@@ -101,6 +101,44 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// sources are ranges of one address each.
+func sources(count int) []netip.Prefix {
+	var all []netip.Prefix
+	address := netip.MustParseAddr("10.0.0.0")
+	for range count {
+		all, address = append(all, netip.PrefixFrom(address, 32)), address.Next()
+	}
+	return all
+}
+
+// TestLinesFit: haproxy refuses a line of more than 64 words or 2047 characters.
+func TestLinesFit(t *testing.T) {
+	t.Parallel()
+	cases := map[string]Frontend{
+		"sources":  {Name: "port-80", Port: 80, Sources: sources(MaxSources), Backends: backends("172.18.0.%d", 1)},
+		"backends": {Name: "port-80", Port: 80, Backends: backends("fd00:10::%x", MaxBackends)},
+		"a long name": {Name: "port-80", Port: 80, Backends: []Backend{
+			{Name: strings.Repeat("a", 253), Address: netip.MustParseAddr("172.18.0.3"), Port: 30080, Weight: FullWeight},
+		}},
+	}
+	for name, frontend := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := must.Get(Render(Config{Family: FamilyDual, Frontends: []Frontend{frontend}}))(t)
+			for line := range strings.Lines(text) {
+				if words := len(strings.Fields(line)); words > 64 || len(line) > 2048 {
+					t.Errorf("a line has %d words and %d characters: %.80s…", words, len(line), line)
+				}
+			}
+			for _, source := range frontend.Sources {
+				if !strings.Contains(text, " "+source.String()) {
+					t.Errorf("source %s is missing", source)
+				}
+			}
+		})
+	}
+}
+
 func TestRenderIsDeterministic(t *testing.T) {
 	t.Parallel()
 	ordered := Config{Frontends: controlPlane(6443, backends("172.18.0.%d", 5))}
@@ -160,10 +198,13 @@ func TestRenderRefuses(t *testing.T) {
 		"Source": {"The zero value is no range.", Config{Frontends: []Frontend{
 			{Name: "a", Port: 80, Sources: make([]netip.Prefix, 1)},
 		}}, "frontends[0].sources[0]"},
+		"ManySources": {"The text is bounded.", Config{Frontends: []Frontend{
+			{Name: "a", Port: 80, Sources: sources(MaxSources + 1)},
+		}}, "frontends[0].sources"},
 		"NoPort":        {"There is no port 0.", Config{Frontends: controlPlane(0, nil)}, "frontends[0].port"},
 		"StatusPort":    {"The status listener has that port.", Config{Frontends: controlPlane(StatusPort, nil)}, "frontends[0].port"},
 		"Family":        {"The family is a closed list.", Config{Family: "IPv4\n", Frontends: controlPlane(6443, nil)}, "family"},
-		"Many":          {"The text is bounded.", Config{Frontends: controlPlane(6443, backends("fd00:10::%x", maxBackends+1))}, "frontends[0].backends"},
+		"Many":          {"The text is bounded.", Config{Frontends: controlPlane(6443, backends("fd00:10::%x", MaxBackends+1))}, "frontends[0].backends"},
 		"NoName":        {"A server has a name.", with(func(b *Backend) { b.Name = "" }), "frontends[0].backends[0].name"},
 		"LineInName":    {"A line break would begin a line of its own.", with(func(b *Backend) { b.Name = "a\nglobal" }), "frontends[0].backends[0].name"},
 		"SpaceInName":   {"A space would begin an argument.", with(func(b *Backend) { b.Name = "a 10.0.0.1:1" }), "frontends[0].backends[0].name"},
@@ -172,6 +213,7 @@ func TestRenderRefuses(t *testing.T) {
 			"haproxy expands variables in quotes.", with(func(b *Backend) { b.Name = `"$HOME"` }), "frontends[0].backends[0].name"},
 		"EndOfText":   {"$ of a pattern may match before a last line break.", with(func(b *Backend) { b.Name = "a\n" }), "frontends[0].backends[0].name"},
 		"NoAddress":   {"A stopped container has none; it must be left out.", with(func(b *Backend) { b.Address = netip.Addr{} }), "frontends[0].backends[0].address"},
+		"Loopback":    {"It is the load balancer's own.", with(func(b *Backend) { b.Address = netip.MustParseAddr("127.0.0.1") }), "frontends[0].backends[0].address"},
 		"Unspecified": {"0.0.0.0 is no machine.", with(func(b *Backend) { b.Address = netip.IPv4Unspecified() }), "frontends[0].backends[0].address"},
 		"Zone":        {"A zone is free text.", with(func(b *Backend) { b.Address = netip.MustParseAddr("fe80::1").WithZone("a\nb") }), "frontends[0].backends[0].address"},
 		"NoBackendPort": {

@@ -20,11 +20,11 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // DefaultImage is used where none is named: haproxy 3.2.24 as Docker's official
@@ -59,9 +59,15 @@ func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 		// Docker lets anyone listen there, Podman does not.
 		security.AddCapabilities = []string{"NET_BIND_SERVICE"}
 	}
+	labels := spec.labels()
 	var ports []engine.PortBinding
+	var recorded []string
 	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
 		ports = append(ports, engine.PortBinding{HostAddress: hostAddress, HostPort: hostPorts[port], ContainerPort: port})
+		recorded = append(recorded, netip.AddrPortFrom(hostAddress, hostPorts[port]).String()+"/"+engine.ProtocolTCP.Name())
+	}
+	if len(recorded) > 0 {
+		labels[identity.LabelHostPorts] = strings.Join(recorded, hostPortSeparator)
 	}
 	return engine.Spec{
 		Name:     name,
@@ -72,7 +78,7 @@ func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 		// the foreground.
 		Entrypoint: []string{"haproxy", "-W", "-db", "-f", haproxy.ConfigPath},
 		User:       user,
-		Labels:     spec.labels(),
+		Labels:     labels,
 		Ports:      ports,
 		Security:   security,
 		Resources:  engine.Resources{MemoryBytes: memoryBytes, Pids: pids, OpenFiles: haproxy.OpenFiles},
@@ -81,21 +87,4 @@ func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 		// connection to end.
 		StopSignal: "SIGTERM",
 	}
-}
-
-// candidates are the host ports to try, by the port that each publishes.
-func candidates(spec Spec) []map[uint16]uint16 {
-	wanted := make([]engine.PortBinding, 0, len(spec.HostPorts))
-	for _, port := range slices.Sorted(maps.Keys(spec.HostPorts)) {
-		wanted = append(wanted, engine.PortBinding{ContainerPort: port, HostPort: spec.HostPorts[port]})
-	}
-	var all []map[uint16]uint16
-	for _, candidate := range network.HostPortCandidates(spec.Name(), wanted) {
-		hostPorts := map[uint16]uint16{}
-		for _, port := range candidate {
-			hostPorts[port.ContainerPort] = port.HostPort
-		}
-		all = append(all, hostPorts)
-	}
-	return all
 }

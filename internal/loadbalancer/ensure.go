@@ -51,7 +51,11 @@ type Spec struct {
 	// one, to be pinned by the caller from State.HostPorts. Which ports are published is
 	// fixed for the container's life: others need another container.
 	HostPorts map[uint16]uint16
-	// Config of the first start, and of every start of a stopped container.
+	// HostPortRange that free host ports are chosen from; the zero value means the default.
+	HostPortRange network.HostPortRange
+	// Config of the first start, and of every start of a stopped container. That of a
+	// Service is first started without backends: Sync gives it the rest, after haproxy
+	// has accepted it.
 	Config haproxy.Config
 }
 
@@ -120,7 +124,7 @@ func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 // ours: *ForeignError. The engine is still busy with an earlier call to create it:
 // network.ErrCreating. A pinned address or port taken: a ConflictError of
 // ResourceAddress or ResourceHostPort. No address left:
-// *network.ExhaustedError. A configuration that cannot be rendered:
+// *network.ExhaustedError. No host port left: ErrNoHostPort. A configuration that cannot be rendered:
 // *haproxy.InvalidError.
 func Ensure(ctx context.Context, containers network.Engine, spec Spec, found State) (State, error) {
 	text, err := haproxy.Render(spec.Config)
@@ -130,20 +134,20 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, found Sta
 	state, container := found, found.container
 	switch {
 	case container.Name == "":
-		return create(ctx, containers, spec, text)
+		return create(ctx, containers, spec)
 	case !ours(container, spec):
 		return State{}, &ForeignError{Container: container.Name}
 	case neverStarted(container):
 		// Place continues what an interrupted call left, or replaces it.
-		return create(ctx, containers, spec, text)
+		return create(ctx, containers, spec)
 	case !fit(container, spec):
-		return recreate(ctx, containers, spec, text)
+		return recreate(ctx, containers, spec)
 	case ended(container.Status):
 		err = restart(ctx, containers, container.Name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
 			!pinsHostPorts(spec) && engine.IsTaken(err, engine.ResourceHostPort) {
 			// The place it had was not published yet.
-			return recreate(ctx, containers, spec, text)
+			return recreate(ctx, containers, spec)
 		}
 		if err == nil {
 			state, err = Inspect(ctx, containers, container.Name)
@@ -154,7 +158,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, found Sta
 	}
 	state, err = state.ask(ctx, containers)
 	if err == nil && state.Running && !publishes(state, spec) {
-		return recreate(ctx, containers, spec, text)
+		return recreate(ctx, containers, spec)
 	}
 	return state, err
 }
@@ -238,30 +242,39 @@ func restart(ctx context.Context, containers engine.Containers, name, text strin
 	return nil
 }
 
-func recreate(ctx context.Context, containers network.Engine, spec Spec, text string) (State, error) {
+func recreate(ctx context.Context, containers network.Engine, spec Spec) (State, error) {
 	name := spec.Name()
 	if err := containers.RemoveContainer(ctx, name); err != nil {
 		return State{}, fmt.Errorf("remove load balancer %q: %w", name, err)
 	}
-	return create(ctx, containers, spec, text)
+	return create(ctx, containers, spec)
 }
 
-// create makes and starts the container, on the pinned host port or on the
-// first of the candidates that is free.
-func create(ctx context.Context, containers network.Engine, spec Spec, text string) (State, error) {
+// create makes and starts the container, on pinned host ports and on free ones.
+func create(ctx context.Context, containers network.Engine, spec Spec) (State, error) {
 	name := spec.Name()
+	text, err := haproxy.Render(firstConfig(spec))
+	if err != nil {
+		return State{}, fmt.Errorf("render configuration: %w", err)
+	}
+	ports, err := newChoice(ctx, containers, spec)
+	if err != nil {
+		return State{}, fmt.Errorf("create load balancer: %w", err)
+	}
 	var container engine.Container
-	var err error
-	for _, hostPorts := range candidates(spec) {
+	for {
 		container, err = network.Place(ctx, containers, network.Placement{
-			Spec:      containerSpec(spec, hostPorts),
+			Spec:      containerSpec(spec, ports.chosen),
 			Network:   spec.Network,
 			Addresses: spec.Addresses,
 			Prepare: func(ctx context.Context, _ []netip.Addr) error {
 				return upload(ctx, containers, name, text)
 			},
 		})
-		if !engine.IsTaken(err, engine.ResourceHostPort) {
+		if err == nil {
+			break
+		}
+		if err = ports.replace(err); err != nil {
 			break
 		}
 	}
@@ -272,6 +285,20 @@ func create(ctx context.Context, containers network.Engine, spec Spec, text stri
 		return State{}, fmt.Errorf("create load balancer: %w", err)
 	}
 	return stateOf(container).ask(ctx, containers)
+}
+
+// firstConfig is what a new container is started with. haproxy refuses what it does not
+// like by ending, and the engine starts it again and again; a process that runs says why.
+func firstConfig(spec Spec) haproxy.Config {
+	config := spec.Config
+	if spec.Service == (Service{}) {
+		return config
+	}
+	config.Frontends = slices.Clone(config.Frontends)
+	for i := range config.Frontends {
+		config.Frontends[i].Backends, config.Frontends[i].Sources = nil, nil
+	}
+	return config
 }
 
 // Delete removes the load balancer of an owner or its Service, and succeeds if there is

@@ -18,3 +18,6 @@ package loadbalancer
 
 // Check is for the tests of package loadbalancer_test.
 var Check = check
+
+// MaxStoredBytes is for the tests of package loadbalancer_test.
+const MaxStoredBytes = maxStoredBytes

@@ -102,7 +102,7 @@ func ask(ctx context.Context, containers engine.Executor, name string) (answer, 
 // maxStoredBytes is more than a configuration of ours has; of a larger file only this much
 // is read, which is enough to see that it is another one.
 // +limit
-const maxStoredBytes = 1 << 20
+const maxStoredBytes = 15 << 20
 
 // askCommand prints the file to its standard error, sends two requests in one go and
 // prints the two responses.

@@ -20,6 +20,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -273,5 +275,28 @@ func TestObserveReportsOddAnswers(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestLargestConfigIsReadBack: one that is cut off would be stored again by each Sync.
+func TestLargestConfigIsReadBack(t *testing.T) {
+	t.Parallel()
+	frontend := haproxy.Frontend{Check: haproxy.Check{Path: "/healthz", Statuses: "200", Port: 10256}}
+	address := netip.MustParseAddr("fd00:1111:2222:3333:4444:5555:6666:7777")
+	for i := range haproxy.MaxBackends {
+		frontend.Backends = append(frontend.Backends, haproxy.Backend{
+			Name: fmt.Sprintf("%0253d", i), Address: address, Port: 30080, Weight: haproxy.FullWeight,
+		})
+	}
+	for range haproxy.MaxSources {
+		frontend.Sources = append(frontend.Sources, netip.PrefixFrom(address, 128))
+	}
+	var config haproxy.Config
+	for i := range haproxy.MaxFrontends {
+		frontend.Name, frontend.Port = fmt.Sprintf("port-%d", i), uint16(i)+1 //nolint:gosec // Few.
+		config.Frontends = append(config.Frontends, frontend)
+	}
+	if text := must.Get(haproxy.Render(config))(t); len(text) > loadbalancer.MaxStoredBytes {
+		t.Errorf("%d bytes, want at most %d", len(text), loadbalancer.MaxStoredBytes)
 	}
 }

@@ -17,21 +17,82 @@ limitations under the License.
 package network
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 const (
-	// Host ports are chosen from 20000 to 29999: below the ephemeral ports of
+	// Host ports are chosen from 20000 to 29999 by default: below the ephemeral ports of
 	// Linux (32768 up) and the node ports of Kubernetes (30000 to 32767),
 	// above what services are registered for most.
-	firstHostPort, hostPorts = 20000, 10000
+	firstHostPort, lastHostPort = 20000, 29999
+	// leastHostPort is the first port that needs no capability.
+	leastHostPort = 1024
 	// maxCandidates is how many choices are tried.
 	maxCandidates = 32
+	// candidateStep is between two candidates of one port. A prime: in all ranges but its
+	// multiples it leads to each port.
+	candidateStep = 97
 )
+
+// HostPortRange is a range of ports of the engine's host, of which free ones are chosen.
+type HostPortRange struct {
+	// First and Last are in the range.
+	First, Last uint16
+}
+
+// DefaultHostPorts is the range that is used where none is given.
+func DefaultHostPorts() HostPortRange { return HostPortRange{First: firstHostPort, Last: lastHostPort} }
+
+// ErrHostPortRange says that a text is no range of host ports.
+var ErrHostPortRange = errors.New("must be the first and the last port, such as 20000-29999, from 1024 to 65535")
+
+// ParseHostPortRange reads a range, as Kubernetes has that of node ports. ErrHostPortRange: it is none.
+func ParseHostPortRange(text string) (HostPortRange, error) {
+	from, to, _ := strings.Cut(text, "-")
+	first, firstErr := strconv.ParseUint(from, 10, 16)
+	last, lastErr := strconv.ParseUint(to, 10, 16)
+	if firstErr != nil || lastErr != nil || first < leastHostPort || last < first {
+		return HostPortRange{}, ErrHostPortRange
+	}
+	return HostPortRange{First: uint16(first), Last: uint16(last)}, nil
+}
+
+// String is what ParseHostPortRange reads.
+func (r HostPortRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+
+// Contains reports whether a port is in the range.
+func (r HostPortRange) Contains(port uint16) bool { return r.First <= port && port <= r.Last }
+
+// Choose returns a port that is not used, and 0 where all are. It follows from the key: who
+// chooses again most likely gets the same one.
+func (r HostPortRange) Choose(key string, isUsed func(port uint16) bool) uint16 {
+	size := uint64(r.Last) - uint64(r.First) + 1
+	step := uint64(candidateStep)
+	if size%step == 0 {
+		step = 1
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(key))
+	for i := range size {
+		port := uint16(uint64(r.First) + (uint64(hash.Sum32())+i*step)%size) //nolint:gosec // It is in the range.
+		if !isUsed(port) {
+			return port
+		}
+	}
+	return 0
+}
+
+// HostPortKey of a port of a container, for Choose.
+func HostPortKey(container string, port engine.PortBinding) string {
+	return fmt.Sprintf("%s %d/%s", container, port.ContainerPort, port.Protocol.Name())
+}
 
 // HostPortCandidates are the choices of host ports to try for a container, in order: those
 // that are given stay, and a free one is chosen for each that is 0. They are chosen
@@ -43,30 +104,22 @@ func HostPortCandidates(name string, ports []engine.PortBinding) [][]engine.Port
 		return [][]engine.PortBinding{ports}
 	}
 	all := make([][]engine.PortBinding, 0, maxCandidates)
-	for i := range uint64(maxCandidates) {
-		choice, used := slices.Clone(ports), map[uint16]bool{}
-		for _, port := range ports {
-			used[port.HostPort] = true
+	used := map[uint16]bool{}
+	for _, port := range ports {
+		used[port.HostPort] = true
+	}
+	for range maxCandidates {
+		choice := slices.Clone(ports)
+		for i, port := range choice {
+			if port.HostPort == 0 {
+				choice[i].HostPort = DefaultHostPorts().Choose(HostPortKey(name, port), func(port uint16) bool { return used[port] })
+				used[choice[i].HostPort] = true
+			}
 		}
-		for j, port := range choice {
-			if port.HostPort != 0 {
-				continue
-			}
-			hash := fnv.New32a()
-			_, _ = fmt.Fprintf(hash, "%s %d/%s", name, port.ContainerPort, port.Protocol.Name())
-			offset := uint64(hash.Sum32()) + i*97
-			for used[hostPort(offset)] {
-				// Another port of this container has the same candidate.
-				offset++
-			}
-			choice[j].HostPort = hostPort(offset)
-			used[choice[j].HostPort] = true
+		if slices.ContainsFunc(choice, func(port engine.PortBinding) bool { return port.HostPort == 0 }) {
+			break
 		}
 		all = append(all, choice)
 	}
 	return all
-}
-
-func hostPort(offset uint64) uint16 {
-	return uint16(firstHostPort + offset%hostPorts) //nolint:gosec // Below 30000.
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package network_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -57,5 +58,44 @@ func TestHostPortCandidates(t *testing.T) {
 	}
 	if len(seen) != len(choices) {
 		t.Errorf("%d choices have %d ports", len(choices), len(seen))
+	}
+}
+
+func TestHostPortRange(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]network.HostPortRange{
+		"20000-29999": network.DefaultHostPorts(),
+		"1024-1024":   {First: 1024, Last: 1024},
+		"1024-65535":  {First: 1024, Last: 65535},
+	} {
+		got, err := network.ParseHostPortRange(text)
+		if err != nil || got != want || got.String() != text {
+			t.Errorf("ParseHostPortRange(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "20000", "20000-", "-20000", "29999-20000", "80-443", "1023-2000", "20000-65536", "20000 - 29999", "20000-29999-", "a-b"} {
+		if got, err := network.ParseHostPortRange(text); !errors.Is(err, network.ErrHostPortRange) {
+			t.Errorf("ParseHostPortRange(%q) = %v, %v, want ErrHostPortRange", text, got, err)
+		}
+	}
+}
+
+// TestHostPortChoose: each port of a range is found, whatever its size.
+func TestHostPortChoose(t *testing.T) {
+	t.Parallel()
+	for _, size := range []uint16{1, 2, 96, 97, 194, 1000} {
+		ports := network.HostPortRange{First: 20000, Last: 20000 + size - 1}
+		used := map[uint16]bool{}
+		isUsed := func(port uint16) bool { return used[port] }
+		for range size {
+			port := ports.Choose("key", isUsed)
+			if !ports.Contains(port) || used[port] {
+				t.Fatalf("of %s: chose %d, want one that is free", ports, port)
+			}
+			used[port] = true
+		}
+		if port := ports.Choose("key", isUsed); port != 0 {
+			t.Errorf("of %s: chose %d, want none: all are used", ports, port)
+		}
 	}
 }
