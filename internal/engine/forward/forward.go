@@ -37,7 +37,7 @@ type Call struct {
 	Changes, Object string
 	// Details are further pairs of key and value for a log, none of them secret.
 	Details []any
-	// Long: it takes as long as there is something to transfer.
+	// Long: it may take any time, without any progress that can be seen here.
 	Long bool
 }
 
@@ -64,7 +64,7 @@ func short(object string) string {
 	return object
 }
 
-// long is of a call that takes as long as there is something to transfer.
+// long is of a call that may take any time.
 func (c Call) long() Call {
 	c.Long = true
 	return c
@@ -143,8 +143,8 @@ func (e Engine) Download(ctx context.Context, name, path string) (io.ReadCloser,
 func (e Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
 	exec := func(ctx context.Context, to engine.Engine) (engine.Output, error) { return to.Exec(ctx, name, command) }
 	call := changing("container", name, "Exec", "program", program(command))
-	if command.Stdout != nil {
-		call = call.long()
+	if command.Stdin != nil && command.Stdout != nil {
+		call = call.long() // a conversation, which may be silent
 	}
 	return get(ctx, e, call, exec)
 }

@@ -20,19 +20,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"sync"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/forward"
 )
 
-// How long an engine may take for one call. One that hangs on a container holds
-// that container's lock: another caller would wait for it forever, and report of the
-// rest what was true before. Both are far beyond what was measured of an engine that
-// does answer, on a machine with a load of fifty on each processor.
+// How long an engine may take to answer, or to move the next piece of what it transfers.
+// One that hangs on a container holds that container's lock: another caller would wait
+// for it forever, and report stale state of the others. Both are far beyond what was
+// measured of an engine that does answer, on a machine with a load of fifty on each
+// processor.
 //
-// Reads are answered in milliseconds; changes end processes and remove files.
+// Reads are answered in milliseconds; changes end processes and remove files. A transfer
+// has no limit in total: an image of many GB over a slow connection is as good as a small
+// one. Nor does the time count in which the caller reads its own input or writes its own
+// output.
 const (
 	defaultReadLimit   = 30 * time.Second
 	defaultChangeLimit = 5 * time.Minute
@@ -55,19 +59,19 @@ func (e *LateError) Error() string {
 // Unwrap makes it an engine.ErrUnavailable.
 func (e *LateError) Unwrap() error { return engine.ErrUnavailable }
 
-// most time that a call may take; 0 = any.
+// most time that a call may take without progress; 0 = any.
 func (e *Engine) most(c forward.Call) time.Duration {
 	switch {
 	case c.Long:
 		return 0
-	case c.Changes != "", c.Method == methodLog: // of a log there may be much to transfer
+	case c.Changes != "", c.Method == methodLog: // of a log there may be much to search
 		return e.changeLimit
 	default:
 		return e.readLimit
 	}
 }
 
-// within makes a call that has to end before its limit. One that does not is of
+// within makes a call that has to progress before its limit. One that does not is of
 // an engine that is not available, to the caller.
 func (e *Engine) within(ctx context.Context, c forward.Call, do func(context.Context, engine.Engine) error) error {
 	most := e.most(c)
@@ -75,57 +79,61 @@ func (e *Engine) within(ctx context.Context, c forward.Call, do func(context.Con
 		return do(ctx, e.inner)
 	}
 	ctx, limited := limit(ctx, c.Method, most)
-	return limited.end(do(ctx, e.inner))
+	return limited.end(do(ctx, transfers{Engine: e.inner, limited: limited}))
 }
 
-// limited is a call that has a limit.
+// limited is a call that has a limit. The limit starts again with each piece of what is
+// transferred, and is suspended while the caller reads or writes.
 type limited struct {
 	ctx    context.Context //nolint:containedctx // It is asked why it ended.
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	late   error
+	most   time.Duration
+
+	mu    sync.Mutex
+	timer *time.Timer
+	// callers that read or write now.
+	callers int
+	ended   bool
 }
 
-func limit(ctx context.Context, method string, most time.Duration) (context.Context, limited) {
-	late := &LateError{Call: method, Limit: most}
-	ctx, cancel := context.WithTimeoutCause(ctx, most, late)
-	return ctx, limited{ctx: ctx, cancel: cancel, late: late}
+func limit(ctx context.Context, method string, most time.Duration) (context.Context, *limited) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &limited{ctx: ctx, cancel: cancel, late: &LateError{Call: method, Limit: most}, most: most}
+	l.timer = time.AfterFunc(most, func() { cancel(l.late) })
+	return ctx, l
+}
+
+// suspend the limit until the returned function is called, which starts it again.
+func (l *limited) suspend() (resume func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.callers++
+	l.timer.Stop()
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.callers--; l.callers == 0 && !l.ended {
+			l.timer.Reset(l.most)
+		}
+	}
 }
 
 // end releases what belongs to the call.
-func (l limited) end(err error) error {
-	defer l.cancel()
-	return l.explain(err)
+func (l *limited) end(err error) error {
+	l.mu.Lock()
+	l.ended = true
+	l.timer.Stop()
+	l.mu.Unlock()
+	err = l.explain(err)
+	l.cancel(nil)
+	return err
 }
 
 // explain an error by what caused it.
-func (l limited) explain(err error) error {
+func (l *limited) explain(err error) error {
 	if err != nil && errors.Is(context.Cause(l.ctx), l.late) {
 		return l.late
 	}
 	return err
 }
-
-// Download implements engine.Archiver. The recorded time is until the stream
-// begins; the limit is that of the whole.
-func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
-	ctx, limited := limit(ctx, "Download", e.readLimit)
-	out, err := e.forwarded.Download(ctx, name, path)
-	if err != nil {
-		return nil, limited.end(err)
-	}
-	return stream{ReadCloser: out, limited: limited}, nil
-}
-
-// stream is what a call with a limit returned for reading.
-type stream struct {
-	io.ReadCloser
-
-	limited limited
-}
-
-func (s stream) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	return n, s.limited.explain(err)
-}
-
-func (s stream) Close() error { return s.limited.end(s.ReadCloser.Close()) }

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package metered counts and times the calls of an engine, logs those that may change
-// something, and bounds how long they take, and where that is asked for their rate.
+// something, and bounds how long they are without progress, and where that is asked for their rate.
 //
 // It wraps any engine.Engine and changes nothing else of what it does. The
 // metrics:

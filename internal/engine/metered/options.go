@@ -37,9 +37,9 @@ type Options struct {
 	// Burst is how many calls may be made at once after a rest; 0 = as many
 	// as in a second, at least one.
 	Burst int
-	// ReadLimit is the most time that a call may take which changes nothing;
+	// ReadLimit is the most time without progress of a call which changes nothing;
 	// 0 = 30 s. ChangeLimit is that of one which may change something; 0 = 5 min.
-	// A pull, the load of an image and a log that is followed have none.
+	// A pull, saving and loading of an image and a log that is followed have none.
 	ReadLimit, ChangeLimit time.Duration
 	// Logger of calls whose context has none, as outside of a controller.
 	Logger logr.Logger
