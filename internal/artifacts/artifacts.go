@@ -115,19 +115,21 @@ func (c Collector) log(ctx context.Context, name string, log logs.Log) error {
 	return c.Write(name, []byte(text))
 }
 
-// command keeps what a command printed before it failed or exceeded the limit.
+// command keeps what a command printed before it failed, as much as a log may have.
 func (c Collector) command(ctx context.Context, container, name string, args, secrets []string) error {
-	output, err := c.Engine.Exec(ctx, container, engine.Command{Args: args})
+	var printed logs.Buffer
+	output, err := c.Engine.Exec(ctx, container, engine.Command{Args: args, Stdout: &printed})
 	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) {
 		return nil // it does not run
 	}
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", args[0], err)
 	}
-	if len(output.Stdout)+len(output.Stderr) == 0 {
+	text := printed.Text() + string(output.Stderr)
+	if text == "" {
 		return err
 	}
-	return errors.Join(err, c.text(name, append(output.Stdout, output.Stderr...), secrets))
+	return errors.Join(err, c.text(name, []byte(text), secrets))
 }
 
 func (c Collector) text(name string, content []byte, secrets []string) error {

@@ -17,9 +17,12 @@ limitations under the License.
 package artifacts
 
 import (
+	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -146,4 +149,78 @@ func TestLoadBalancer(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Artifacts (-want +got):\n%s", diff)
 	}
+}
+
+// cutOff is an engine whose stream of files breaks.
+type cutOff struct{ *simulated.Engine }
+
+func (c cutOff) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
+	stream, err := c.Engine.Download(ctx, name, path)
+	if err != nil || path != podLogs {
+		return stream, err
+	}
+	// The header of the directory and the first log with its header, and not the next.
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(io.LimitReader(stream, 5*512), iotest.ErrReader(errBroken)), stream}, nil
+}
+
+var errBroken = errors.New("connection reset")
+
+// What came before the stream broke is there, and the error says why the rest is not.
+func TestPodLogsThatBreakOff(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, map[string]string{podLogs + "/a/0.log": "first\n", podLogs + "/b/0.log": "second\n"})
+	written := map[string]string{}
+	err := Collector{Engine: cutOff{e}, Write: func(name string, content []byte) error {
+		written[name] = string(content)
+		return nil
+	}}.pods(t.Context(), container, nil)
+	if !errors.Is(err, errBroken) || errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("Got the error %v, want %v", err, errBroken)
+	}
+	if diff := cmp.Diff(map[string]string{"pods/a/0.log": "first\n"}, written); diff != "" {
+		t.Errorf("Logs (-want +got):\n%s", diff)
+	}
+}
+
+// The stream is at its end before anything is redacted or written: the engine holds the
+// container's lock as long as it sends.
+func TestPodLogsAreDownloadedFirst(t *testing.T) {
+	t.Parallel()
+	e := watched{Engine: newEngine(t, map[string]string{podLogs + "/a/0.log": "first\n", podLogs + "/b/0.log": "second\n"}), open: new(int)}
+	var logs int
+	err := Collector{Engine: e, Write: func(name string, _ []byte) error {
+		if logs++; *e.open != 0 {
+			t.Errorf("%s is written while the engine sends", name)
+		}
+		return nil
+	}}.pods(t.Context(), container, nil)
+	if err != nil || logs != 2 {
+		t.Errorf("%d logs, %v", logs, err)
+	}
+}
+
+// watched counts the streams that are open.
+type watched struct {
+	*simulated.Engine
+
+	open *int
+}
+
+func (w watched) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
+	stream, err := w.Engine.Download(ctx, name, path)
+	*w.open++
+	return struct {
+		io.Reader
+		io.Closer
+	}{stream, closing(func() { *w.open-- })}, err
+}
+
+type closing func()
+
+func (c closing) Close() error {
+	c()
+	return nil
 }

@@ -22,27 +22,53 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 )
 
 // podLogs is where the kubelet has containerd write the logs of Pods; their names
 // below it are the artifacts'.
 const podLogs = "/var/log/pods"
 
-// pods writes the logs of all Pods of a node, also of one that does not run.
+// pods writes the logs of all Pods of a node, also of one that does not run. They are on
+// the disk first: the engine holds the container's lock until it has sent them, and to
+// redact them takes longer.
 func (c Collector) pods(ctx context.Context, container string, secrets []string) (err error) {
-	stream, err := c.Engine.Download(ctx, container, podLogs)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil // the kubelet has not started
-	}
+	spool, err := os.CreateTemp("", "capcon-pods-*.tar")
 	if err != nil {
+		return fmt.Errorf("create file for logs of Pods: %w", err)
+	}
+	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
+	cut := c.download(ctx, container, spool)
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return errors.Join(cut, fmt.Errorf("read logs of Pods: %w", err))
+	}
+	err = c.podLogs(tar.NewReader(spool), secrets)
+	if cut != nil && errors.Is(err, io.ErrUnexpectedEOF) {
+		return cut // which is why
+	}
+	return errors.Join(cut, err)
+}
+
+// download the logs of Pods, as far as they come. Before the kubelet has started there are none.
+func (c Collector) download(ctx context.Context, container string, to io.Writer) (err error) {
+	stream, err := c.Engine.Download(ctx, container, podLogs)
+	if err == nil {
+		_, err = io.Copy(to, stream)
+		err = errors.Join(err, stream.Close())
+	}
+	if err = engine.IgnoreNotFound(err); err != nil {
 		return fmt.Errorf("download logs of Pods: %w", err)
 	}
-	defer func() { err = errors.Join(err, stream.Close()) }()
-	for archive := tar.NewReader(stream); ; {
+	return nil
+}
+
+func (c Collector) podLogs(archive *tar.Reader, secrets []string) error {
+	for {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -55,17 +81,13 @@ func (c Collector) pods(ctx context.Context, container string, secrets []string)
 		if header.Typeflag != tar.TypeReg || !strings.HasPrefix(name, path.Base(podLogs)+"/") {
 			continue
 		}
-		if err := c.podLog(name, archive, secrets); err != nil {
+		var content logs.Buffer
+		_, err = io.Copy(&content, archive)
+		if err != nil {
+			err = fmt.Errorf("read %q: %w", name, err)
+		}
+		if err = errors.Join(err, c.text(name, []byte(content.Text()), secrets)); err != nil {
 			return err
 		}
 	}
-}
-
-// podLog writes a log, or as much of it as the limit allows.
-func (c Collector) podLog(name string, from io.Reader, secrets []string) error {
-	var content engine.Buffer
-	if _, err := io.Copy(&content, from); err != nil && !errors.Is(err, engine.ErrTooLarge) {
-		return fmt.Errorf("read %q: %w", name, err)
-	}
-	return c.text(name, content.Bytes(), secrets)
 }

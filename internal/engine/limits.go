@@ -25,9 +25,8 @@ import (
 	"io"
 )
 
-// MaxReadBytes is the limit of what is read back from a container in one piece: a stream of a command's output, a log,
-// a file. What runs in a container may print without end; the largest thing the provider asks for is the journal of a
-// node.
+// MaxReadBytes is the limit of what is read back from a container in one piece: a stream of a command's output, a
+// file. What runs in a container may print without end.
 // +limit
 const MaxReadBytes = 16 << 20
 

@@ -82,15 +82,16 @@ func (l Log) redact(text string) string {
 func (l Log) read(ctx context.Context, e Engine, lines int) (string, error) {
 	switch l.Source {
 	case Bootstrap:
-		return readFile(ctx, e, l.Container, lines)
+		content, err := readFile(ctx, e, l.Container, bootstrap.LogPath)
+		return lastLines(content.Text(), lines), err
 	case Journal:
 		text, _, err := l.journal(ctx, e, "-n "+journalLines(lines))
 		return text, err
 	case Console:
 	}
-	var out engine.Buffer
+	var out Buffer
 	err := e.ContainerLog(ctx, l.Container, engine.LogRequest{Tail: lines}, &out)
-	return string(out.Bytes()), engine.IgnoreNotFound(err)
+	return out.Text(), engine.IgnoreNotFound(err)
 }
 
 func journalLines(lines int) string {
@@ -106,39 +107,20 @@ const cursorMark = "-- cursor: "
 // journal of the node behind a position, and the position of its end.
 func (l Log) journal(ctx context.Context, e engine.Executor, where string) (text, cursor string, err error) {
 	script := "journalctl --no-pager --quiet --show-cursor -o short " + units + " " + where
-	output, err := e.Exec(ctx, l.Container, engine.Command{Args: []string{"sh", "-c", script}})
+	var output Buffer
+	_, err = e.Exec(ctx, l.Container, engine.Command{Args: []string{"sh", "-c", script}, Stdout: &output})
 	if errors.Is(err, engine.ErrConflict) || errors.Is(err, engine.ErrNotFound) {
 		return "", "", nil // it does not run, or is gone
 	}
 	if err != nil {
 		return "", "", err
 	}
-	text = string(output.Stdout)
+	text = output.Text()
 	if at := strings.LastIndex(text, cursorMark); at >= 0 {
 		cursor = strings.TrimSpace(text[at+len(cursorMark):])
 		text = text[:at]
 	}
 	return text, cursor, nil
-}
-
-// readFile reads the end of the bootstrap's log, also in a node that does not
-// run.
-func readFile(ctx context.Context, e engine.Archiver, container string, lines int) (string, error) {
-	content, err := engine.ReadFile(ctx, e, container, bootstrap.LogPath)
-	return lastLines(string(content), lines), engine.IgnoreNotFound(err)
-}
-
-func lastLines(text string, lines int) string {
-	if lines == 0 {
-		return text
-	}
-	at := len(strings.TrimSuffix(text, "\n"))
-	for range lines {
-		if at = strings.LastIndexByte(text[:at], '\n'); at < 0 {
-			return text
-		}
-	}
-	return text[at+1:]
 }
 
 // interval between looks for what was logged meanwhile.
@@ -192,19 +174,22 @@ func (l Log) reader(e Engine, lines int) func(context.Context) (string, error) {
 	}
 	seen := -1
 	return func(ctx context.Context) (string, error) {
-		text, err := readFile(ctx, e, l.Container, 0)
+		content, err := readFile(ctx, e, l.Container, bootstrap.LogPath)
 		// What is not a whole line yet is for the next time; a node that was
 		// recreated begins from the start.
-		text = text[:strings.LastIndexByte(text, '\n')+1]
 		before := seen
-		seen = len(text)
+		seen = content.wholeLines()
+		text := func(from int) string {
+			text := content.after(from)
+			return text[:strings.LastIndexByte(text, '\n')+1]
+		}
 		switch {
 		case before < 0:
-			return lastLines(text, lines), err
-		case before > len(text):
-			return text, err
+			return lastLines(text(0), lines), err
+		case before > seen:
+			return text(0), err
 		}
-		return text[before:], err
+		return text(before), err
 	}
 }
 

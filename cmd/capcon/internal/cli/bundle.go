@@ -35,7 +35,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 // bundle is a compressed archive on the disk that is written file by file.
@@ -117,9 +116,8 @@ func (b *bundle) json(name string, value any) error {
 	return b.add(name, append(content, '\n'))
 }
 
-// add a file without secrets, or as much of it as the limit allows.
+// add a file without secrets.
 func (b *bundle) add(name string, content []byte) error {
-	content = content[:min(len(content), engine.MaxReadBytes)]
 	err := b.archive.WriteHeader(&tar.Header{
 		Name: b.root + "/" + name, Mode: 0o600, Size: int64(len(content)), ModTime: b.now,
 	})
