@@ -223,6 +223,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 		ClusterCache:           clusterCache,
 		LoadBalancerImage:      opts.loadBalancerImage,
 		SelfContainer:          opts.selfContainer,
+		Limits:                 opts.limits(),
 		WatchFilterValue:       opts.watchFilter,
 		ClusterConcurrency:     opts.clusterConcurrency,
 		MachineConcurrency:     opts.machineConcurrency,

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 	"sigs.k8s.io/cluster-api/util/flags"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -56,6 +57,7 @@ type options struct {
 	engine                                          connect.Options
 	metered                                         metered.Options
 	loadBalancerImage, selfContainer                string
+	maxPersistentVolumes                            int32
 }
 
 func defaultOptions() *options {
@@ -71,6 +73,7 @@ func (o *options) addFlags(set *pflag.FlagSet) {
 	o.addServingFlags(set)
 	o.addLoadFlags(set)
 	o.addEngineFlags(set)
+	o.addLimitFlags(set)
 }
 
 func (o *options) addScopeFlags(set *pflag.FlagSet) {
@@ -109,4 +112,23 @@ func (o *options) addEngineFlags(set *pflag.FlagSet) {
 	o.metered.AddFlags(set)
 	set.StringVar(&o.loadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "Image of load balancers where a ContainerCluster names none; haproxy 2.6 or newer, with bash.")
 	set.StringVar(&o.selfContainer, "self-container", "", "Name of the container on the same engine that this manager runs in; it is attached to the networks of clusters. Empty where it runs elsewhere.")
+}
+
+// unlimited is the value of a flag that limits nothing; 0 admits none.
+const unlimited = -1
+
+func (o *options) addLimitFlags(set *pflag.FlagSet) {
+	set.Int32Var(&o.maxPersistentVolumes, "max-persistent-volumes", unlimited, "Maximum number of PersistentVolumes provisioned in each workload cluster; -1 is unlimited. A ContainerCluster can have a lower limit.")
+}
+
+// limits of each workload cluster.
+func (o *options) limits() infrav1.Limits {
+	return infrav1.Limits{PersistentVolumes: limit(o.maxPersistentVolumes)}
+}
+
+func limit(value int32) *int32 {
+	if value < 0 {
+		return nil
+	}
+	return &value
 }

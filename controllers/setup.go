@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/util/kubeconfig"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
@@ -63,6 +64,8 @@ type Options struct {
 	// SelfContainer is the name of the container on the same engine that
 	// this process runs in; empty = none.
 	SelfContainer string
+	// Limits of each workload cluster.
+	Limits infrav1.Limits
 	// WatchFilterValue restricts the controllers to objects with that value
 	// of the label cluster.x-k8s.io/watch-filter; empty = all objects.
 	WatchFilterValue string
@@ -156,7 +159,12 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			group, ctx := errgroup.WithContext(ctx)
 			group.Go(func() error { return workload.PublishLocalRegistry(ctx, settings.Config, settings.LocalRegistry) })
 			if settings.Storage {
-				group.Go(func() error { return storage.Run(ctx, settings.Config, options.Engine, settings.Owner) })
+				group.Go(func() error {
+					return storage.Run(ctx, settings.Config, storage.Options{
+						Engine: options.Engine, Owner: settings.Owner, MaxVolumes: settings.MaxVolumes,
+						Report: func(notice string, err error) { reportStorage(ctx, notice, err) },
+					})
+				})
 			}
 			if settings.LoadBalancers {
 				group.Go(func() error {
@@ -168,6 +176,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			}
 			return group.Wait()
 		},
+		Limits:           options.Limits,
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up controller of workload clusters: %w", err)
@@ -186,6 +195,15 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		return fmt.Errorf("set up controller of stopped clusters: %w", err)
 	}
 	return nil
+}
+
+func reportStorage(ctx context.Context, notice string, err error) {
+	log := ctrl.LoggerFrom(ctx)
+	if err != nil {
+		log.Error(err, "Failed to start storage; retrying")
+	} else if notice != "" {
+		log.Info(notice)
+	}
 }
 
 // workloadClient returns a client of a workload cluster that caches nothing.

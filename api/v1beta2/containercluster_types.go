@@ -105,6 +105,10 @@ type ContainerClusterSpec struct {
 	// +optional
 	ServiceLoadBalancer ServiceLoadBalancer `json:"serviceLoadBalancer,omitempty,omitzero"`
 
+	// limits of what a user of the workload cluster can create on the engine.
+	// +optional
+	Limits Limits `json:"limits,omitempty,omitzero"`
+
 	// registries say how the nodes pull images. A change needs no new nodes.
 	// +optional
 	// +listType=map
@@ -229,6 +233,19 @@ type ServiceLoadBalancer struct {
 	// that of loadBalancer.
 	// +optional
 	Type LoadBalancerType `json:"type,omitempty"`
+}
+
+// Limits of what a user of the workload cluster can create on the engine. The manager has
+// limits for each of its clusters as flags; the lower one applies. A lower limit removes
+// nothing that exists.
+// +kubebuilder:validation:MinProperties=1
+type Limits struct {
+	// persistentVolumes is the maximum number of PersistentVolumes that the provider
+	// provisions, including released ones; unlimited by default. Their size is not
+	// limited: volumes share the file system of the engine's host.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	PersistentVolumes *int32 `json:"persistentVolumes,omitempty"`
 }
 
 // ContainerClusterStatus is the observed state of a ContainerCluster.

@@ -62,6 +62,10 @@ type ContainerClusterTemplateResourceSpec struct {
 	// +optional
 	ServiceLoadBalancer ServiceLoadBalancer `json:"serviceLoadBalancer,omitempty,omitzero"`
 
+	// limits of what a user of the workload cluster can create on the engine.
+	// +optional
+	Limits Limits `json:"limits,omitempty,omitzero"`
+
 	// registries say how the nodes pull images.
 	// +optional
 	// +listType=map

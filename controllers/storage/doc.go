@@ -25,13 +25,16 @@ package storage
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -42,6 +45,8 @@ const (
 	Provisioner = "container.infrastructure.cluster.x-k8s.io"
 	// ClassName is the name of the StorageClass that Run creates; kind's has the same.
 	ClassName = "standard"
+	// otherClassName is its name where ClassName is that of another provisioner.
+	otherClassName = "node-local"
 
 	defaultClassAnnotation = "storageclass.kubernetes.io/is-default-class"
 )
@@ -54,29 +59,62 @@ const (
 	retryInterval = 5 * time.Second
 	// workers is how many volumes of a cluster are provisioned at the same time.
 	workers = 4
+	// resyncInterval is the longest time until a claim that could not be satisfied is looked
+	// at again, such as after a volume was deleted. It costs no request.
+	resyncInterval = 30 * time.Second
+	// A failed operation is repeated after minRetryDelay, which doubles up to maxRetryDelay:
+	// a claim does not wait long once a stopped node or an engine has started again.
+	minRetryDelay, maxRetryDelay = time.Second, 30 * time.Second
+	// All operations of a cluster share a rate of retries, per second and in a burst; the
+	// library's default.
+	retryRate, retryBurst = 10, 100
 )
 
+// Options of the provisioner of a cluster.
+type Options struct {
+	// Engine that runs the nodes.
+	Engine Engine
+	// Owner of their containers.
+	Owner identity.Owner
+	// MaxVolumes of the cluster; math.MaxInt32 = unlimited.
+	MaxVolumes int32
+	// Report is called with the error that keeps storage from starting, and with nil once it
+	// runs. notice informs of what the user may not expect.
+	Report func(notice string, err error)
+}
+
 // Run creates the StorageClass and provisions volumes in one workload cluster until ctx
-// ends. It returns once its workers have ended.
-func Run(ctx context.Context, config *rest.Config, engine Engine, owner identity.Owner) error {
+// ends. It returns once its workers have ended. config is that of a client without timeout.
+func Run(ctx context.Context, config *rest.Config, options Options) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create client of the workload cluster: %w", err)
 	}
-	err = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
-		err := ensureClass(ctx, client)
-		if err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to create StorageClass; retrying")
+	return run(ctx, client, options)
+}
+
+func run(ctx context.Context, client kubernetes.Interface, options Options) error {
+	err := wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
+		notice, err := ensureClass(ctx, client)
+		if ctx.Err() == nil {
+			options.Report(notice, err)
 		}
 		return err == nil, nil
 	})
 	if err != nil {
 		return err
 	}
-	provisioning := controller.NewProvisionController(ctx, client, Provisioner, &provisioner{client: client, engine: engine, owner: owner},
+	threads := workers
+	if options.MaxVolumes < math.MaxInt32 {
+		threads = 1
+	}
+	provisioning := controller.NewProvisionController(ctx, client, Provisioner,
+		&provisioner{Options: options, client: client, clock: clock.RealClock{}},
 		// The manager has its own leader election.
 		controller.LeaderElection(false),
-		controller.Threadiness(workers),
+		controller.Threadiness(threads),
+		controller.ResyncPeriod(resyncInterval),
+		controller.RateLimiter(newRateLimiter()),
 		controller.ProvisionTimeout(operationTimeout),
 		controller.DeletionTimeout(operationTimeout),
 		// Retry until the claim or the volume is deleted: a stopped node may start again.
@@ -88,4 +126,11 @@ func Run(ctx context.Context, config *rest.Config, engine Engine, owner identity
 	provisioning.Run(ctx)
 	running.Wait()
 	return nil
+}
+
+func newRateLimiter() workqueue.TypedRateLimiter[string] {
+	return workqueue.NewTypedMaxOfRateLimiter(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](minRetryDelay, maxRetryDelay),
+		&workqueue.TypedBucketRateLimiter[string]{Limiter: rate.NewLimiter(retryRate, retryBurst)},
+	)
 }

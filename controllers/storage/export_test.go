@@ -18,15 +18,24 @@ package storage
 
 import (
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
-
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// EnsureClass is ensureClass.
-var EnsureClass = ensureClass
+var (
+	// EnsureClass is ensureClass.
+	EnsureClass = ensureClass
+	// RunWithClient is Run with a client.
+	RunWithClient = run
+)
+
+// QualifyingProvisioner decides which claims it provisions.
+type QualifyingProvisioner interface {
+	controller.Provisioner
+	controller.Qualifier
+}
 
 // NewProvisioner returns the provisioner that Run uses.
-func NewProvisioner(client kubernetes.Interface, engine Engine, owner identity.Owner) controller.Provisioner {
-	return &provisioner{client: client, engine: engine, owner: owner}
+func NewProvisioner(client kubernetes.Interface, clock clock.PassiveClock, options Options) QualifyingProvisioner {
+	return &provisioner{Options: options, client: client, clock: clock}
 }

@@ -24,15 +24,14 @@ import (
 	"hash/fnv"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
@@ -50,8 +49,11 @@ const (
 )
 
 var (
-	// errUnsatisfiable says that no retry helps before the claim, its class or the disk changes.
+	// errUnsatisfiable says that no retry helps before something else changes: the claim, its
+	// class, the disk or the other volumes.
 	errUnsatisfiable = errors.New("PersistentVolumeClaim cannot be provisioned")
+	// errNoNode says that no Node takes Pods, such as before the first one is Ready.
+	errNoNode = errors.New("no schedulable Node found")
 	// errForeign says that a Node names a container of another cluster.
 	errForeign = errors.New("container is not owned by this cluster")
 )
@@ -64,19 +66,27 @@ type Engine interface {
 
 // provisioner creates a directory in a node for each volume.
 type provisioner struct {
+	Options
 	client kubernetes.Interface
-	engine Engine
-	owner  identity.Owner
+	clock  clock.PassiveClock
 }
 
-var _ controller.Provisioner = &provisioner{}
+var (
+	_ controller.Provisioner = &provisioner{}
+	_ controller.Qualifier   = &provisioner{}
+)
 
 // Provision implements controller.Provisioner. It is idempotent: the name of the volume
 // is derived from the claim's UID. Where the selected node is gone, the scheduler selects
-// another one.
+// another one. A claim that cannot be satisfied now is ignored until the next resync.
 func (p *provisioner) Provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	volume, err := p.provision(ctx, options)
 	switch {
+	case errors.Is(err, errUnsatisfiable):
+		if err := p.recordRefusal(ctx, options.PVC, err); err != nil {
+			return nil, controller.ProvisioningFinished, err
+		}
+		return nil, controller.ProvisioningFinished, &controller.IgnoredError{Reason: err.Error()}
 	case apierrors.IsNotFound(err), errors.Is(err, engine.ErrNotFound):
 		return nil, controller.ProvisioningReschedule, err
 	case err != nil:
@@ -86,7 +96,11 @@ func (p *provisioner) Provision(ctx context.Context, options controller.Provisio
 }
 
 func (p *provisioner) provision(ctx context.Context, options controller.ProvisionOptions) (*corev1.PersistentVolume, error) {
-	if err := check(options); err != nil {
+	if len(options.StorageClass.AllowedTopologies) > 0 && options.SelectedNodeName == "" {
+		return nil, fmt.Errorf("%w: allowedTopologies of StorageClass %q: set volumeBindingMode to %s", errUnsatisfiable,
+			options.StorageClass.Name, storagev1.VolumeBindingWaitForFirstConsumer)
+	}
+	if err := p.checkLimit(ctx, options.PVName); err != nil {
 		return nil, err
 	}
 	node, err := p.node(ctx, options)
@@ -108,26 +122,6 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 	return persistentVolume(options, node, directory), nil
 }
 
-func check(options controller.ProvisionOptions) error {
-	switch {
-	case len(options.StorageClass.AllowedTopologies) > 0 && options.SelectedNodeName == "":
-		return fmt.Errorf("%w: allowedTopologies of StorageClass %q: set volumeBindingMode to %s", errUnsatisfiable,
-			options.StorageClass.Name, storagev1.VolumeBindingWaitForFirstConsumer)
-	case options.PVC.Spec.Selector != nil:
-		return fmt.Errorf("%w: spec.selector: provisioned volumes have no labels; remove it", errUnsatisfiable)
-	case ptr.Deref(options.PVC.Spec.VolumeMode, corev1.PersistentVolumeFilesystem) != corev1.PersistentVolumeFilesystem:
-		return fmt.Errorf("%w: spec.volumeMode: %s is not supported; use %s", errUnsatisfiable,
-			*options.PVC.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-	}
-	for _, mode := range options.PVC.Spec.AccessModes {
-		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
-			return fmt.Errorf("%w: spec.accessModes: %s is not supported, because a volume is on one node; use %s or %s",
-				errUnsatisfiable, mode, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
-		}
-	}
-	return nil
-}
-
 // node that the scheduler selected. A StorageClass whose volumes are bound immediately has
 // none: any node does that takes Pods. It follows from the volume's name, so that a repeated
 // call finds the same one.
@@ -145,7 +139,7 @@ func (p *provisioner) node(ctx context.Context, options controller.ProvisionOpti
 	}
 	nodes := slices.DeleteFunc(list.Items, func(node corev1.Node) bool { return !takesPods(node) })
 	if len(nodes) == 0 {
-		return nil, fmt.Errorf("%w: no schedulable Node found", errUnsatisfiable)
+		return nil, errNoNode
 	}
 	slices.SortFunc(nodes, func(a, b corev1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	hash := fnv.New32a()
@@ -165,35 +159,14 @@ func (p *provisioner) container(ctx context.Context, providerID string) (string,
 	if err != nil {
 		return "", err
 	}
-	container, err := p.engine.InspectContainer(ctx, name)
+	container, err := p.Engine.InspectContainer(ctx, name)
 	if err != nil {
 		return "", fmt.Errorf("inspect container: %w", err)
 	}
-	if !p.owner.Owns(container.Labels) {
+	if !p.Owner.Owns(container.Labels) {
 		return "", fmt.Errorf("container %q: %w", name, errForeign)
 	}
 	return name, nil
-}
-
-// checkSpace compares the request with the free space. It reserves nothing, and a volume
-// may grow beyond its request: all nodes share the file system of the engine's host.
-func (p *provisioner) checkSpace(ctx context.Context, container string, claim *corev1.PersistentVolumeClaim) error {
-	output, err := p.engine.Exec(ctx, container, engine.Command{Args: []string{"df", "--block-size=1", "--output=avail", "/var"}})
-	if err != nil {
-		return fmt.Errorf("run df: %w", err)
-	}
-	// The first line is the heading.
-	_, value, _ := strings.Cut(strings.TrimSpace(string(output.Stdout)), "\n")
-	free, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-	if err != nil {
-		return fmt.Errorf("parse the output of df: %w", err)
-	}
-	requested := claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	if requested.CmpInt64(free) > 0 {
-		return fmt.Errorf("%w: requested %s, free %s", errUnsatisfiable,
-			requested.String(), resource.NewQuantity(free>>20<<20, resource.BinarySI))
-	}
-	return nil
 }
 
 func persistentVolume(options controller.ProvisionOptions, node *corev1.Node, directory string) *corev1.PersistentVolume {
@@ -237,38 +210,9 @@ func (p *provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolum
 
 // run a script with one argument, "$0".
 func (p *provisioner) run(ctx context.Context, container, script, argument string) error {
-	output, err := p.engine.Exec(ctx, container, engine.Command{Args: []string{"sh", "-c", script, argument}})
+	output, err := p.Engine.Exec(ctx, container, engine.Command{Args: []string{"sh", "-c", script, argument}})
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output.Stderr)))
-	}
-	return nil
-}
-
-// ensureClass creates the StorageClass, unless one with this provisioner exists: users may
-// change or replace it. It is the default class unless the cluster has another default.
-func ensureClass(ctx context.Context, client kubernetes.Interface) error {
-	classes, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list StorageClasses: %w", err)
-	}
-	hasDefault := false
-	for _, class := range classes.Items {
-		if class.Provisioner == Provisioner {
-			return nil
-		}
-		hasDefault = hasDefault || class.Annotations[defaultClassAnnotation] == "true"
-	}
-	_, err = client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        ClassName,
-			Annotations: map[string]string{defaultClassAnnotation: strconv.FormatBool(!hasDefault)},
-		},
-		Provisioner:       Provisioner,
-		ReclaimPolicy:     ptr.To(corev1.PersistentVolumeReclaimDelete),
-		VolumeBindingMode: ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-	}, metav1.CreateOptions{})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create StorageClass %q: %w", ClassName, err)
 	}
 	return nil
 }

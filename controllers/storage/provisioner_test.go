@@ -18,8 +18,10 @@ package storage_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
@@ -49,7 +52,8 @@ const (
 type world struct {
 	engine      *simulated.Engine
 	client      *fake.Clientset
-	provisioner controller.Provisioner
+	provisioner storage.QualifyingProvisioner
+	options     storage.Options
 	// free is what df prints.
 	free string
 	// ran are the scripts that ran, with their argument.
@@ -81,8 +85,39 @@ func newWorld(t *testing.T) *world {
 		ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{corev1.LabelHostname: "host"}},
 		Spec:       corev1.NodeSpec{ProviderID: identity.ProviderID("mine")},
 	})
-	w.provisioner = storage.NewProvisioner(w.client, w.engine, owner)
+	w.options = storage.Options{Engine: w.engine, Owner: owner, MaxVolumes: math.MaxInt32}
+	w.limit(math.MaxInt32)
 	return w
+}
+
+// now is the time of Events.
+var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (w *world) limit(volumes int32) {
+	w.options.MaxVolumes = volumes
+	w.provisioner = storage.NewProvisioner(w.client, clocktesting.NewFakePassiveClock(now), w.options)
+}
+
+// events are the Events that exist, as type, reason and message.
+func (w *world) events(t *testing.T) []string {
+	t.Helper()
+	var texts []string
+	for _, event := range must.Get(w.client.CoreV1().Events("").List(t.Context(), metav1.ListOptions{}))(t).Items {
+		texts = append(texts, event.Type+" "+event.Reason+" "+event.Message)
+	}
+	return texts
+}
+
+// addVolume adds a PersistentVolume that is a directory of a node.
+func (w *world) addVolume(t *testing.T, name, path string) {
+	t.Helper()
+	_, err := w.client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: corev1.PersistentVolumeSource{
+			Local: &corev1.LocalVolumeSource{Path: path},
+		}},
+	}, metav1.CreateOptions{})
+	must.Succeed(t, err)
 }
 
 func (w *world) setProviderID(t *testing.T, id string) {
@@ -100,7 +135,10 @@ func options() controller.ProvisionOptions {
 		StorageClass: &storagev1.StorageClass{
 			ObjectMeta: metav1.ObjectMeta{Name: "standard"}, ReclaimPolicy: ptr.To(corev1.PersistentVolumeReclaimRetain),
 		},
-		PVC: &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{
+		PVC: &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: "data", UID: "1",
+			Annotations: map[string]string{"volume.kubernetes.io/storage-provisioner": storage.Provisioner},
+		}, Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			Resources: corev1.VolumeResourceRequirements{
 				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
@@ -163,12 +201,15 @@ func TestProvisionRefuses(t *testing.T) {
 		change func(*testing.T, *world, *controller.ProvisionOptions)
 		state  controller.ProvisioningState
 		want   string
+		// isRefused: the claim gets an Event and is left until the next resync.
+		isRefused bool
 	}{
 		"immediate binding, some topologies": {
 			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
 				o.SelectedNodeName, o.StorageClass.AllowedTopologies = "", make([]corev1.TopologySelectorTerm, 1)
 			},
-			want: unsatisfiable + `allowedTopologies of StorageClass "standard": set volumeBindingMode to WaitForFirstConsumer`,
+			want:      unsatisfiable + `allowedTopologies of StorageClass "standard": set volumeBindingMode to WaitForFirstConsumer`,
+			isRefused: true,
 		},
 		"immediate binding, no node": {
 			change: func(t *testing.T, w *world, o *controller.ProvisionOptions) {
@@ -179,31 +220,25 @@ func TestProvisionRefuses(t *testing.T) {
 				_, err := w.client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{})
 				must.Succeed(t, err)
 			},
-			want: unsatisfiable + "no schedulable Node found",
-		},
-		"selector": {
-			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
-				o.PVC.Spec.Selector = &metav1.LabelSelector{}
-			},
-			want: unsatisfiable + "spec.selector: provisioned volumes have no labels; remove it",
-		},
-		"block": {
-			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
-				o.PVC.Spec.VolumeMode = ptr.To(corev1.PersistentVolumeBlock)
-			},
-			want: unsatisfiable + "spec.volumeMode: Block is not supported; use Filesystem",
-		},
-		"many nodes": {
-			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
-				o.PVC.Spec.AccessModes = append(o.PVC.Spec.AccessModes, corev1.ReadWriteMany)
-			},
-			want: unsatisfiable + "spec.accessModes: ReadWriteMany is not supported, because a volume is on one node; use ReadWriteOnce or ReadWriteOncePod",
+			want: "no schedulable Node found",
 		},
 		"larger than the disk": {
 			change: func(_ *testing.T, _ *world, o *controller.ProvisionOptions) {
 				o.PVC.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1025Mi")
 			},
-			want: `check free space of Node "worker": ` + unsatisfiable + "requested 1025Mi, free 1Gi",
+			want: `check free space of Node "worker": ` + unsatisfiable + "requested 1025Mi, which is more than the free space on the file system of the " +
+				"engine's host; free space, or request less",
+			isRefused: true,
+		},
+		"limit": {
+			change: func(t *testing.T, w *world, _ *controller.ProvisionOptions) {
+				t.Helper()
+				w.limit(1)
+				w.addVolume(t, "pvc-2", "/var/lib/node-local-volumes/pvc-2")
+			},
+			want: unsatisfiable + "the cluster may have 1 volumes; delete others, or increase spec.limits.persistentVolumes of the ContainerCluster or " +
+				"--max-persistent-volumes of its manager",
+			isRefused: true,
 		},
 		"another owner's container": {
 			change: func(t *testing.T, w *world, _ *controller.ProvisionOptions) {
@@ -250,7 +285,16 @@ func TestProvisionRefuses(t *testing.T) {
 			w, o := newWorld(t), options()
 			tc.change(t, w, &o)
 			volume, state, err := w.provisioner.Provision(t.Context(), o)
-			if err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+			if tc.isRefused {
+				// Once more: the Event stays one.
+				volume, state, err = w.provisioner.Provision(t.Context(), o)
+				if diff := cmp.Diff([]string{"Warning ProvisioningFailed " + tc.want}, w.events(t)); diff != "" {
+					t.Errorf("events: -want +got:\n%s", diff)
+				}
+				if !isIgnored(err) {
+					t.Errorf("Provision: %v, want an error that is ignored", err)
+				}
+			} else if err == nil || isIgnored(err) || !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("Provision: %v, want %s", err, tc.want)
 			}
 			if tc.state == "" {
@@ -260,6 +304,19 @@ func TestProvisionRefuses(t *testing.T) {
 				t.Errorf("volume %v, state %s, ran %q; want none, %s, none", volume, state, w.ran, tc.state)
 			}
 		})
+	}
+}
+
+// TestLimit: a volume that exists is not counted for itself, nor are those of others.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.limit(2)
+	w.addVolume(t, volumeName, directory)
+	w.addVolume(t, "pvc-2", "/var/lib/node-local-volumes/pvc-2")
+	w.addVolume(t, "disk", "/mnt/disk")
+	if volume, state, err := w.provisioner.Provision(t.Context(), options()); err != nil || volume == nil {
+		t.Errorf("Provision: %v, %s, %v", volume, state, err)
 	}
 }
 
@@ -315,44 +372,4 @@ func TestDelete(t *testing.T) {
 func isIgnored(err error) bool {
 	var ignored *controller.IgnoredError
 	return errors.As(err, &ignored)
-}
-
-func TestEnsureClass(t *testing.T) {
-	t.Parallel()
-	const annotation = "storageclass.kubernetes.io/is-default-class"
-	class := func(name, provisioner, isDefault string) *storagev1.StorageClass {
-		return &storagev1.StorageClass{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotation: isDefault}}, Provisioner: provisioner,
-		}
-	}
-	cases := map[string]struct {
-		exists *storagev1.StorageClass
-		// want are the classes with their default annotation.
-		want map[string]string
-	}{
-		"none":            {want: map[string]string{"standard": "true"}},
-		"another default": {exists: class("nfs", "nfs", "true"), want: map[string]string{"nfs": "true", "standard": "false"}},
-		"another":         {exists: class("nfs", "nfs", "false"), want: map[string]string{"nfs": "false", "standard": "true"}},
-		"a user's":        {exists: class("fast", storage.Provisioner, "false"), want: map[string]string{"fast": "false"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client := fake.NewClientset()
-			if tc.exists != nil {
-				_, err := client.StorageV1().StorageClasses().Create(t.Context(), tc.exists, metav1.CreateOptions{})
-				must.Succeed(t, err)
-			}
-			for range 2 {
-				must.Succeed(t, storage.EnsureClass(t.Context(), client))
-			}
-			got := map[string]string{}
-			for _, class := range must.Get(client.StorageV1().StorageClasses().List(t.Context(), metav1.ListOptions{}))(t).Items {
-				got[class.Name] = class.Annotations[annotation]
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("classes: -want +got:\n%s", diff)
-			}
-		})
-	}
 }

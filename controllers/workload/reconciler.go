@@ -25,8 +25,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +58,8 @@ type Reconciler struct {
 	Engine engineevents.Engine
 	// Run runs the controllers of one workload cluster until ctx ends.
 	Run func(ctx context.Context, settings Settings, wake <-chan struct{}) error
+	// Limits of each workload cluster. Those of a ContainerCluster may be lower.
+	Limits infrav1.Limits
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
 
@@ -119,6 +123,8 @@ type Settings struct {
 	Config *rest.Config
 	// Storage and LoadBalancers say what is provided.
 	Storage, LoadBalancers bool
+	// MaxVolumes of storage; math.MaxInt32 = unlimited.
+	MaxVolumes int32
 	// LocalRegistry on the host that is published to tools; empty = none.
 	LocalRegistry LocalRegistry
 	// Network and Image of load balancers; an empty image is the manager's default.
@@ -157,6 +163,7 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Setting
 		Owner:         owner,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
+		MaxVolumes:    lower(r.Limits.PersistentVolumes, spec.Limits.PersistentVolumes),
 		LocalRegistry: localRegistry(spec.Registries),
 		Network:       cmp.Or(spec.Network.Name, network.DefaultName),
 		Image:         spec.LoadBalancer.Image,
@@ -172,6 +179,11 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Setting
 		return nil, fmt.Errorf("get REST config of the workload cluster: %w", err)
 	}
 	return wanted, nil
+}
+
+// lower returns the lower of two limits, of which nil is unlimited.
+func lower(a, b *int32) int32 {
+	return min(ptr.Deref(a, math.MaxInt32), ptr.Deref(b, math.MaxInt32))
 }
 
 // isActive reports whether the cluster is neither stopped nor paused nor deleted.

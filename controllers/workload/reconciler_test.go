@@ -19,6 +19,7 @@ package workload_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -62,6 +63,7 @@ type world struct {
 	started    chan workload.Settings
 	ended      chan struct{}
 	woken      chan struct{}
+	maxVolumes int32
 }
 
 func newWorld(t *testing.T, change func(*builders.Objects)) *world {
@@ -80,6 +82,8 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 		started: make(chan workload.Settings, 10),
 		ended:   make(chan struct{}, 10),
 		woken:   make(chan struct{}, 10),
+
+		maxVolumes: math.MaxInt32,
 	}
 	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}) error {
 		w.started <- settings
@@ -115,6 +119,7 @@ func (w *world) expect(starts, ends int) {
 				Owner: builders.Owner(), Config: w.cache.config, Network: network.DefaultName,
 				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,
 				LoadBalancers: w.objects.ContainerCluster.Spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
+				MaxVolumes:    w.maxVolumes,
 			}
 			if settings != want {
 				w.t.Errorf("started with %+v, want %+v", settings, want)
@@ -165,6 +170,31 @@ func TestLoadBalancersAlone(t *testing.T) {
 	})
 	w.reconcile()
 	w.expect(1, 0)
+}
+
+// TestLimits: the lower one applies.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason           string
+		manager, cluster *int32
+		want             int32
+	}{
+		"manager":        {"A cluster without a limit has the manager's.", ptr.To[int32](5), nil, 5},
+		"cluster":        {"A cluster may have one alone.", nil, ptr.To[int32](4), 4},
+		"cluster lower":  {"A cluster may have less.", ptr.To[int32](5), ptr.To[int32](0), 0},
+		"cluster higher": {"A cluster may not have more.", ptr.To[int32](5), ptr.To[int32](9), 5},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(o *builders.Objects) { o.ContainerCluster.Spec.Limits.PersistentVolumes = tc.cluster })
+			w.reconciler.Limits.PersistentVolumes = tc.manager
+			w.maxVolumes = tc.want
+			w.reconcile()
+			w.expect(1, 0)
+		})
+	}
 }
 
 // TestManagerEnds: nothing runs in a manager that is not the leader any more.

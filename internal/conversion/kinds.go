@@ -46,6 +46,7 @@ func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 			to.Spec.LoadBalancer.AdditionalPorts = from.Spec.LoadBalancer.AdditionalPorts
 			to.Spec.Storage = from.Spec.Storage
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
+			to.Spec.Limits = from.Spec.Limits
 			to.Spec.Registries = from.Spec.Registries
 			to.Spec.Images = from.Spec.Images
 			to.Status.Network = from.Status.Network
@@ -60,6 +61,7 @@ func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1
 			to.Spec.Template.Spec.LoadBalancer.AdditionalPorts = from.Spec.Template.Spec.LoadBalancer.AdditionalPorts
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
 			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer
+			to.Spec.Template.Spec.Limits = from.Spec.Template.Spec.Limits
 			to.Spec.Template.Spec.Registries = from.Spec.Template.Spec.Registries
 			to.Spec.Template.Spec.Images = from.Spec.Template.Spec.Images
 		},

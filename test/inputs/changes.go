@@ -72,6 +72,8 @@ func clusterGrows() map[string]Change {
 			Before: `spec: {storage: {type: NodeLocal}}`, After: `spec: {storage: {type: None}}`},
 		"ServiceLoadBalancer": {Reason: "It can be replaced by another.", Kind: cluster,
 			Before: `spec: {serviceLoadBalancer: {type: None}}`, After: `spec: {serviceLoadBalancer: {type: HAProxy}}`},
+		"Limits": {Reason: "They apply to what is created later.", Kind: cluster,
+			Before: `spec: {limits: {persistentVolumes: 10}}`, After: `spec: {limits: {persistentVolumes: 0}}`},
 		"Registries": {Reason: "containerd reads them with each pull.", Kind: cluster,
 			Before: `spec: {registries: [{host: docker.io, mirrors: [{url: "http://172.30.0.5:5000"}]}]}`,
 			After:  `spec: {registries: [{host: "*", mirrors: [{url: "https://cache.example.com"}]}]}`},
