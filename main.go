@@ -98,7 +98,7 @@ func run(ctx context.Context, opts *options) error {
 		return fmt.Errorf("create container engine client: %w", err)
 	}
 	opts.metered.Logger = ctrl.Log
-	metrics, err := metered.New(eng, metrics.Registry, opts.metered)
+	measured, err := metered.New(eng, metrics.Registry, opts.metered)
 	if err != nil {
 		return errors.Join(fmt.Errorf("register engine metrics: %w", err), eng.Close())
 	}
@@ -106,7 +106,7 @@ func run(ctx context.Context, opts *options) error {
 	if err != nil {
 		return errors.Join(err, eng.Close())
 	}
-	if err := setup(ctx, mgr, metrics, opts); err != nil {
+	if err := setup(ctx, mgr, measured, opts); err != nil {
 		return errors.Join(err, eng.Close())
 	}
 	return errors.Join(mgr.Start(ctx), eng.Close())

@@ -64,8 +64,11 @@ func losses() map[string]func(*world.World) {
 // the same containers, each created as often as without the loss.
 func TestLosses(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"CreateWorker", "CreateControlPlane", "RecoverWorker", "RecoverInit", "RecoverInitNode"} {
-		s := scenarios()[name]
+	work := interruptions()
+	for _, name := range []string{"CreateWorker", "CreateControlPlane"} {
+		work[name] = scenarios()[name]
+	}
+	for name, s := range work {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			undisturbed := s.run(t, nil)

@@ -126,6 +126,7 @@ func TestRecovery(t *testing.T) {
 			}}
 			undisturbed := s.run(t, nil)
 			r.check(t, undisturbed.world)
+			want := snapshot(t, undisturbed.world)
 			faults := undisturbed.faults()
 			for _, call := range undisturbed.calls {
 				if call.Mutating {
@@ -139,7 +140,11 @@ func TestRecovery(t *testing.T) {
 						// It is remembered for 15 seconds.
 						s.patience = 17
 					}
-					r.check(t, s.run(t, &f).world)
+					got := s.run(t, &f)
+					r.check(t, got.world)
+					if diff := difference(want, snapshot(t, got.world)); diff != "" {
+						t.Errorf("The end differs (-undisturbed +disturbed):\n%s", diff)
+					}
 				})
 			}
 		})

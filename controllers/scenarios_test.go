@@ -56,10 +56,6 @@ func scenarios() map[string]scenario {
 		world.Delete(w, builders.Machine, &clusterv1.Machine{})
 		world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	}
-	interrupted := func(w *world.World) {
-		settle(w)
-		w.Engine.RestartEngine()
-	}
 	return map[string]scenario{
 		"CreateCluster": {options: []builders.Option{network, noMachine, func(o *builders.Objects) {
 			o.ContainerCluster.Spec.OwnerID, o.ContainerCluster.Finalizers = "", nil
@@ -71,15 +67,6 @@ func scenarios() map[string]scenario {
 			for _, name := range []string{builders.Container(builders.Machine), builders.Owner().LoadBalancerContainer()} {
 				_ = w.Engine.KillContainer(name, 137, false)
 			}
-		}},
-		"RecoverWorker": {setup: interrupted},
-		"RecoverInit":   {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: interrupted},
-		"RecoverInitNode": {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
-			settle(w)
-			world.EditStatus(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) {
-				m.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine}
-			})
-			interrupted(w)
 		}},
 		"LoadBalancerNew": {setup: func(w *world.World) {
 			settle(w)
@@ -95,6 +82,25 @@ func scenarios() map[string]scenario {
 		"DeleteAll": {options: []builders.Option{network, builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
 			settle(w)
 			deleteAll(w)
+		}},
+	}
+}
+
+// interruptions are bootstraps that run again. What disturbs them is in TestRecovery.
+func interruptions() map[string]scenario {
+	interrupted := func(w *world.World) {
+		settle(w)
+		w.Engine.RestartEngine()
+	}
+	return map[string]scenario{
+		"RecoverWorker": {setup: interrupted},
+		"RecoverInit":   {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: interrupted},
+		"RecoverInitNode": {options: []builders.Option{builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
+			settle(w)
+			world.EditStatus(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) {
+				m.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine}
+			})
+			interrupted(w)
 		}},
 	}
 }

@@ -28,6 +28,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -89,7 +90,7 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 		return phase.RequeueAfter(0)
 	}
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-		_ = s.placeError(refused)
+		s.reportPlaceError(refused)
 		return phase.RequeueAfter(remaining)
 	}
 	return r.createContainer(ctx, s)
@@ -98,8 +99,11 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 // superviseContainer reports what the container does, starts one that exited, and
 // observes the bootstrap: its progress is known of every container, running or not.
 func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
-	state := r.observeState(s)
+	state := r.containerState(s)
 	s.setContainerState(state)
+	if state.reason == infrav1.ContainerRestartedReason {
+		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerRestarted", "Restart", "The %s", state.message)
+	}
 	var outcome error
 	switch state.next {
 	case nextStart:
@@ -111,8 +115,8 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 	return phase.Join(outcome, r.observeBootstrap(ctx, s, state.next))
 }
 
-// observeState of the container as it was observed last.
-func (r *Reconciler) observeState(s *scope) containerState {
+// containerState of the container as it was observed last.
+func (r *Reconciler) containerState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
 	given := circumstances{
 		network: s.networkName(), maintenance: maintenance, stopped: s.isStopped(), loops: r.Deaths.Loops(s.container.ID),
@@ -121,11 +125,7 @@ func (r *Reconciler) observeState(s *scope) containerState {
 		// The first question begins the time for which an exit is reported.
 		given.exit, given.reported = r.Deaths.Recent(s.container.ID)
 	}
-	state := stateOf(*s.container, given)
-	if state.reason == infrav1.ContainerRestartedReason {
-		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerRestarted", "Restart", "The %s", state.message)
-	}
-	return state
+	return stateOf(*s.container, given)
 }
 
 // createContainer creates the container with its bootstrap data inside and starts
@@ -164,6 +164,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 			return r.uploadRegistries(ctx, machine.Container, s.registryFiles)
 		},
 	}
+	continued := s.container != nil
 	var container engine.Container
 	for _, ports := range network.HostPortCandidates(machine.Container, s.ports()) {
 		publish(&machine, ports)
@@ -177,9 +178,13 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		if !errors.Is(err, network.ErrCreating) {
 			r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		}
-		return s.placeError(err)
+		s.reportPlaceError(err)
+		return retryPlace(err)
 	}
 	s.container = &container
+	if !continued {
+		r.registries.Store(client.ObjectKeyFromObject(s.containerMachine), foundRegistries{container.ID, s.registryFiles})
+	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
 		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt())
 	return nil
@@ -254,26 +259,36 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 	return archive, nil
 }
 
-// placeError reports why there is no container, and decides whether trying
-// again at once can help.
-func (s *scope) placeError(err error) error {
-	reason, status, result := infrav1.ContainerFailedReason, metav1.ConditionFalse, err
+// reportPlaceError reports why there is no container.
+func (s *scope) reportPlaceError(err error) {
+	reason, status := infrav1.ContainerFailedReason, metav1.ConditionFalse
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrCreating):
-		reason, result = infrav1.ContainerCreatingReason, phase.RequeueAfter(creatingInterval)
+		reason = infrav1.ContainerCreatingReason
 	case errors.Is(err, network.ErrExhausted):
-		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
+		reason = infrav1.SubnetExhaustedReason
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(phase.UserInterval)
+		reason = infrav1.HostPortInUseReason
 	case engine.IsTaken(err, engine.ResourceName):
-		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(phase.UserInterval)
-	case errors.Is(err, engine.ErrInvalid):
-		// Such as an extraMount whose path does not exist.
-		result = phase.RequeueAfter(phase.UserInterval)
+		reason = infrav1.ContainerNotOwnedReason
 	}
 	s.setContainerReady(status, reason, err.Error())
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
-	return result
+}
+
+// retryPlace decides when creating the container again can help.
+func retryPlace(err error) error {
+	switch {
+	case errors.Is(err, engine.ErrUnavailable):
+		return err
+	case errors.Is(err, network.ErrCreating):
+		return phase.RequeueAfter(creatingInterval)
+	case errors.Is(err, network.ErrExhausted), engine.IsTaken(err, engine.ResourceHostPort), engine.IsTaken(err, engine.ResourceName),
+		// Such as an extraMount whose path does not exist.
+		errors.Is(err, engine.ErrInvalid):
+		return phase.RequeueAfter(phase.UserInterval)
+	}
+	return err
 }

@@ -31,8 +31,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
-// copyInterval is how soon a copy is tried again while another one is under way.
-const copyInterval = time.Second
+// copyInterval is how soon a copy is tried again while another one is under way. That takes
+// seconds to minutes, and asks nothing of the engine.
+const copyInterval = 5 * time.Second
 
 // ensureImages copies those images of the cluster that the node does not have. That the
 // engine lacks one does not make the machine less ready: only Pods of the image fail.
@@ -44,20 +45,16 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	if known, found := r.images.Load(key); found && known == state {
 		return nil
 	}
-	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
-	if err != nil {
-		return fmt.Errorf("find missing images of the node: %w", err)
-	}
-	if len(missing) == 0 {
-		r.images.Store(key, state)
-		return nil
-	}
-	// One at a time: each is a temporary file as large as the image.
+	// One at a time on the engine: each is a temporary file as large as the image.
 	if !r.copying.TryLock() {
 		return phase.RequeueAfter(copyInterval)
 	}
 	defer r.copying.Unlock()
-	outcome := phase.RequeueAfter(copyInterval)
+	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
+	if err != nil {
+		return fmt.Errorf("find missing images of the node: %w", err)
+	}
+	var outcome error
 	for _, reference := range missing {
 		err := r.copyImage(ctx, s, reference)
 		switch {
@@ -67,6 +64,9 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 		case err != nil:
 			return err
 		}
+	}
+	if outcome == nil {
+		r.images.Store(key, state)
 	}
 	return outcome
 }

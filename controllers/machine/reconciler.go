@@ -82,7 +82,7 @@ type Reconciler struct {
 	// images has the IDs of containers that have all images of their cluster, with these, by
 	// the key of their ContainerMachine.
 	images sync.Map
-	// copying is held while an image is copied into a node.
+	// copying is held while an image of the engine is copied into a node of any cluster.
 	copying sync.Mutex
 }
 
@@ -155,10 +155,13 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.publish,
 		r.superviseContainer,
 		r.ensureNode,
-		r.excludeNode,
-		r.ensureRegistries,
-		r.ensureImages,
+		r.updateNode,
 	)
+}
+
+// updateNode does what does not wait for each other in a node that runs.
+func (r *Reconciler) updateNode(ctx context.Context, s *scope) error {
+	return phase.Join(r.excludeNode(ctx, s), r.ensureRegistries(ctx, s), r.ensureImages(ctx, s))
 }
 
 // newScope gathers the objects around a ContainerMachine. It returns nil

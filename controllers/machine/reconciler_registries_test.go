@@ -86,6 +86,24 @@ func registries() map[string]reconcileTest {
 	mirrored := infrav1.Registry{Host: "r.example", Mirrors: []infrav1.RegistryMirror{{URL: "http://10.0.0.5:5000"}}}
 	private := infrav1.Registry{Host: "r.example", CredentialsSecretName: "pull"}
 	asNode := all(record("done"), becomesNode)
+	removes := func(_ *testing.T, w *world.World) {
+		w.Engine.HandleExec(func(container string, command engine.Command) (engine.Output, error) {
+			if slices.Equal(command.Args, []string{"rm", "-r", "--", path.Dir(hostsFile)}) {
+				return engine.Output{}, w.Engine.WriteFile(container, hostsFile, []byte("removed"))
+			}
+			return engine.Output{}, nil
+		})
+	}
+	removed := func(t *testing.T, w *world.World) {
+		t.Helper()
+		if content := must.Get(w.Engine.ReadFile(container(), hostsFile))(t); string(content) != "removed" {
+			t.Errorf("%s has:\n%s", hostsFile, content)
+		}
+		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+		if state, _ := world.State(object, infrav1.RegistriesConfiguredCondition); state != "absent" {
+			t.Errorf("condition %s: %s", infrav1.RegistriesConfiguredCondition, state)
+		}
+	}
 	return map[string]reconcileTest{
 		"RegistriesAtCreation": {
 			reason: "A node has them before it first pulls.",
@@ -116,27 +134,28 @@ func registries() map[string]reconcileTest {
 			reason: "What the spec does not name any more is removed.",
 			args: args{
 				options: []builders.Option{withRegistries(mirrored)},
-				setup: func(_ *testing.T, w *world.World) {
-					w.Engine.HandleExec(func(container string, command engine.Command) (engine.Output, error) {
-						if slices.Equal(command.Args, []string{"rm", "-r", "--", path.Dir(hostsFile)}) {
-							return engine.Output{}, w.Engine.WriteFile(container, hostsFile, []byte("removed"))
-						}
-						return engine.Output{}, nil
+				setup:   removes,
+				change:  all(asNode, setRegistries()),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
+			assert: removed,
+		},
+		"RegistriesRemovedMeanwhile": {
+			reason: "What a node has is asked of the node: neither a manager nor a status remembers it.",
+			args: args{
+				options: []builders.Option{withRegistries(mirrored)},
+				setup:   removes,
+				change: all(asNode, func(t *testing.T, w *world.World) {
+					t.Helper()
+					setRegistries()(t, w)
+					world.EditStatus(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+						m.Status = infrav1.ContainerMachineStatus{}
 					})
-				},
-				change: all(asNode, setRegistries()),
+					w.Restart()
+				}),
 			},
-			want: want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
-			assert: func(t *testing.T, w *world.World) {
-				t.Helper()
-				if content := must.Get(w.Engine.ReadFile(container(), hostsFile))(t); string(content) != "removed" {
-					t.Errorf("%s has:\n%s", hostsFile, content)
-				}
-				object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-				if state, _ := world.State(object, infrav1.RegistriesConfiguredCondition); state != "absent" {
-					t.Errorf("condition %s: %s", infrav1.RegistriesConfiguredCondition, state)
-				}
-			},
+			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
+			assert: removed,
 		},
 		"CredentialsAtCreation": {
 			reason: "They are in the node, and nowhere else.",
@@ -203,6 +222,20 @@ func copied() map[string]reconcileTest {
 			reason: "A node that joins gets it, once.",
 			args:   args{options: images("app:dev"), setup: containerd, change: all(record("done"), becomesNode)},
 			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
+			assert: sent("Normal ImageCopied Copied image app:dev into the node"),
+		},
+		"ImageWithoutCredentials": {
+			reason: "A Secret that is gone keeps no image of the engine from the node.",
+			args: args{
+				options: append(images("app:dev"), withRegistries(infrav1.Registry{Host: "r.example", CredentialsSecretName: "pull"})),
+				setup:   all(containerd, pullSecret(`{"auths":{"r.example":{"username":"a","password":"b"}}}`)),
+				change: all(func(t *testing.T, w *world.World) {
+					t.Helper()
+					world.Purge(w, "pull", &corev1.Secret{})
+					record("done")(t, w)
+				}, becomesNode),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: phase.UserInterval, containers: 1, provisioned: true},
 			assert: sent("Normal ImageCopied Copied image app:dev into the node"),
 		},
 		"ImageNotFound": {

@@ -88,12 +88,10 @@ func (r *Reconciler) uploadRegistries(ctx context.Context, container string, fil
 	return nil
 }
 
-// ensureRegistries updates the configuration of registries in a running node. A
-// condition does not record what the node has: it only says that the node has to be
-// checked although the spec names no registry any more.
+// ensureRegistries updates the configuration of registries in a running node, also where
+// the spec names no registry any more.
 func (r *Reconciler) ensureRegistries(ctx context.Context, s *scope) error {
-	reported := meta.FindStatusCondition(s.containerMachine.Status.Conditions, infrav1.RegistriesConfiguredCondition)
-	if s.containerCluster == nil || len(s.containerCluster.Spec.Registries) == 0 && reported == nil {
+	if s.containerCluster == nil {
 		return nil
 	}
 	wanted, err := r.registryFiles(ctx, s)

@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// TestCopyWaits: while an image is copied into one node, no other node is asked what it has.
+func TestCopyWaits(t *testing.T) {
+	t.Parallel()
+	const second = "m2"
+	w := world.New(t, builders.New(func(o *builders.Objects) {
+		o.ContainerCluster.Spec.Images = []string{"app:dev"}
+		machine, containerMachine := builders.MachinePair(second)
+		o.Others = append(o.Others, machine, containerMachine, builders.DataSecret(second, builders.JoinWorkerData))
+	}))
+	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Engine.AddImage(engine.Image{Tags: []string{"app:dev"}}, map[string][]byte{"app": []byte("app")})
+	containerd, asked, waits := &simulatednode.Containerd{}, 0, time.Duration(0)
+	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
+		if name == builders.Container(second) {
+			asked++
+		} else if slices.Contains(command.Args, "import") {
+			for range 3 {
+				result, err := w.ReconcileMachine(second)
+				if err != nil {
+					return engine.Output{}, err
+				}
+				waits = result.RequeueAfter
+			}
+			if asked > 0 {
+				t.Errorf("%d commands in the node that waits", asked)
+			}
+		}
+		return containerd.Exec(name, command)
+	})
+	for _, name := range []string{builders.Machine, second} {
+		w.SettleMachine(name)
+		world.EditStatus(w, name, &clusterv1.Machine{}, func(m *clusterv1.Machine) { m.Status.NodeRef = clusterv1.MachineNodeReference{Name: name} })
+	}
+	w.SettleMachine(builders.Machine)
+	if waits < 5*time.Second {
+		t.Errorf("the node that waits looks after %s", waits)
+	}
+	w.SettleMachine(second)
+	if names := containerd.Names(builders.Container(second)); !slices.Contains(names, "docker.io/library/app:dev") {
+		t.Errorf("images of the second node: %q", names)
+	}
+}

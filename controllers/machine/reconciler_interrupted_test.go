@@ -1,0 +1,226 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package machine_test
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
+)
+
+// interrupted tests nodes that were stopped during
+// their bootstrap.
+func interrupted() map[string]reconcileTest {
+	restart := func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }
+	const again, failed = "BootstrapRepeated", "False/" + infrav1.BootstrapInterruptedReason
+	initOptions := []builders.Option{builders.ControlPlane(builders.InitData)}
+	initialized := func(_ *testing.T, w *world.World) {
+		world.EditStatus(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) {
+			c.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+		})
+	}
+	otherControlPlane := func(o *builders.Objects) {
+		other, containerMachine := builders.MachinePair("other")
+		builders.MakeControlPlane(other)
+		other.Status.NodeRef = clusterv1.MachineNodeReference{Name: "other"}
+		o.Others = append(o.Others, other, containerMachine)
+	}
+	recreating := func(w *world.World) {
+		world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+			m.Spec.Bootstrap.Attempt, m.Spec.Bootstrap.Recreating = 2, ptr.To(true)
+		})
+	}
+	return map[string]reconcileTest{
+		"WorkerInterrupted": {
+			reason: "A worker's interrupted join is retried in a new container of the same name.",
+			args:   args{change: restart},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: event(again),
+		},
+		"InitInterrupted": {
+			reason: "The first control plane is retried in a new container.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.InitData)},
+				change:  restart,
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: event(again),
+		},
+		"InitInterruptedAsNode": {
+			reason: "Its Node registers before kubeadm init ends, and no other control plane can replace it.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.InitData)},
+				change:  all(becomesNode, restart),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: event(again),
+		},
+		"InitInterruptedAfterKubeadm": {
+			reason: "A cluster that kubeadm init completed is kept.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.InitData)},
+				change:  all(becomesNode, record("interrupted", "kubernetes-up", "true")),
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"InitInterruptedBeforeItIsANode": {
+			reason: "Kubernetes runs in it, although Cluster API has not found its Node: the provider ID may be the user's own.",
+			args: args{
+				options: initOptions,
+				change:  all(initialized, record("interrupted", "kubernetes-up", "true")),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
+		},
+		"InitInterruptedInitialized": {
+			reason: "The KubeadmControlPlane has found kubeadm's ConfigMap: the container holds the only member of etcd.",
+			args: args{
+				options: initOptions,
+				change:  all(initialized, restart),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
+		},
+		"InitInterruptedBesideANode": {
+			reason: "The cluster lives in the other control plane.",
+			args: args{
+				options: append(initOptions, otherControlPlane),
+				change:  restart,
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
+		},
+		"RecreationWithdrawn": {
+			reason: "What an earlier reconcile intended does not count when the Cluster is initialized.",
+			args: args{
+				options: initOptions,
+				change: all(initialized, func(t *testing.T, w *world.World) {
+					t.Helper()
+					recreating(w)
+					restart(t, w)
+				}),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			assert: recorded(infrav1.MachineBootstrap{Attempt: 2}),
+		},
+		"RecreationContinued": {
+			reason: "A container whose removal was recorded is created again, whatever became of the Machine.",
+			args: args{
+				options: initOptions,
+				change: all(becomesNode, initialized, func(t *testing.T, w *world.World) {
+					t.Helper()
+					recreating(w)
+					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
+				}),
+			},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			assert: recorded(infrav1.MachineBootstrap{Attempt: 2, Completed: ptr.To(true)}),
+		},
+		"RecreationBesideANode": {
+			reason: "A record that was restored from a backup does not create a second etcd.",
+			args: args{
+				options: append(initOptions, otherControlPlane),
+				change: func(t *testing.T, w *world.World) {
+					t.Helper()
+					recreating(w)
+					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
+				},
+			},
+			want: want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "control plane other is a Node", provisioned: true},
+		},
+		"WorkerInterruptedBeforeItIsANode": {
+			reason: "Pods may run in it.",
+			args:   args{change: record("interrupted", "kubernetes-up", "true")},
+			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+		},
+		"InterruptedThreeTimes": {
+			reason: "Three times is enough.",
+			args:   args{change: all(restart, restart, restart)},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, message: "Bootstrap was interrupted", containers: 1, provisioned: true, attempt: "3"},
+		},
+		"ControlPlaneJoinInterrupted": {
+			reason: "Its etcd member may exist already: only KCP can replace it.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
+				change:  restart,
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"OwnBootstrapInterrupted": {
+			reason: "What a user's own script leaves behind only its user knows.",
+			args: args{
+				options: []builders.Option{builders.ControlPlane(builders.OwnData)},
+				change:  restart,
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"InterruptedAsNode": {
+			reason: "A container that became a Node is not recreated.",
+			args:   args{change: all(becomesNode, restart)},
+			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+		"InterruptedWithoutData": {
+			reason: "Without bootstrap data the container is not recreated.",
+			args: args{
+				change: func(t *testing.T, w *world.World) {
+					t.Helper()
+					world.Purge(w, "m1-data", &corev1.Secret{})
+					restart(t, w)
+				},
+			},
+			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+		},
+	}
+}
+
+// recorded compares the record, except for the addresses.
+func recorded(want infrav1.MachineBootstrap) func(*testing.T, *world.World) {
+	return func(t *testing.T, w *world.World) {
+		t.Helper()
+		object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+		got := object.Spec.Bootstrap
+		got.Addresses = nil
+		if diff := diff(want, got); diff != "" {
+			t.Errorf("spec.bootstrap (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestRecordDoesNotConflict: a reconcile that writes the record ends with its conditions
+// written, without an error and another try.
+func TestRecordDoesNotConflict(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	w.SettleMachine(builders.Machine)
+	record("done")(t, w)
+	if _, err := w.ReconcileMachine(builders.Machine); err != nil {
+		t.Fatalf("the reconcile that finds the bootstrap done: %v", err)
+	}
+	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+	if state, _ := world.State(object, infrav1.BootstrapCompletedCondition); state != "True/"+infrav1.BootstrapCompletedReason {
+		t.Errorf("BootstrapCompleted is %s", state)
+	}
+	recorded(infrav1.MachineBootstrap{Attempt: 1, Completed: ptr.To(true)})(t, w)
+}
