@@ -139,6 +139,10 @@ test: ## Everything that proves it, on both engines, with the time of each part
 test-unit: ## Tests that need neither engine nor network, with the race detector
 	@hack/test-unit.sh
 
+.PHONY: test-faults
+test-faults: ## Kill the manager, refuse and lose answers at each call of the controllers, on the simulated engine
+	@hack/test-faults.sh
+
 .PHONY: test-integration
 test-integration: ## Tests on a real engine: conformance, networks, load balancers, plane
 	@hack/test-integration.sh

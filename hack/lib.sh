@@ -26,6 +26,11 @@ cd "${root}"
 # shellcheck disable=SC2034 # read by the scripts that source this file
 readonly cache="${XDG_CACHE_HOME:-${HOME}/.cache}/cluster-api-provider-container"
 
+# faults are the tests that interrupt each call of the controllers, one after the other:
+# hack/test-faults.sh runs them, and other suites leave them out.
+# shellcheck disable=SC2034 # of the scripts that source this file
+readonly faults='^Test[[:alnum:]]*Faults$|^TestLosses$|^TestRecovery$'
+
 # speaker is who a script's messages are from; default: the script.
 say() { echo "${speaker:-${0##*/}}: $*"; }
 

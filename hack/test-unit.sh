@@ -20,16 +20,12 @@
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# These interrupt each call of the controllers, one after the other. The race detector
-# takes ten times as long, and sees the same code in the other tests.
-readonly faults='^Test(Pool)?Faults$|^TestLosses$'
-
 main() {
   # Once, before tests that run at the same time ask for it.
   tool kustomize >/dev/null
   RACE=yes hack/test-go.sh unit -short -timeout=30m -skip "${faults}" "${@:-./...}"
   if (($# == 0)); then
-    hack/test-go.sh unit-faults -short -run "${faults}" ./controllers
+    hack/test-faults.sh
     # Cluster API's framework is not compiled a second time for the race detector.
     MODULE=e2e hack/test-go.sh unit-e2e -short ./...
   fi
