@@ -56,25 +56,69 @@ func TestLoad(t *testing.T) {
 			if tc.present != "" {
 				e.AddImage(engine.Image{ID: tc.present, Tags: []string{"a:1"}}, nil)
 			}
-			content, loaded, err := Load(t.Context(), e, archive(t, tc.config))
-			must.Succeed(t, err)
+			file := must.Get(ReadArchive(archive(t, tc.config)))(t)
+			loaded := must.Get(file.Load(t.Context(), e))(t)
 			if loaded != tc.wantLoaded {
 				t.Errorf("%s Loaded: %v", tc.reason, loaded)
 			}
-			if diff := cmp.Diff([]Archived{{ID: "sha256:" + digest, Tags: []string{"a:1"}}}, content); diff != "" {
+			if diff := cmp.Diff([]Archived{{ID: "sha256:" + digest, Tags: []string{"a:1"}}}, file.Images); diff != "" {
 				t.Errorf("content differs (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestLoadRefusesOtherFiles(t *testing.T) {
+func TestReadArchiveRefuses(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "readme.tar")
-	must.Succeed(t, os.WriteFile(file, bytes.Repeat([]byte("no archive"), 200), 0o600))
-	if _, _, err := Load(t.Context(), simulated.New(), file); !errors.Is(err, ErrNotAnArchive) {
-		t.Errorf("Want ErrNotAnArchive, got: %v", err)
+	for name, tc := range map[string]struct{ reason, content, want string }{
+		"Text":  {"It is no archive.", strings.Repeat("no archive", 200), "create it with \"docker save\""},
+		"Empty": {"Nor is nothing.", "", "create it with \"docker save\""},
+		"Zstd":  {"What decompresses it is named.", "\x28\xb5\x2f\xfd and so on", "run \"unzstd\" first, or use gzip"},
+		"Xz":    {"So it is here.", "\xfd7zXZ\x00 and so on", "run \"unxz\" first"},
+		"Link":  {"An engine follows it to a list that was not read.", tarOf(t, tar.Header{Typeflag: tar.TypeSymlink, Name: "./manifest.json", Linkname: "other"}), "manifest.json is not a regular file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "file.tar")
+			must.Succeed(t, os.WriteFile(file, []byte(tc.content), 0o600))
+			if _, err := ReadArchive(file); !errors.Is(err, ErrNotAnArchive) || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s\nGot %v, want ErrNotAnArchive with %q", tc.reason, err, tc.want)
+			}
+		})
 	}
+}
+
+// An engine may give an image each of these names: Docker by manifest.json, by the last one
+// where there are two; Podman and containerd by index.json.
+func TestArchiveNames(t *testing.T) {
+	t.Parallel()
+	content := func(name, text string) tar.Header {
+		return tar.Header{Name: name, Size: int64(len(text)), Typeflag: tar.TypeReg, Mode: 0o600, PAXRecords: map[string]string{"TEST.text": text}}
+	}
+	file := filepath.Join(t.TempDir(), "image.tar")
+	must.Succeed(t, os.WriteFile(file, []byte(tarOf(t,
+		content("manifest.json", `[{"Config":"x.json","RepoTags":["first:1"]}]`),
+		content("/./manifest.json", `[{"Config":"x.json","RepoTags":["second:1"]}]`),
+		content("index.json", `{"manifests":[{"annotations":{"io.containerd.image.name":"third:1","org.opencontainers.image.ref.name":"fourth:1"}}]}`),
+		content("repositories", `{"fifth":{"1":"id"}}`),
+	)), 0o600))
+	got := must.Get(ReadArchive(file))(t).Names
+	if diff := cmp.Diff([]string{"fifth:1", "first:1", "fourth:1", "second:1", "third:1"}, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// tarOf entries whose content is in a record of theirs.
+func tarOf(tb testing.TB, entries ...tar.Header) string {
+	tb.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, entry := range entries {
+		must.Succeed(tb, w.WriteHeader(&entry))
+		must.Get(w.Write([]byte(entry.PAXRecords["TEST.text"])))(tb)
+	}
+	must.Succeed(tb, w.Close())
+	return out.String()
 }
 
 func FuzzReadArchive(f *testing.F) {
@@ -88,7 +132,7 @@ func FuzzReadArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		budget.Check(t, len(file), budget.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
 			content, err := readArchive(bytes.NewReader(file))
-			if err == nil && len(content) == 0 {
+			if err == nil && len(content.Images) == 0 {
 				t.Error("an archive without images: success, want an error")
 			}
 		})

@@ -22,6 +22,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -38,6 +42,8 @@ type Source struct {
 	mu     sync.Mutex
 	// id is the digest of the image's configuration.
 	id string
+	// size of the image on the engine, which its archive has too.
+	size int64
 	// archive that the engine saved the image to; nil before.
 	archive *os.File
 }
@@ -45,8 +51,12 @@ type Source struct {
 // OpenSource finds an image of the engine. The caller closes it.
 //
 // An image that the engine does not have is engine.ErrNotFound. One for another
-// architecture than the engine's, or that is named by a digest, is engine.ErrInvalid.
+// architecture than the engine's, or that is named by a digest or an ID, is
+// engine.ErrInvalid.
 func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source, error) {
+	if err := refuseID(ctx, e, reference); err != nil {
+		return nil, err
+	}
 	name, err := Name(reference)
 	if err != nil {
 		return nil, err
@@ -65,7 +75,7 @@ func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source
 	if its, nodes := image.Architecture, info.Architecture; its != "" && nodes != "" && its != nodes {
 		return nil, fmt.Errorf("image %q has architecture %s, but nodes have %s; build it with --platform=linux/%s: %w", reference, its, nodes, nodes, engine.ErrInvalid)
 	}
-	return &Source{Reference: reference, Name: name, engine: e, id: image.ID}, nil
+	return &Source{Reference: reference, Name: name, engine: e, id: image.ID, size: image.SizeBytes}, nil
 }
 
 // Name returns the name in full of an image that a node can get: engine.ErrInvalid if there
@@ -76,9 +86,32 @@ func Name(reference string) (string, error) {
 		err = fmt.Errorf("image %q has a digest, which is not preserved in nodes; use a tag", reference)
 	}
 	if err != nil {
-		return "", errors.Join(engine.ErrInvalid, err)
+		return "", fmt.Errorf("%w: %w", err, engine.ErrInvalid)
 	}
 	return parsed.Name, nil
+}
+
+// id is an image's ID, or its beginning as engines print it. A name may look like one.
+var id = regexp.MustCompile(`^(sha256:)?[0-9a-f]{12,64}$`)
+
+// refuseID of an image: Pods find images by name only.
+func refuseID(ctx context.Context, e engine.Images, reference string) error {
+	if !id.MatchString(reference) {
+		return nil
+	}
+	image, err := e.InspectImage(ctx, reference)
+	if engine.IgnoreNotFound(err) != nil {
+		return err
+	}
+	named := slices.ContainsFunc(image.Tags, func(tag string) bool { return strings.HasPrefix(path.Base(tag), reference+":") })
+	if named {
+		return nil
+	}
+	use := "give it a tag first, such as \"docker tag " + reference + " app:dev\", and use that"
+	if len(image.Tags) > 0 {
+		use = "use its tag " + image.Tags[0]
+	}
+	return fmt.Errorf("%q looks like the ID of an image, by which Pods cannot find it; %s: %w", reference, use, engine.ErrInvalid)
 }
 
 // Close removes what the engine saved.
@@ -117,6 +150,9 @@ func (s *Source) open(ctx context.Context) (io.Reader, error) {
 }
 
 func (s *Source) save(ctx context.Context) (err error) {
+	if err := s.checkSpace(os.TempDir()); err != nil {
+		return err
+	}
 	stream, err := s.engine.SaveImage(ctx, s.Reference)
 	if err != nil {
 		return err
@@ -138,6 +174,16 @@ func (s *Source) save(ctx context.Context) (err error) {
 		return fmt.Errorf("read archive of image %q: %w", s.Reference, err)
 	}
 	// Where the engine stores images with containerd, the ID it reports is another digest.
-	s.id = archived[0].ID
+	s.id = archived.Images[0].ID
 	return nil
+}
+
+// checkSpace before the disk is full, or the memory where the directory is in it.
+func (s *Source) checkSpace(directory string) error {
+	free, known := freeBytes(directory)
+	if !known || s.size < 0 || uint64(s.size) <= free {
+		return nil
+	}
+	return fmt.Errorf("save image %q: it has %d MiB, and %s has %d MiB free; free some, or set TMPDIR to a directory with more space",
+		s.Reference, s.size>>20, directory, free>>20) //nolint:mnd // MiB.
 }

@@ -73,7 +73,11 @@ func (a *app) imagesCommand() *cobra.Command {
 func loadImages(ctx context.Context, s *session, files []string) error {
 	var failed []error
 	for _, file := range files {
-		content, loaded, err := nodeimages.Load(ctx, s.engine, file)
+		archive, err := nodeimages.ReadArchive(file)
+		var loaded bool
+		if err == nil {
+			loaded, err = archive.Load(ctx, s.engine)
+		}
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -82,7 +86,7 @@ func loadImages(ctx context.Context, s *session, files []string) error {
 		if loaded {
 			word = "loaded"
 		}
-		for _, image := range content {
+		for _, image := range archive.Images {
 			s.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
 		}
 	}

@@ -20,12 +20,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -39,8 +43,8 @@ func (a *app) loadCommand() *cobra.Command {
 		Short: "Copy images of the engine into the nodes of a cluster",
 		Long: "Copy images of the engine, such as a local build, into all nodes of a cluster, so that\n" +
 			"Pods can use them without a registry. Nodes that have an image are skipped. Nodes that join later\n" +
-			"get the images too. IMAGE can also be the path of a .tar archive of \"docker save\",\n" +
-			"which is loaded into the engine first.",
+			"get the images too. IMAGE can also be the path of an archive of \"docker save\",\n" +
+			"also one compressed with gzip, which is loaded into the engine first.",
 		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar",
 		Args:    cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
 		PreRunE: func(_ *cobra.Command, args []string) error { return input.Refuse(input.CheckName(args[0])...) },
@@ -97,30 +101,66 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	return nil
 }
 
-// archiveSuffix of an argument that is a file, and no image of the engine.
-const archiveSuffix = ".tar"
+// isFile reports whether an argument is a file, and no image of the engine. A path is no
+// name of an image, and a name that ends like an archive is none that anybody gives.
+func (s *session) isFile(ctx context.Context, argument string) (bool, error) {
+	for _, suffix := range []string{".tar", ".tar.gz", ".tgz"} {
+		if strings.HasSuffix(argument, suffix) {
+			return true, nil
+		}
+	}
+	if filepath.IsAbs(argument) || strings.HasPrefix(argument, ".") {
+		return true, nil
+	}
+	info, err := os.Stat(argument)
+	if err != nil || !info.Mode().IsRegular() {
+		return false, nil //nolint:nilerr // It may still be an image.
+	}
+	_, found, err := images.Find(ctx, s.engine, argument)
+	return !found, err
+}
 
 // loadArchives loads those arguments that are archives into the engine, and returns the
 // images that all arguments name: nodes that join later get theirs from the engine.
 func (s *session) loadArchives(ctx context.Context, arguments []string) ([]string, error) {
 	var references []string
 	for _, argument := range arguments {
-		if !strings.HasSuffix(argument, archiveSuffix) {
-			references = append(references, argument)
-			continue
-		}
-		content, _, err := nodeimages.Load(ctx, s.engine, argument)
+		isFile, err := s.isFile(ctx, argument)
 		if err != nil {
 			return nil, err
 		}
-		for _, image := range content {
-			if len(image.Tags) == 0 {
-				return nil, fmt.Errorf("image archive %s: image %s has no tag and cannot be used by Pods; save it with a tag", argument, image.ID)
-			}
-			references = append(references, image.Tags...)
+		if !isFile {
+			references = append(references, argument)
+			continue
 		}
+		tags, err := s.loadArchive(ctx, argument)
+		if err != nil {
+			return nil, err
+		}
+		references = append(references, tags...)
 	}
 	return references, nil
+}
+
+func (s *session) loadArchive(ctx context.Context, file string) (tags []string, err error) {
+	archive, err := nodeimages.ReadArchive(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range archive.Images {
+		if len(image.Tags) == 0 {
+			return nil, fmt.Errorf("image archive %s: image %s has no tag and cannot be used by Pods; save it with a tag", file, image.ID)
+		}
+		tags = append(tags, image.Tags...)
+	}
+	for _, name := range archive.Names {
+		if images.Reserved(name) {
+			return nil, fmt.Errorf("image archive %s: the name %s is reserved for the images that capcon runs with access to the engine; "+
+				"save the image with another name, or, if you trust the archive, run \"%s images load %s\"", file, name, s.Program, file)
+		}
+	}
+	_, err = archive.Load(ctx, s.engine)
+	return tags, err
 }
 
 // keepImages records the images in the cluster, whose provider copies them into nodes that
@@ -130,7 +170,16 @@ func (s *session) keepImages(ctx context.Context, cluster string, references []s
 		s.complain("The management plane is not ready: the images are not loaded into nodes that join later. Run the command again when it is ready.")
 		return nil
 	}
-	return management.KeepImages(ctx, s.client, namespace, cluster, references)
+	onEngine := func(name string) bool {
+		_, found, err := images.Find(ctx, s.engine, name)
+		return found || err != nil // What is not known stays.
+	}
+	dropped, err := management.KeepImages(ctx, s.client, client.ObjectKey{Namespace: namespace, Name: cluster}, references, onEngine)
+	if err == nil && len(dropped) > 0 {
+		s.say("No longer copied into nodes that join later, because the engine does not have them or the list is full: %s.",
+			strings.Join(dropped, ", "))
+	}
+	return err
 }
 
 // nodesOf a cluster: the containers of its machines that run, and those that do not.

@@ -17,6 +17,8 @@ limitations under the License.
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"io"
 	"os"
@@ -123,6 +125,102 @@ func TestLoadArchive(t *testing.T) {
 	}
 }
 
+// TestLoadFile: what is a file is decided by its name where that is plain, and by what is
+// there otherwise; its content says what it is.
+func TestLoadFile(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, file string
+		compressed   bool
+	}{
+		"Gzip":       {"It is decompressed.", "app.tar.gz", true},
+		"ShortGzip":  {"So is it by its other name.", "app.tgz", true},
+		"HiddenGzip": {"A name says nothing of the content.", "app.tar", true},
+		"Image":      {"Some tools write this name.", "app.img", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, nodes := loadWorld(t)
+			addImage(w.engine, "tool:v1", "amd64")
+			content := must.Get(os.ReadFile(archiveOf(t, w, "tool:v1")))(t)
+			w.engine.RemoveImage("tool:v1")
+			if tc.compressed {
+				var out bytes.Buffer
+				writer := gzip.NewWriter(&out)
+				must.Get(writer.Write(content))(t)
+				must.Succeed(t, writer.Close())
+				content = out.Bytes()
+			}
+			file := filepath.Join(t.TempDir(), tc.file)
+			must.Succeed(t, os.WriteFile(file, content, 0o600))
+			if code, out, errs := w.run("load", "demo", file); code != 0 {
+				t.Fatalf("%s code %d: %s%s", tc.reason, code, out, errs)
+			}
+			if diff := cmp.Diff([]string{"docker.io/library/tool:v1"}, nodes.Names("demo-a")); diff != "" {
+				t.Errorf("%s images (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestLoadDropsWhatIsGone: an image that the engine no longer has cannot be copied to a node
+// that joins later.
+func TestLoadDropsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	w, _ := loadWorld(t)
+	addImage(w.engine, "app:old", "amd64")
+	for _, name := range []string{"app:old", "app:dev"} {
+		code, out, errs := w.run("load", "demo", name)
+		if code != 0 {
+			t.Fatalf("load %s: code %d: %s%s", name, code, out, errs)
+		}
+		if name == "app:dev" {
+			mustContain(t, out, "No longer copied into nodes that join later", "app:old")
+		}
+		w.engine.RemoveImage("app:old")
+	}
+	if diff := cmp.Diff([]string{"app:dev"}, imagesOf(t, w)); diff != "" {
+		t.Errorf("images of the ContainerCluster (-want +got):\n%s", diff)
+	}
+}
+
+// TestLoadRefusesReservedNames: the next "up" would run an image of the archive with the
+// engine's socket.
+func TestLoadRefusesReservedNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"localhost/capcon/plane:dev", "localhost/capcon/plane:v9.9.9", "capcon/plane:dev", "localhost/capcon/haproxy:2.6",
+		"localhost/capcon/node:v1.36.3", "localhost/capcon/registry:3.0.0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := loadWorld(t)
+			other := simulated.New()
+			other.AddImage(engine.Image{Tags: []string{name}}, map[string][]byte{"evil": nil})
+			stream := must.Get(other.SaveImage(t.Context(), name))(t)
+			content := must.Get(io.ReadAll(stream))(t)
+			// SaveImage gives names in full.
+			if strings.HasPrefix(name, "capcon/") {
+				content = bytes.ReplaceAll(content, []byte("docker.io/"+name), []byte(name+strings.Repeat(" ", len("docker.io/"))))
+				content = bytes.ReplaceAll(content, []byte(name+strings.Repeat(" ", len("docker.io/"))+`"`), []byte(name+`"`+strings.Repeat(" ", len("docker.io/"))))
+			}
+			file := filepath.Join(t.TempDir(), "x.tar")
+			must.Succeed(t, os.WriteFile(file, content, 0o600))
+			code, _, errs := w.run("load", "demo", file)
+			if code == 0 {
+				t.Error("code 0")
+			}
+			mustContain(t, errs, "the name "+name+" is reserved", "images load "+file)
+			if calls := slices.ContainsFunc(w.engine.MutatingCalls(), func(c simulated.Call) bool { return c.Method == "LoadImage" }); calls {
+				t.Error("the archive was loaded")
+			}
+			if code, _, errs := w.run("images", "load", file); code != 0 {
+				t.Errorf("images load, which is the way to do it: %s", errs)
+			}
+		})
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -151,6 +249,24 @@ func TestLoadRefuses(t *testing.T) {
 			reason: "an archive does not keep a digest",
 			args:   []string{"load", "demo", "app@sha256:" + strings.Repeat("a", 64)}, errs: []string{"has a digest", "use a tag"},
 		},
+		"ID": {
+			reason: "an archive of an ID has no name",
+			args:   []string{"load", "demo", "ID"},
+			errs:   []string{"looks like the ID of an image, by which Pods cannot find it; use its tag app:dev"},
+		},
+		"IDWithoutTag": {
+			reason: "there is a way to give it one",
+			args:   []string{"load", "demo", "sha256:" + strings.Repeat("a", 64)},
+			errs:   []string{"looks like the ID of an image", `"docker tag sha256:aaaa`},
+		},
+		"NoSpace": {
+			reason: "a full disk is noticed before",
+			args:   []string{"load", "demo", "huge:dev"},
+			before: func(w *world, _ *simulatednode.Containerd) {
+				w.engine.AddImage(engine.Image{Tags: []string{"huge:dev"}, SizeBytes: 1 << 60}, nil)
+			},
+			errs: []string{`save image "huge:dev": it has 1099511627776 MiB`, "MiB free; free some, or set TMPDIR"},
+		},
 		"NoFile":     {reason: "a name that ends with .tar is a file", args: []string{"load", "demo", "absent.tar"}, errs: []string{"absent.tar: no such file"}},
 		"NoCluster":  {reason: "a cluster that is not there is named", args: []string{"load", "typo", "app:dev"}, errs: []string{"typo"}},
 		"NoArgument": {reason: "an image is needed", args: []string{"load", "demo"}, errs: []string{"requires at least 2 arg(s)"}},
@@ -176,6 +292,10 @@ func TestLoadRefuses(t *testing.T) {
 			}
 			if at := slices.Index(tc.args, "ARCHIVE"); at >= 0 {
 				tc.args[at] = archiveOf(t, w, "arm:dev")
+			}
+			if at := slices.Index(tc.args, "ID"); at >= 0 {
+				image := must.Get(w.engine.InspectImage(t.Context(), "app:dev"))(t)
+				tc.args[at] = strings.TrimPrefix(image.ID, "sha256:")
 			}
 			code, out, errs := w.run(tc.args...)
 			if code == 0 {

@@ -75,6 +75,23 @@ const planeRepository = "localhost/capcon/plane:"
 // planeImage is the one of this program's version: an older one may not have its API.
 func planeImage() string { return planeRepository + release.Tag() }
 
+// Reserved reports whether an engine may give an image one of the names by which capcon
+// runs images: with privileges, and the management plane with the engine's socket. Podman
+// puts localhost/ before a name without a registry.
+func Reserved(reference string) bool {
+	for _, source := range sources {
+		repository := cmp.Or(source.built, node.BuiltImage(""))
+		repository = repository[:strings.LastIndex(repository, ":")]
+		for _, name := range []string{reference, "localhost/" + reference} {
+			parsed, err := imageref.Parse(name)
+			if err == nil && parsed.Name[:strings.LastIndexAny(parsed.Name, ":@")] == repository {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // archiveSuffix ends the names of the archives of a release, which has images of one
 // architecture.
 const archiveSuffix = "-linux-amd64.tar"

@@ -30,16 +30,32 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
+// maxImages is the most that a ContainerCluster may have, by its API.
+const maxImages = 256
+
 // KeepImages adds images of the engine to those that each node of a cluster has, also when
-// it joins later.
-func KeepImages(ctx context.Context, c client.Client, namespace, name string, references []string) error {
-	return changeInfrastructure(ctx, c, namespace, name, func(spec *infrav1.ContainerClusterSpec) {
-		for _, reference := range references {
-			if !slices.Contains(spec.Images, reference) {
-				spec.Images = append(spec.Images, reference)
-			}
-		}
+// it joins later: a name that was loaded again is the newest. Names that the engine no
+// longer has leave the list, and so do the oldest where there are too many; those are
+// returned.
+func KeepImages(
+	ctx context.Context, c client.Client, cluster client.ObjectKey, references []string, onEngine func(string) bool,
+) (dropped []string, err error) {
+	err = changeInfrastructure(ctx, c, cluster.Namespace, cluster.Name, func(spec *infrav1.ContainerClusterSpec) {
+		before := spec.Images
+		spec.Images = keptImages(before, references, onEngine)
+		dropped = slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(spec.Images, name) })
 	})
+	return dropped, err
+}
+
+func keptImages(present, added []string, onEngine func(string) bool) []string {
+	kept := slices.DeleteFunc(slices.Clone(present), func(name string) bool { return slices.Contains(added, name) || !onEngine(name) })
+	for _, name := range added {
+		if !slices.Contains(kept, name) {
+			kept = append(kept, name)
+		}
+	}
+	return kept[max(0, len(kept)-maxImages):]
 }
 
 // SetRegistry configures a registry in the nodes of a cluster, or removes it where it has no
