@@ -236,28 +236,3 @@ func (e *MissingError) other() string {
 
 // Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.Err }
-
-// Ensure makes sure that the engine has the image, and pulls it if not, that of
-// the plane by digest only. Progress may be nil. Where it cannot be had: a
-// *MissingError.
-func Ensure(ctx context.Context, e engine.Images, use Use, image string, progress func(engine.PullProgress)) error {
-	if _, found, err := Find(ctx, e, image); err != nil || found {
-		return err
-	}
-	parsed, err := imageref.Parse(image)
-	if err != nil {
-		return err
-	}
-	if use == Plane && !parsed.Pinned && !parsed.LocalOnly() {
-		return &MissingError{Use: use, Reference: image, Err: errNotPinned}
-	}
-	credentials, err := storedCredentials(parsed.Registry)
-	if err != nil {
-		return err
-	}
-	err = imagepull.Pull(ctx, e, image, credentials, progress)
-	if err != nil && ctx.Err() == nil {
-		return &MissingError{Use: use, Reference: image, Err: err}
-	}
-	return err
-}

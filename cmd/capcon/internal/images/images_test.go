@@ -121,6 +121,39 @@ func TestEnsureSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// An image for another architecture would end and be restarted for ever.
+func TestEnsureComparesTheArchitecture(t *testing.T) {
+	t.Setenv("DOCKER_CONFIG", t.TempDir())
+	for name, tc := range map[string]struct {
+		reason, architecture string
+		remote, want         bool
+	}{
+		"Same":    {"It runs.", "amd64", false, false},
+		"Unknown": {"Some tools write none.", "", false, false},
+		"Other":   {"An archive of a release for another machine was loaded.", "arm64", false, true},
+		"Pulled":  {"A digest is of one architecture.", "arm64", true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := simulated.New()
+			image := engine.Image{Tags: []string{"r.example/haproxy:1"}, Architecture: tc.architecture}
+			if tc.remote {
+				e.AddRegistryImage(image.Tags[0], image, nil)
+			} else {
+				e.AddImage(image, nil)
+			}
+			err := Ensure(t.Context(), e, LoadBalancer, image.Tags[0], nil)
+			mismatch := new(ArchitectureError)
+			if errors.As(err, &mismatch) != tc.want || !tc.want && err != nil {
+				t.Fatalf("%s Got %v", tc.reason, err)
+			}
+			const text = `image "r.example/haproxy:1" of the load balancer has architecture arm64, but the engine has amd64; `
+			if tc.want && (!strings.HasPrefix(err.Error(), text) || !strings.Contains(err.Error(), "--load-balancer-image")) {
+				t.Errorf("Got %v, want %q and the flag", err, text)
+			}
+		})
+	}
+}
+
 // A released capcon names the file of its release and the command that loads it.
 func TestRemedyOfARelease(t *testing.T) {
 	t.Parallel()

@@ -136,8 +136,9 @@ func spec(image string, hostPort uint16) engine.Spec {
 	published := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), hostPort)
 	return engine.Spec{
 		Name: Name, Hostname: Name, Image: image,
-		// Without it, the registry reports each second that there is no collector of traces.
-		Environment: map[string]string{"OTEL_TRACES_EXPORTER": "none", "REGISTRY_STORAGE_DELETE_ENABLED": "true"},
+		// Without the first, the registry reports each second that there is no collector of
+		// traces. Who reaches the registry, as each Pod does, deletes nothing in it.
+		Environment: map[string]string{"OTEL_TRACES_EXPORTER": "none", "REGISTRY_STORAGE_DELETE_ENABLED": "false"},
 		Labels: map[string]string{
 			identity.LabelRole: string(identity.RoleRegistry), identity.LabelHostPorts: published.String() + "/tcp",
 		},

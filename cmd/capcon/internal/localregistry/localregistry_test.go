@@ -76,6 +76,14 @@ func TestLife(t *testing.T) {
 	must.Succeed(t, Remove(t.Context(), e))
 }
 
+// Each Pod of a cluster reaches the registry, without credentials.
+func TestNothingIsDeletedInTheRegistry(t *testing.T) {
+	t.Parallel()
+	if got := spec(image, 1).Environment["REGISTRY_STORAGE_DELETE_ENABLED"]; got != "false" {
+		t.Errorf("deletion is enabled: %q", got)
+	}
+}
+
 func TestEnsureRefuses(t *testing.T) {
 	t.Parallel()
 	e := world()
