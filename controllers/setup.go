@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,6 +49,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
@@ -155,14 +157,16 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		Client:       mgr.GetClient(),
 		ClusterCache: options.ClusterCache,
 		Engine:       options.Engine,
-		Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}) error {
+		Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}, report workload.Report) error {
 			group, ctx := errgroup.WithContext(ctx)
-			group.Go(func() error { return workload.PublishLocalRegistry(ctx, settings.Config, settings.LocalRegistry) })
+			group.Go(func() error {
+				return workload.PublishLocalRegistry(ctx, settings.Config, settings.LocalRegistry, report)
+			})
 			if settings.Storage {
 				group.Go(func() error {
 					return storage.Run(ctx, settings.Config, storage.Options{
 						Engine: options.Engine, Owner: settings.Owner, MaxVolumes: settings.MaxVolumes,
-						Report: func(notice string, err error) { reportStorage(ctx, notice, err) },
+						Report: func(notice string, err error) { report(workload.Storage, notice, err) },
 					})
 				})
 			}
@@ -171,10 +175,14 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 					return serviceloadbalancer.Run(ctx, settings.Config, serviceloadbalancer.Options{
 						Engine: options.Engine, Images: images, Owner: settings.Owner,
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
+						Report: func(err error) { report(workload.LoadBalancers, "", err) },
 					}, wake)
 				})
 			}
 			return group.Wait()
+		},
+		Drain: func(ctx context.Context, config *rest.Config, owner identity.Owner) error {
+			return serviceloadbalancer.Drain(ctx, config, options.Engine, owner)
 		},
 		Limits:           options.Limits,
 		WatchFilterValue: options.WatchFilterValue,
@@ -195,15 +203,6 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		return fmt.Errorf("set up controller of stopped clusters: %w", err)
 	}
 	return nil
-}
-
-func reportStorage(ctx context.Context, notice string, err error) {
-	log := ctrl.LoggerFrom(ctx)
-	if err != nil {
-		log.Error(err, "Failed to start storage; retrying")
-	} else if notice != "" {
-		log.Info(notice)
-	}
 }
 
 // workloadClient returns a client of a workload cluster that caches nothing.

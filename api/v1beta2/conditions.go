@@ -95,6 +95,26 @@ const (
 	// IPv6 address. The load balancer listens on IPv4 only.
 	EndpointUnsupportedReason = "EndpointUnsupported"
 
+	// WorkloadControllersReadyCondition reports on what the provider runs for the
+	// workload cluster: storage, load balancers of Services and the address of a
+	// local registry. It is there once the API server was reached, and only where
+	// one of them is used or is being removed. It is not part of Ready.
+	WorkloadControllersReadyCondition = "WorkloadControllersReady"
+	// WorkloadControllersReadyReason: they run.
+	WorkloadControllersReadyReason = "Ready"
+	// WorkloadControllersConnectingReason: they start, or are stopped because
+	// the API server of the workload cluster is not reached.
+	WorkloadControllersConnectingReason = "Connecting"
+	// WorkloadControllersNotReadyReason: one of them gave an error, which the
+	// message holds; it is tried again.
+	WorkloadControllersNotReadyReason = "NotReady"
+	// ForeignStorageClassReason: they run, and the StorageClass "standard" is
+	// that of another provisioner. The message has the name of the other one.
+	ForeignStorageClassReason = "ForeignStorageClass"
+	// DrainingReason: load balancers of Services are switched off and not all
+	// removed yet.
+	DrainingReason = "Draining"
+
 	// DeletingReason: the object is being deleted; the message says what is
 	// still there. On ContainerReady too.
 	DeletingReason = clusterv1.DeletingReason

@@ -39,6 +39,11 @@ const (
 	// while it is stopped, so that no Machine is remediated.
 	StoppedAnnotation = "container.infrastructure.cluster.x-k8s.io/stopped"
 
+	// ServiceLoadBalancersAnnotation on a ContainerCluster says that Services of the
+	// workload cluster may have load balancers of the provider. It is set before the first
+	// one is created, and removed once load balancers are switched off and all are removed.
+	ServiceLoadBalancersAnnotation = "container.infrastructure.cluster.x-k8s.io/service-load-balancers"
+
 	// PausedWhileStoppedAnnotation on a Cluster says that the provider has paused it
 	// because it is stopped, and will unpause it.
 	PausedWhileStoppedAnnotation = "container.infrastructure.cluster.x-k8s.io/paused-while-stopped"
@@ -230,7 +235,8 @@ type ServiceLoadBalancer struct {
 	// type is None by default. With HAProxy the provider runs a container per
 	// Service that has no loadBalancerClass, with an address on the cluster's
 	// network and published ports on 127.0.0.1 of the engine's host. Its image is
-	// that of loadBalancer.
+	// that of loadBalancer. A change from HAProxy to None removes the containers,
+	// and their addresses from the Services.
 	// +optional
 	Type LoadBalancerType `json:"type,omitempty"`
 }
@@ -252,7 +258,7 @@ type Limits struct {
 // +kubebuilder:validation:MinProperties=1
 type ContainerClusterStatus struct {
 	// conditions of the cluster's infrastructure: Ready, PreflightPassed,
-	// NetworkReady, LoadBalancerReady and Paused.
+	// NetworkReady, LoadBalancerReady, WorkloadControllersReady and Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

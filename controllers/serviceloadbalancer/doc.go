@@ -61,6 +61,8 @@ type Options struct {
 	Owner identity.Owner
 	// Network and Image of their containers.
 	Network, Image string
+	// Report is called with nil once they are provided, and with errors that are retried.
+	Report func(error)
 }
 
 // Run provides load balancers in one workload cluster until ctx ends. It returns once no
@@ -89,6 +91,7 @@ func Run(ctx context.Context, config *rest.Config, options Options, wake <-chan 
 	if !cache.WaitForCacheSync(ctx.Done(), services.Informer().HasSynced) {
 		return nil
 	}
+	options.Report(nil)
 	go balancers.repair(ctx, wake)
 	controller.Run(ctx, workers, controllersmetrics.NewControllerManagerMetrics(providerName))
 	return nil

@@ -27,7 +27,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -70,17 +69,17 @@ const publishInterval = 5 * time.Second
 // PublishLocalRegistry creates, updates or deletes the ConfigMap by which tools find the
 // local registry of a cluster. One of another owner stays. It returns when that is done or
 // ctx ends.
-func PublishLocalRegistry(ctx context.Context, config *rest.Config, registry LocalRegistry) error {
+func PublishLocalRegistry(ctx context.Context, config *rest.Config, registry LocalRegistry, report Report) error {
 	workload, err := client.New(config, client.Options{})
 	if err != nil {
 		return fmt.Errorf("create client of the workload cluster: %w", err)
 	}
 	_ = wait.PollUntilContextCancel(ctx, publishInterval, true, func(ctx context.Context) (bool, error) {
-		if err := publish(ctx, workload, registry); err != nil {
-			ctrl.LoggerFrom(ctx).Info("Failed to publish local registry; retrying", "reason", err.Error())
-			return false, nil
+		err := publish(ctx, workload, registry)
+		if ctx.Err() == nil {
+			report(Registries, "", err)
 		}
-		return true, nil
+		return err == nil, nil
 	})
 	return nil
 }

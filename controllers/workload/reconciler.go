@@ -27,19 +27,23 @@ import (
 	"fmt"
 	"math"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/util/annotations"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -56,8 +60,11 @@ type Reconciler struct {
 	ClusterCache clustercache.ClusterCache
 	// Engine whose events wake the controllers of the cluster that they are about.
 	Engine engineevents.Engine
-	// Run runs the controllers of one workload cluster until ctx ends.
-	Run func(ctx context.Context, settings Settings, wake <-chan struct{}) error
+	// Run runs the controllers of one workload cluster until ctx ends, and reports on each
+	// part. Where nothing is switched on it removes what was published, and may return.
+	Run func(ctx context.Context, settings Settings, wake <-chan struct{}, report Report) error
+	// Drain removes the load balancers of Services of a workload cluster.
+	Drain func(ctx context.Context, config *rest.Config, owner identity.Owner) error
 	// Limits of each workload cluster. Those of a ContainerCluster may be lower.
 	Limits infrav1.Limits
 	// WatchFilterValue restricts what is reconciled; see the flag.
@@ -66,8 +73,20 @@ type Reconciler struct {
 	runner runner
 }
 
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters/status,verbs=get;patch
+
 // SetupWithManager registers the controller and what it watches.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
+	reports := make(chan event.GenericEvent)
+	r.runner.changed = func(ctx context.Context, key client.ObjectKey) {
+		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		select {
+		case reports <- event.GenericEvent{Object: cluster}:
+		case <-ctx.Done():
+		}
+	}
 	if err := mgr.Add(&r.runner); err != nil {
 		return fmt.Errorf("add runner: %w", err)
 	}
@@ -81,6 +100,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WatchesRawSource(r.ClusterCache.GetClusterSource("workload", func(_ context.Context, cluster client.Object) []ctrl.Request {
 			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 		})).
+		WatchesRawSource(source.Channel(reports, &handler.EnqueueRequestForObject{})).
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{Container: serviceToCluster, All: r.allClusters})).
 		Complete(ctx, r)
 }
@@ -133,33 +153,67 @@ type Settings struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	wanted, err := r.wanted(ctx, request.NamespacedName)
+	found, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if wanted == nil {
+	if found == nil {
 		r.runner.stop(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	ctx = phase.LogCluster(ctx, request.Namespace, request.Name)
-	r.runner.start(ctx, request.NamespacedName, *wanted, func(ctx context.Context, wake <-chan struct{}) error {
-		return r.Run(ctx, *wanted, wake)
+	settings := found.settings
+	settings.Config, err = r.ClusterCache.GetRESTConfig(ctx, request.NamespacedName)
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		r.runner.stop(request.NamespacedName)
+		return ctrl.Result{}, r.reportDisconnected(ctx, found)
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get REST config of the workload cluster: %w", err)
+	}
+	found.settings = settings
+	if settings.LoadBalancers {
+		if err := r.annotate(ctx, found.infrastructure, true); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	reports := r.runner.start(ctx, request.NamespacedName, settings, func(ctx context.Context, wake <-chan struct{}, report Report) error {
+		// The ClusterCache's timeout would end each watch.
+		unlimited := settings
+		unlimited.Config = rest.CopyConfig(settings.Config)
+		unlimited.Config.Timeout = 0
+		return r.Run(ctx, unlimited, wake, report)
 	})
-	return ctrl.Result{}, nil
+	mustDrain, err := r.mustDrain(ctx, found)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if mustDrain {
+		if result, err := r.drain(ctx, found); err != nil || result.RequeueAfter > 0 {
+			return result, err
+		}
+	}
+	return ctrl.Result{}, r.setCondition(ctx, found.infrastructure, conditionOf(settings, reports))
 }
 
-// wanted returns nil where nothing runs for the cluster.
-func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Settings, error) {
+// observed is an active cluster.
+type observed struct {
+	infrastructure *infrav1.ContainerCluster
+	settings       Settings
+}
+
+// observe returns nil where nothing runs for the cluster.
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observed, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Client.Get(ctx, key, cluster); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	infrastructure, owner, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
-	if err != nil || infrastructure == nil {
+	if err != nil || infrastructure == nil || !isActive(cluster, infrastructure) {
 		return nil, err
 	}
 	spec := infrastructure.Spec
-	wanted := &Settings{
+	return &observed{infrastructure: infrastructure, settings: Settings{
 		Owner:         owner,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
@@ -167,18 +221,26 @@ func (r *Reconciler) wanted(ctx context.Context, key client.ObjectKey) (*Setting
 		LocalRegistry: localRegistry(spec.Registries),
 		Network:       cmp.Or(spec.Network.Name, network.DefaultName),
 		Image:         spec.LoadBalancer.Image,
+	}}, nil
+}
+
+// reportDisconnected says that what ran is stopped, and what waits. A cluster that was never
+// connected to is being created, and has no condition yet.
+func (r *Reconciler) reportDisconnected(ctx context.Context, found *observed) error {
+	if conditions.Get(found.infrastructure, infrav1.WorkloadControllersReadyCondition) == nil {
+		return nil
 	}
-	if !isActive(cluster, infrastructure) || !wanted.Storage && !wanted.LoadBalancers && wanted.LocalRegistry == (LocalRegistry{}) {
-		return nil, nil
+	parts := found.settings.parts()
+	if mustDrain, err := r.mustDrain(ctx, found); err != nil {
+		return err
+	} else if mustDrain {
+		parts = append(parts, LoadBalancers)
 	}
-	wanted.Config, err = r.ClusterCache.GetRESTConfig(ctx, key)
-	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return nil, nil
+	if len(parts) == 0 {
+		return r.setCondition(ctx, found.infrastructure, nil)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("get REST config of the workload cluster: %w", err)
-	}
-	return wanted, nil
+	return r.setCondition(ctx, found.infrastructure, condition(metav1.ConditionFalse, infrav1.WorkloadControllersConnectingReason,
+		"Waiting for the API server of the workload cluster"))
 }
 
 // lower returns the lower of two limits, of which nil is unlimited.

@@ -19,10 +19,14 @@ package workload_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,9 +36,12 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -60,10 +67,16 @@ type world struct {
 	client     client.Client
 	cache      *connections
 	reconciler *workload.Reconciler
+	engine     *simulated.Engine
 	started    chan workload.Settings
 	ended      chan struct{}
 	woken      chan struct{}
 	maxVolumes int32
+	// report of the function that was started last.
+	report workload.Report
+	// drains counts calls of Drain, which return drainError.
+	drains     int
+	drainError error
 }
 
 func newWorld(t *testing.T, change func(*builders.Objects)) *world {
@@ -77,36 +90,85 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 	w := &world{
 		t: t, objects: objects,
 		client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).
-			WithObjects(objects.Cluster, objects.ContainerCluster).Build(),
-		cache:   &connections{config: &rest.Config{}},
+			WithObjects(objects.Cluster, objects.ContainerCluster).WithStatusSubresource(&infrav1.ContainerCluster{}).Build(),
+		cache:   connected(),
+		engine:  simulated.New(),
 		started: make(chan workload.Settings, 10),
 		ended:   make(chan struct{}, 10),
 		woken:   make(chan struct{}, 10),
 
 		maxVolumes: math.MaxInt32,
 	}
-	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}) error {
-		w.started <- settings
-		for {
-			select {
-			case <-ctx.Done():
-				w.ended <- struct{}{}
-				return ctx.Err()
-			case <-wake:
-				w.woken <- struct{}{}
-			}
-		}
-	}}
+	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Engine: w.engine, Run: w.run, Drain: w.drain}
 	return w
 }
 
-func (w *world) reconcile() {
+// connected is a ClusterCache with a connection, whose timeout is that of the real one.
+func connected() *connections { return &connections{config: &rest.Config{Timeout: 10 * time.Second}} }
+
+func (w *world) drain(_ context.Context, config *rest.Config, owner identity.Owner) error {
+	w.drains++
+	if config != w.cache.config || owner != builders.Owner() {
+		w.t.Errorf("drained %+v with %+v", owner, config)
+	}
+	return w.drainError
+}
+
+func (w *world) run(ctx context.Context, settings workload.Settings, wake <-chan struct{}, report workload.Report) error {
+	w.report = report
+	w.started <- settings
+	for {
+		select {
+		case <-ctx.Done():
+			w.ended <- struct{}{}
+			return ctx.Err()
+		case <-wake:
+			w.woken <- struct{}{}
+		}
+	}
+}
+
+func (w *world) reconcile() ctrl.Result {
 	w.t.Helper()
 	// As a real one, the context of a reconcile ends with it.
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
-	_, err := w.reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.objects.Cluster)})
+	result, err := w.reconciler.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.objects.Cluster)})
 	must.Succeed(w.t, err)
+	return result
+}
+
+// edit changes the ContainerCluster.
+func (w *world) edit(change func(*infrav1.ContainerCluster)) {
+	w.t.Helper()
+	cluster := w.containerCluster()
+	change(cluster)
+	must.Succeed(w.t, w.client.Update(w.t.Context(), cluster))
+	w.objects.ContainerCluster = cluster
+}
+
+func (w *world) containerCluster() *infrav1.ContainerCluster {
+	w.t.Helper()
+	cluster := &infrav1.ContainerCluster{}
+	must.Succeed(w.t, w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.objects.ContainerCluster), cluster))
+	return cluster
+}
+
+// condition is status, reason and message of the condition; empty = there is none.
+func (w *world) condition() string {
+	w.t.Helper()
+	condition := conditions.Get(w.containerCluster(), infrav1.WorkloadControllersReadyCondition)
+	if condition == nil {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", condition.Status, condition.Reason, condition.Message))
+}
+
+func (w *world) expectCondition(want string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.condition()); diff != "" {
+		w.t.Errorf("condition: -want +got:\n%s", diff)
+	}
 }
 
 // expect waits for as many starts and ends as have not been seen, and fails on more.
@@ -115,8 +177,13 @@ func (w *world) expect(starts, ends int) {
 	for range starts {
 		select {
 		case settings := <-w.started:
+			// The ClusterCache's timeout would end each watch.
+			if settings.Config == w.cache.config || settings.Config.Timeout != 0 {
+				w.t.Errorf("started with the timeout %s", settings.Config.Timeout)
+			}
+			settings.Config = nil
 			want := workload.Settings{
-				Owner: builders.Owner(), Config: w.cache.config, Network: network.DefaultName,
+				Owner: builders.Owner(), Network: network.DefaultName,
 				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,
 				LoadBalancers: w.objects.ContainerCluster.Spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 				MaxVolumes:    w.maxVolumes,
@@ -148,13 +215,13 @@ func TestLife(t *testing.T) {
 	w.reconcile()
 	<-w.woken
 	w.expect(0, 0)
-	w.cache.config = &rest.Config{}
+	w.cache.config = connected().config
 	w.reconcile()
 	w.expect(1, 1)
 	w.cache.config = nil
 	w.reconcile()
 	w.expect(0, 1)
-	w.cache.config = &rest.Config{}
+	w.cache.config = connected().config
 	w.reconcile()
 	w.expect(1, 0)
 	must.Succeed(t, w.client.Delete(t.Context(), w.objects.Cluster))
@@ -215,29 +282,33 @@ func TestManagerEnds(t *testing.T) {
 
 func TestFailedRunIsRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
-	calls := make(chan struct{}, 10)
-	w.reconciler.Run = func(context.Context, workload.Settings, <-chan struct{}) error {
-		calls <- struct{}{}
-		return errors.New("no connection")
-	}
-	must.Eventually(t, 10*time.Second, "a second run", func(context.Context) error {
-		w.reconcile()
-		if len(calls) < 2 {
-			return errors.New("it ran once")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		calls := 0
+		w.reconciler.Run = func(ctx context.Context, _ workload.Settings, _ <-chan struct{}, report workload.Report) error {
+			if calls++; calls < 3 {
+				return errors.New("no connection")
+			}
+			report(workload.Storage, "", nil)
+			<-ctx.Done()
+			return nil
 		}
-		return nil
+		w.reconcile()
+		synctest.Wait()
+		w.reconcile()
+		w.expectCondition("False NotReady no connection")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.reconcile()
+		w.expectCondition("True Ready")
+		w.cache.config = nil
+		w.reconcile()
 	})
 }
 
 func TestNothingRuns(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*builders.Objects){
-		"None": func(o *builders.Objects) {
-			o.ContainerCluster.Spec.Storage.Type = infrav1.StorageNone
-			o.ContainerCluster.Spec.ServiceLoadBalancer.Type = infrav1.LoadBalancerNone
-		},
-		"no type":            func(o *builders.Objects) { o.ContainerCluster.Spec.Storage = infrav1.Storage{} },
 		"no owner ID":        func(o *builders.Objects) { o.ContainerCluster.Spec.OwnerID = "" },
 		"paused":             func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) },
 		"other provider":     func(o *builders.Objects) { o.Cluster.Spec.InfrastructureRef.Kind = "DockerCluster" },

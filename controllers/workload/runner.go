@@ -18,15 +18,23 @@ package workload
 
 import (
 	"context"
+	"maps"
 	"sync"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
+// retryInterval is the time after which a function that failed is run again.
+const retryInterval = 5 * time.Second
+
 // runner runs one function per key while the manager is the leader.
 type runner struct {
+	// changed is called when a report changed; nil = changes are not reported.
+	changed func(ctx context.Context, key client.ObjectKey)
+
 	mutex   sync.Mutex
 	running map[client.ObjectKey]*run
 	stopped bool
@@ -37,7 +45,16 @@ type run struct {
 	wake     chan struct{}
 	cancel   context.CancelFunc
 	ended    chan struct{}
+	reports  map[Part]report
 }
+
+// report is the last one of a part. It is no record: it is gone with the function.
+type report struct {
+	notice, problem string
+}
+
+// function runs until ctx ends. It may return earlier, with nothing left to do or an error.
+type function func(ctx context.Context, wake <-chan struct{}, report Report) error
 
 var (
 	_ manager.Runnable               = &runner{}
@@ -65,52 +82,75 @@ func (r *runner) Start(ctx context.Context) error {
 func (r *runner) NeedLeaderElection() bool { return true }
 
 // start a function, and stop the one that runs for the key with other settings; one with
-// the same settings is woken. Its context has the values of ctx, and outlives it: it ends
-// with stop. A function that returned can be started again.
-func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Settings, function func(ctx context.Context, wake <-chan struct{}) error) {
-	if r.wake(key, settings) {
-		return
+// the same settings is woken, and its reports are returned. Its context has the values of
+// ctx, and outlives it: it ends with stop. A function that fails is repeated.
+func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Settings, function function) map[Part]report {
+	if reports, runs := r.wake(key, settings); runs {
+		return reports
 	}
 	r.stop(key)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if r.stopped {
-		return
+		return nil
 	}
 	if r.running == nil {
 		r.running = map[client.ObjectKey]*run{}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one := &run{settings: settings, wake: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{})}
+	one := &run{settings: settings, wake: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{}), reports: map[Part]report{}}
 	r.running[key] = one
 	go func() {
 		defer close(one.ended)
 		defer cancel()
-		if err := function(ctx, one.wake); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to run controllers of workload cluster")
-		}
-		r.mutex.Lock()
-		defer r.mutex.Unlock()
-		if r.running[key] == one {
-			delete(r.running, key)
+		for {
+			err := function(ctx, one.wake, func(part Part, notice string, err error) { r.report(ctx, key, one, part, notice, err) })
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to run controllers of workload cluster; retrying")
+			r.report(ctx, key, one, all, "", err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(retryInterval):
+			}
+			r.report(ctx, key, one, all, "", nil)
 		}
 	}()
+	return nil
 }
 
-// wake the function of the key; false if none runs with the settings.
-func (r *runner) wake(key client.ObjectKey, settings Settings) bool {
+// report keeps what a function reports, and notifies of a change.
+func (r *runner) report(ctx context.Context, key client.ObjectKey, one *run, part Part, notice string, err error) {
+	now := report{notice: notice}
+	if err != nil {
+		now.problem = err.Error()
+	}
+	r.mutex.Lock()
+	before, reported := one.reports[part]
+	one.reports[part] = now
+	r.mutex.Unlock()
+	if r.changed != nil && (!reported || before != now) {
+		r.changed(ctx, key)
+	}
+}
+
+// wake the function of the key and return what it reported; false if none runs with the
+// settings.
+func (r *runner) wake(key client.ObjectKey, settings Settings) (_ map[Part]report, runs bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	one := r.running[key]
 	if one == nil || one.settings != settings {
-		return false
+		return nil, false
 	}
 	select {
 	case one.wake <- struct{}{}:
 	default:
 		// It has not looked since it was last woken.
 	}
-	return true
+	return maps.Clone(one.reports), true
 }
 
 // stop ends the function of the key and waits for it.
