@@ -17,6 +17,7 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,10 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.ClusterStoppedReason, "the cluster is stopped")
 		return phase.RequeueAfter(0)
 	}
-	image := r.loadBalancerImage(s)
+	image, err := loadbalancer.ChooseImage(ctx, r.Engine, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
+	if err != nil {
+		return s.loadBalancerError(err)
+	}
 	if !before.Exists {
 		if err := r.ensureLoadBalancerImage(ctx, s, image); err != nil {
 			return err
@@ -118,13 +122,6 @@ func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	case !before.Running && after.Running:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", after.Name)
 	}
-}
-
-func (r *Reconciler) loadBalancerImage(s *scope) string {
-	if image := s.containerCluster.Spec.LoadBalancer.Image; image != "" {
-		return image
-	}
-	return r.LoadBalancerImage
 }
 
 func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, image string) error {

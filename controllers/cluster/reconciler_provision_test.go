@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -95,6 +96,22 @@ func provisioning() map[string]reconcileTest {
 					t.Errorf("the load balancer has the image %s", found.Image)
 				}
 			},
+		},
+		"ImageOfTheEngine": {
+			reason: "Without a registry, the image that was built from source is there.",
+			args: args{setup: func(_ *testing.T, w *world.World) {
+				w.Cluster.LoadBalancerImage = loadbalancer.DefaultImage
+				w.Engine.AddImage(engine.Image{Tags: []string{loadbalancer.BuiltImage}}, nil)
+			}},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
+				if found.Image != loadbalancer.BuiltImage {
+					t.Errorf("the load balancer has the image %s", found.Image)
+				}
+			},
+			check: world.BySameManager,
 		},
 		"ImageBeingPulled": {
 			reason: "A pull does not hold up the reconcile.",

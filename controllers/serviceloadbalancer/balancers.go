@@ -242,7 +242,11 @@ func (b *balancers) update(ctx context.Context, service *corev1.Service) error {
 
 // apply makes the load balancer what the plan says.
 func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan plan) (loadbalancer.State, error) {
-	image, err := b.Images.Ensure(ctx, b.Image)
+	chosen, err := loadbalancer.ChooseImage(ctx, b.Engine, b.Image)
+	if err != nil {
+		return loadbalancer.State{}, err
+	}
+	image, err := b.Images.Ensure(ctx, chosen)
 	if err != nil {
 		return loadbalancer.State{}, fmt.Errorf("inspect image: %w", err)
 	}
@@ -250,6 +254,7 @@ func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan pla
 		return loadbalancer.State{}, api.NewRetryError(image.Text(), retryInterval)
 	}
 	spec := b.spec(service)
+	spec.Image = chosen
 	spec.Config = haproxy.Config{Frontends: plan.frontends}
 	found, err := loadbalancer.Inspect(ctx, b.Engine, spec.Name())
 	if err != nil {

@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -299,5 +300,17 @@ func TestClosed(t *testing.T) {
 	w.balancers.close()
 	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nil); !errors.Is(err, errStopped) {
 		t.Errorf("EnsureLoadBalancer: %v, want errStopped", err)
+	}
+}
+
+// Without a registry, the image that was built from source is there.
+func TestImageOfTheEngine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.balancers.Image = loadbalancer.DefaultImage
+	w.engine.AddImage(engine.Image{Tags: []string{loadbalancer.BuiltImage}}, nil)
+	w.ensure(web())
+	if found := w.containers(); len(found) != 1 || found[0].Image != loadbalancer.BuiltImage {
+		t.Errorf("containers: %+v", found)
 	}
 }

@@ -40,6 +40,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
@@ -51,10 +52,16 @@ type Images interface {
 	Ensure(ctx context.Context, reference string) (imagepull.Status, error)
 }
 
+// Engine is what load balancers of Services take.
+type Engine interface {
+	network.Engine
+	loadbalancer.ImageInspector
+}
+
 // Options of the load balancers of a cluster.
 type Options struct {
 	// Engine that runs them.
-	Engine network.Engine
+	Engine Engine
 	// Images of the engine.
 	Images Images
 	// Owner of their containers.

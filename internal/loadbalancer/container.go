@@ -27,10 +27,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// DefaultImage is used where none is named: haproxy 3.2.24 as Docker's official
-// image, by digest for all platforms. Any haproxy from 2.6 with bash does.
-const DefaultImage = "docker.io/library/haproxy@sha256:fa8c8825c5ca0e0f65c3fc2059b92e9d1735a640b2b38091823a959a64016c4f"
-
 const (
 	// user runs haproxy; it owns nothing. It is the haproxy user of the stock
 	// image, written as a number because other images lack the name.

@@ -62,7 +62,7 @@ var sources = map[Use]struct {
 }{
 	Node: {flag: "--image", mirrored: "/kindest/node:", archive: "node" + archiveSuffix},
 	LoadBalancer: {
-		flag: "--load-balancer-image", built: "localhost/capcon/haproxy:2.6",
+		flag: "--load-balancer-image", built: loadbalancer.BuiltImage,
 		published: loadbalancer.DefaultImage, mirrored: "/library/haproxy:3.2", archive: "haproxy" + archiveSuffix,
 	},
 	Registry: {flag: "--image", built: "localhost/capcon/registry:3.0.0", published: registryImage, archive: "registry" + archiveSuffix},
