@@ -33,39 +33,49 @@ var kubeletFlag = regexp.MustCompile(`^--[a-z0-9-]+(=[A-Za-z0-9_.:/,=<>%+@~-]*)?
 
 var cloudProviderFlag = regexp.MustCompile(`--cloud-provider[= ]["']?([^\s"']+)`)
 
-// kubeletFlags returns the flags without those the user set in kubeadm's kubeletExtraArgs. The kubelet takes the last
-// of equal flags, and KUBELET_EXTRA_ARGS come after kubeadm's.
+// kubeletFlags returns the flags without those the user set in kubeadm's kubeletExtraArgs or in the kubelet's
+// configuration. The kubelet takes the last of equal flags, KUBELET_EXTRA_ARGS come after kubeadm's, and a flag wins
+// over a field of the configuration.
 func (in Input) kubeletFlags() ([]string, error) {
-	user := in.Config.kubeletExtraArgs()
+	arguments, settings := in.Config.kubeletExtraArgs(), in.Config.kubeletSettings()
 	var flags []string
 	for _, flag := range in.KubeletFlags {
 		if !kubeletFlag.MatchString(flag) {
 			return nil, fmt.Errorf("kubelet flag %q is not --name or --name=value without spaces and quotes", flag)
 		}
-		if !givenByUser(flag, user) {
+		if !givenByUser(flag, arguments) && !settings.have(flag) {
 			flags = append(flags, flag)
 		}
 	}
 	return flags, nil
 }
 
+// givenByUser reports whether one of the arguments has the flag: the same key of a flag that holds a pair.
 func givenByUser(flag string, user []argument) bool {
-	name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
-	key, _, isPair := strings.Cut(value, "=")
+	name, key, isPair := cutFlag(flag)
 	for _, arg := range user {
-		if arg.name != name {
+		// The kubelet takes an underscore for a dash.
+		if strings.ReplaceAll(arg.name, "_", "-") != name {
 			continue
 		}
 		if !isPair {
 			return true
 		}
 		for pair := range strings.SplitSeq(arg.value, ",") {
-			if strings.HasPrefix(pair, key+"=") {
+			given, _, _ := strings.Cut(pair, "=")
+			if strings.TrimSpace(given) == key {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// cutFlag returns the name of a flag, and the key of one that holds a pair.
+func cutFlag(flag string) (name, key string, isPair bool) {
+	name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+	key, _, isPair = strings.Cut(value, "=")
+	return name, key, isPair
 }
 
 // argument is a flag of the kubelet without its dashes.

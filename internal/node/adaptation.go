@@ -32,7 +32,8 @@ type Kubelet struct {
 	KubernetesMinor int
 }
 
-// KubeletFlags are added after the user's own, which win.
+// KubeletFlags are added after the user's own, which win: internal/bootstrap leaves out what
+// the user sets.
 func KubeletFlags(kubelet Kubelet, host Host) []string {
 	flags := []string{
 		// The Node is right from its first registration: no client has to wait
@@ -51,9 +52,7 @@ func KubeletFlags(kubelet Kubelet, host Host) []string {
 	if kubelet.Zone != "" {
 		flags = append(flags, "--node-labels=topology.kubernetes.io/zone="+kubelet.Zone)
 	}
-	if reserved := kubelet.Resources.reserved(host); reserved != "" {
-		flags = append(flags, reserved)
-	}
+	flags = append(flags, kubelet.Resources.reserved(host)...)
 	if host.CgroupVersion == "1" && (kubelet.KubernetesMinor == 0 || kubelet.KubernetesMinor >= firstMinorWithoutCgroupV1) {
 		flags = append(flags, "--fail-cgroupv1=false")
 	}

@@ -83,24 +83,18 @@ func mebibytes(bytes int64) string {
 	return strconv.FormatInt(bytes/mebibyte, 10) + "Mi"
 }
 
-// reserved is the kubelet's flag for what the node sees of the host and must not use:
+// reserved are the kubelet's flags for what the node sees of the host and must not use:
 // the kubelet takes the host's resources for the Node's capacity, and subtracts this from
-// what it offers to Pods. Empty where nothing is limited.
-func (r Resources) reserved(host Host) string {
-	flag := ""
-	add := func(name string, limit, has int64, format string) {
-		if limit == 0 || has <= limit {
-			return
+// what it offers to Pods. None where nothing is limited. One flag for each resource: a user
+// may reserve one of them.
+func (r Resources) reserved(host Host) []string {
+	var flags []string
+	add := func(name string, limit, has int64, unit string) {
+		if limit != 0 && has > limit {
+			flags = append(flags, fmt.Sprintf("--system-reserved=%s=%d%s", name, has-limit, unit))
 		}
-		if flag != "" {
-			flag += ","
-		}
-		flag += fmt.Sprintf("%s="+format, name, has-limit)
 	}
-	add("cpu", r.MilliCPU, host.MilliCPU, "%dm")
-	add("memory", r.MemoryBytes, host.MemoryBytes, "%d")
-	if flag == "" {
-		return ""
-	}
-	return "--system-reserved=" + flag
+	add("cpu", r.MilliCPU, host.MilliCPU, "m")
+	add("memory", r.MemoryBytes, host.MemoryBytes, "")
+	return flags
 }

@@ -65,20 +65,20 @@ func TestReserved(t *testing.T) {
 	}{
 		"nothing is limited":   {host: host},
 		"processes have none":  {limits: node.Resources{Pids: 2000}, host: host},
-		"both":                 {limits: node.Resources{MilliCPU: 1500, MemoryBytes: 6 << 30}, host: host, want: "--system-reserved=cpu=2500m,memory=2147483648"},
+		"both":                 {limits: node.Resources{MilliCPU: 1500, MemoryBytes: 6 << 30}, host: host, want: "--system-reserved=cpu=2500m --system-reserved=memory=2147483648"},
 		"memory":               {limits: node.Resources{MemoryBytes: 6 << 30}, host: host, want: "--system-reserved=memory=2147483648"},
 		"all of it is offered": {limits: node.Resources{MilliCPU: 4000}, host: host},
 		"host is not known":    {limits: node.Resources{MilliCPU: 1500, MemoryBytes: 6 << 30}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := ""
+			var got []string
 			for _, flag := range node.KubeletFlags(node.Kubelet{Resources: c.limits}, c.host) {
 				if strings.HasPrefix(flag, "--system-reserved=") {
-					got += flag
+					got = append(got, flag)
 				}
 			}
-			if got != c.want {
+			if got := strings.Join(got, " "); got != c.want {
 				t.Errorf("the kubelet reserves %q, want %q", got, c.want)
 			}
 		})

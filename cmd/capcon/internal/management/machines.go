@@ -135,6 +135,9 @@ func troubles(o Observed) []Trouble {
 	var found []Trouble
 	if o.Infrastructure != nil {
 		found = append(found, troublesOf("cluster "+o.Infrastructure.Name, o.Infrastructure.Status.Conditions)...)
+		if trouble, exists := workloadTrouble(o.Infrastructure); exists {
+			found = append(found, trouble)
+		}
 	}
 	for i := range o.Containers {
 		container := &o.Containers[i]
@@ -170,7 +173,40 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 	if silent, found := kubeletSilent(container, machine); found {
 		return []Trouble{silent}
 	}
+	if pressure, exists := nodePressure(container, machine); exists {
+		found = append(found, pressure)
+	}
 	return found
+}
+
+// workloadTrouble: storage or load balancers of Services cannot be provided or removed, which
+// is retried.
+func workloadTrouble(cluster *infrav1.ContainerCluster) (Trouble, bool) {
+	condition := meta.FindStatusCondition(cluster.Status.Conditions, infrav1.WorkloadControllersReadyCondition)
+	if condition == nil || condition.Status == metav1.ConditionTrue || condition.Reason == infrav1.WorkloadControllersConnectingReason {
+		return Trouble{}, false
+	}
+	return Trouble{
+		Object: "cluster " + cluster.Name, Reason: condition.Reason, Message: condition.Message, MayPass: true,
+		Remedy: "it is retried; if it persists, fix the cause in the message, or the log of the provider's manager",
+	}, true
+}
+
+// nodePressure: the kubelet evicts Pods, although the Node is Ready: it lacks disk, memory or
+// process IDs, which the message of Cluster API's condition names.
+func nodePressure(container *infrav1.ContainerMachine, machine *clusterv1.Machine) (Trouble, bool) {
+	if machine == nil || !conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition) {
+		return Trouble{}, false
+	}
+	healthy := conditions.Get(machine, clusterv1.MachineNodeHealthyCondition)
+	if healthy == nil || healthy.Status != metav1.ConditionFalse {
+		return Trouble{}, false
+	}
+	return Trouble{
+		Object: "machine " + container.Name, Reason: healthy.Reason, Message: healthy.Message, MayPass: true,
+		Remedy: "free what the message names: all nodes share disk and process IDs of the engine's host (capcon doctor); " +
+			"memory is that of the host or the machine's limit (capcon up --memory)",
+	}, true
 }
 
 // kubeletSilent: the container runs, and its kubelet has reported nothing for 40 s. It does

@@ -295,6 +295,58 @@ func TestKubeletSilent(t *testing.T) {
 	}
 }
 
+// A Node that evicts Pods is Ready, and the user has to free something.
+func TestNodePressure(t *testing.T) {
+	t.Parallel()
+	observed := ready()
+	machine := &observed.Machines[0]
+	set := func(conditionType string, status metav1.ConditionStatus, message string) {
+		meta.SetStatusCondition(&machine.Status.Conditions, metav1.Condition{
+			Type: conditionType, Status: status, Reason: clusterv1.MachineNodeNotHealthyReason, Message: message,
+		})
+	}
+	const message = "* Node.DiskPressure: kubelet has disk pressure"
+	set(clusterv1.MachineNodeReadyCondition, metav1.ConditionTrue, "")
+	set(clusterv1.MachineNodeHealthyCondition, metav1.ConditionFalse, message)
+	got := Summarize(observed).Troubles
+	if len(got) != 1 || !got[0].MayPass || got[0].Message != message || !strings.Contains(got[0].Remedy, "capcon doctor") {
+		t.Errorf("troubles: %+v, want the pressure with its remedy", got)
+	}
+	set(clusterv1.MachineNodeReadyCondition, metav1.ConditionFalse, "")
+	if got := Summarize(observed).Troubles; len(got) != 0 {
+		t.Errorf("troubles: %+v, want none: a Node that starts is not healthy", got)
+	}
+}
+
+// What runs for the workload cluster is shown where it does not work.
+func TestWorkloadTrouble(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		status  metav1.ConditionStatus
+		because string
+		want    bool
+	}{
+		"drains":  {infrav1.DrainingReason, metav1.ConditionFalse, "It is retried with an error.", true},
+		"fails":   {infrav1.WorkloadControllersNotReadyReason, metav1.ConditionFalse, "Claims and Services wait.", true},
+		"starts":  {infrav1.WorkloadControllersConnectingReason, metav1.ConditionFalse, "Each cluster does.", false},
+		"foreign": {infrav1.ForeignStorageClassReason, metav1.ConditionTrue, "It works.", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			observed := ready()
+			meta.SetStatusCondition(&observed.Infrastructure.Status.Conditions, metav1.Condition{
+				Type: infrav1.WorkloadControllersReadyCondition, Status: tc.status, Reason: tc.reason, Message: "no permission",
+			})
+			got := Summarize(observed).Troubles
+			if (len(got) == 1) != tc.want {
+				t.Errorf("%s Troubles: %+v", tc.because, got)
+			}
+		})
+	}
+}
+
 // The state says what the cluster waits for, and never that one that has just
 // been made is broken.
 func TestState(t *testing.T) {
