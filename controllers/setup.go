@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,6 +53,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // Options of the controllers.
@@ -157,7 +159,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		Client:       mgr.GetClient(),
 		ClusterCache: options.ClusterCache,
 		Engine:       options.Engine,
-		Run: func(ctx context.Context, settings workload.Settings, wake <-chan struct{}, report workload.Report) error {
+		Run: func(ctx context.Context, settings workload.Settings, changes *serviceloadbalancer.Changes, report workload.Report) error {
 			group, ctx := errgroup.WithContext(ctx)
 			group.Go(func() error {
 				return workload.PublishLocalRegistry(ctx, settings.Config, settings.LocalRegistry, report)
@@ -175,8 +177,9 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 					return serviceloadbalancer.Run(ctx, settings.Config, serviceloadbalancer.Options{
 						Engine: options.Engine, Images: images, Owner: settings.Owner,
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
-						Report: func(err error) { report(workload.LoadBalancers, "", err) },
-					}, wake)
+						Report:    func(err error) { report(workload.LoadBalancers, "", err) },
+						HostPorts: network.DefaultHostPorts(), MaxServices: math.MaxInt32,
+					}, changes)
 				})
 			}
 			return group.Wait()

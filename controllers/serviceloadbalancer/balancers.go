@@ -17,41 +17,24 @@ limitations under the License.
 package serviceloadbalancer
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/netip"
-	"slices"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
-	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/keymutex"
-	"k8s.io/utils/ptr"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
-const (
-	// retryInterval is the time between two attempts to create or repair a load balancer, and
-	// between two checks of an image that is being pulled.
-	retryInterval = 5 * time.Second
-	// locks is how many Services can be locked at the same time. Two that share a lock wait
-	// for each other.
-	locks = 64
-)
+// locks is how many Services can be locked at the same time. Two that share a lock wait
+// for each other.
+const locks = 64
 
 var errStopped = errors.New("service controller of the cluster is stopped")
 
@@ -59,8 +42,9 @@ var errStopped = errors.New("service controller of the cluster is stopped")
 type balancers struct {
 	Options
 	listers
-	client kubernetes.Interface
-	events record.EventRecorder
+	client  kubernetes.Interface
+	events  record.EventRecorder
+	changes *Changes
 
 	// ctx bounds each operation: the service controller updates backends without a context.
 	ctx context.Context //nolint:containedctx // See above.
@@ -71,9 +55,12 @@ type balancers struct {
 
 	mutex  sync.Mutex
 	closed bool
-	// wanted is what each Service was last given, by its UID. It is repaired from it, and
-	// nothing is decided by it: it is filled again when a manager starts.
-	wanted map[types.UID]wanted
+	// memories of the Services that were to get a load balancer since the manager started.
+	memories map[types.UID]*memory
+
+	// creations guards creating, the Services whose container is being created.
+	creations sync.Mutex
+	creating  map[string]bool
 }
 
 // listers of the workload cluster.
@@ -82,18 +69,21 @@ type listers struct {
 	nodes    listersv1.NodeLister
 }
 
-type wanted struct {
-	service *corev1.Service
+// memory of a Service. What it says is convenient and not needed: it is lost with the manager.
+type memory struct {
+	service loadbalancer.Service
 	// state is what the load balancer had. Another one gets its address and host ports.
 	state loadbalancer.State
+	// reported are the messages of the Service's last Events, by their reason.
+	reported map[string]string
 }
 
 var _ cloudprovider.LoadBalancer = &balancers{}
 
-func newBalancers(ctx context.Context, options Options, client kubernetes.Interface, listers listers, events record.EventRecorder) *balancers {
+func newBalancers(ctx context.Context, options Options, client kubernetes.Interface, changes *Changes, listers listers, events record.EventRecorder) *balancers {
 	return &balancers{
-		Options: options, listers: listers, client: client, events: events,
-		ctx: ctx, keys: keymutex.NewHashed(locks), wanted: map[types.UID]wanted{},
+		Options: options, listers: listers, client: client, events: events, changes: changes,
+		ctx: ctx, keys: keymutex.NewHashed(locks), memories: map[types.UID]*memory{}, creating: map[string]bool{},
 	}
 }
 
@@ -127,69 +117,53 @@ func (b *balancers) close() {
 
 // GetLoadBalancerName implements cloudprovider.LoadBalancer.
 func (b *balancers) GetLoadBalancerName(_ context.Context, _ string, service *corev1.Service) string {
-	return b.spec(service).Name()
+	return b.spec(identify(service)).Name()
 }
 
-// GetLoadBalancer implements cloudprovider.LoadBalancer.
+// GetLoadBalancer implements cloudprovider.LoadBalancer. The service controller asks before
+// it deletes, and does not where there is none: the Service must not get one afterwards. So
+// it waits for one that is being created.
 func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
-	state, err := loadbalancer.Inspect(ctx, b.Engine, b.spec(service).Name())
-	if err != nil || !state.Exists {
+	ctx, end, err := b.begin(ctx, service.UID)
+	if err != nil {
 		return nil, false, err
+	}
+	defer end()
+	state, err := loadbalancer.Inspect(ctx, b.Engine, b.spec(identify(service)).Name())
+	if err != nil {
+		return nil, false, err
+	}
+	if !state.Exists {
+		b.forget(service.UID)
+		return nil, false, nil
 	}
 	return status(state, nil), true, nil
 }
 
-// EnsureLoadBalancer implements cloudprovider.LoadBalancer.
+// EnsureLoadBalancer implements cloudprovider.LoadBalancer. What fails is retried by repair,
+// and the service controller is told that nothing is left to it: it would retry what fails
+// for ever, with an Event each time, and after a while only every five minutes.
 func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	ctx, end, err := b.begin(ctx, service.UID)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	plan, err := b.plan(service)
-	if err != nil {
+	if latest := b.latest(identify(service)); latest != nil && wantsLoadBalancer(latest) {
+		service = latest
+	}
+	b.remember(service)
+	balanced, err := b.ensure(ctx, service)
+	if err = b.settle(ctx, service, err); err != nil {
 		return nil, err
 	}
-	for reason, message := range plan.warnings {
-		b.events.Event(service, corev1.EventTypeWarning, reason, message)
-	}
-	state, err := b.apply(ctx, service, plan)
-	switch {
-	case errors.Is(err, errUnsupported):
-		return nil, err
-	case err != nil:
-		return nil, &retriedError{cause: err}
-	}
-	return status(state, plan.ports), b.annotate(ctx, service, state)
+	return balanced, nil
 }
 
-// retriedError is retried soon. The service controller would double the delay up to five
-// minutes, which Services had to wait after an engine was unavailable. For a Service that is
-// not supported it does so.
-type retriedError struct {
-	cause error
-}
-
-// Error implements error.
-func (e *retriedError) Error() string { return e.cause.Error() }
-
-// Unwrap returns the cause, and what the service controller looks for.
-func (e *retriedError) Unwrap() []error {
-	return []error{e.cause, api.NewRetryError(e.Error(), retryInterval)}
-}
-
-// UpdateLoadBalancer implements cloudprovider.LoadBalancer. It does not create: the Service
-// may have been deleted meanwhile.
+// UpdateLoadBalancer implements cloudprovider.LoadBalancer. The Service that is passed may be
+// older than the last one that was balanced, and may have been deleted meanwhile.
 func (b *balancers) UpdateLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) error {
-	ctx, end, err := b.begin(ctx, service.UID)
-	if err != nil {
-		return err
-	}
-	defer end()
-	if _, isWanted := b.recall(service.UID); !isWanted {
-		return nil
-	}
-	return b.update(ctx, service)
+	return b.repairOne(ctx, identify(service))
 }
 
 // EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer.
@@ -199,160 +173,68 @@ func (b *balancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, ser
 		return err
 	}
 	defer end()
-	return b.delete(ctx, service)
+	return b.delete(ctx, identify(service))
 }
 
-func (b *balancers) delete(ctx context.Context, service *corev1.Service) error {
-	b.mutex.Lock()
-	delete(b.wanted, service.UID)
-	b.mutex.Unlock()
+func (b *balancers) delete(ctx context.Context, service loadbalancer.Service) error {
+	b.forget(types.UID(service.UID))
 	return loadbalancer.Delete(ctx, b.Engine, b.spec(service))
 }
 
-func (b *balancers) spec(service *corev1.Service) loadbalancer.Spec {
-	return loadbalancer.Spec{
-		Owner:   b.Owner,
-		Service: loadbalancer.Service{Namespace: service.Namespace, Name: service.Name, UID: string(service.UID)},
-		Image:   b.Image,
-		Network: b.Network,
-	}
+func (b *balancers) spec(service loadbalancer.Service) loadbalancer.Spec {
+	return loadbalancer.Spec{Owner: b.Owner, Service: service, Image: b.Image, Network: b.Network, HostPortRange: b.HostPorts}
 }
 
-// plan reads the Nodes of now. Those that the service controller passes were listed before
-// the Service was locked: a call may get older ones than the call before it.
-func (b *balancers) plan(service *corev1.Service) (plan, error) {
-	nodes, err := b.nodes.List(labels.Everything())
-	if err != nil {
-		return plan{}, fmt.Errorf("list Nodes: %w", err)
-	}
-	return newPlan(service, slices.DeleteFunc(nodes, func(node *corev1.Node) bool {
-		_, excluded := node.Labels[corev1.LabelNodeExcludeBalancers]
-		return excluded
-	}))
+// identify a Service, for its load balancer.
+func identify(service *corev1.Service) loadbalancer.Service {
+	return loadbalancer.Service{Namespace: service.Namespace, Name: service.Name, UID: string(service.UID)}
 }
 
-func (b *balancers) update(ctx context.Context, service *corev1.Service) error {
-	plan, err := b.plan(service)
-	if err != nil {
-		return err
-	}
-	_, err = b.apply(ctx, service, plan)
-	return err
-}
-
-// apply makes the load balancer what the plan says.
-func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan plan) (loadbalancer.State, error) {
-	chosen, err := loadbalancer.ChooseImage(ctx, b.Engine, b.Image)
-	if err != nil {
-		return loadbalancer.State{}, err
-	}
-	image, err := b.Images.Ensure(ctx, chosen)
-	if err != nil {
-		return loadbalancer.State{}, fmt.Errorf("inspect image: %w", err)
-	}
-	if !image.Present {
-		return loadbalancer.State{}, api.NewRetryError(image.Text(), retryInterval)
-	}
-	spec := b.spec(service)
-	spec.Image = chosen
-	spec.Config = haproxy.Config{Frontends: plan.frontends}
-	found, err := loadbalancer.Inspect(ctx, b.Engine, spec.Name())
-	if err != nil {
-		return loadbalancer.State{}, err
-	}
-	before, _ := b.recall(service.UID)
-	spec.HostPorts = hostPorts(service, plan, before.state, found)
-	state, err := b.place(ctx, service, spec, cmp.Or(found.Address(), before.state.Address(), assigned(service)), found)
-	if err != nil {
-		return state, err
-	}
-	if state, err = loadbalancer.Sync(ctx, b.Engine, state, spec.Config); err != nil {
-		return state, err
-	}
-	b.mutex.Lock()
-	b.wanted[service.UID] = wanted{service: service, state: state}
-	b.mutex.Unlock()
-	return state, nil
-}
-
-// place creates or finds the container: at the address that the Service asks for, or else
-// at the one it had. Where another container or process has taken address or host ports
-// meanwhile, it chooses others.
-func (b *balancers) place(ctx context.Context, service *corev1.Service, spec loadbalancer.Spec, had netip.Addr, found loadbalancer.State) (loadbalancer.State, error) {
-	asked := service.Spec.LoadBalancerIP
-	if asked != "" {
-		address, err := netip.ParseAddr(asked)
-		if err != nil {
-			return loadbalancer.State{}, fmt.Errorf("%w: spec.loadBalancerIP: %w", errUnsupported, err)
-		}
-		spec.Addresses = []netip.Addr{address}
-	} else if had.IsValid() {
-		spec.Addresses = []netip.Addr{had}
-	}
-	state, err := loadbalancer.Ensure(ctx, b.Engine, spec, found)
-	if asked == "" && engine.IsTaken(err, engine.ResourceAddress) {
-		spec.Addresses = nil
-		state, err = loadbalancer.Ensure(ctx, b.Engine, spec, found)
-	}
-	if engine.IsTaken(err, engine.ResourceHostPort) {
-		for port := range spec.HostPorts {
-			spec.HostPorts[port] = 0
-		}
-		state, err = loadbalancer.Ensure(ctx, b.Engine, spec, found)
-	}
-	return state, err
-}
-
-// assigned is the address in the status of a Service; the zero value where it has none.
-func assigned(service *corev1.Service) netip.Addr {
-	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		if address, err := netip.ParseAddr(ingress.IP); err == nil {
-			return address
-		}
-	}
-	return netip.Addr{}
-}
-
-// hostPorts are those that the plan's ports have, in the order of who knows best; 0 for one
-// that has none.
-func hostPorts(service *corev1.Service, plan plan, before, found loadbalancer.State) map[uint16]uint16 {
-	annotated, all := parseHostPorts(service.Annotations[HostPortsAnnotation]), map[uint16]uint16{}
-	for _, frontend := range plan.frontends {
-		port := frontend.Port
-		all[port] = cmp.Or(found.HostPorts[port], before.HostPorts[port], annotated[port])
-	}
-	return all
-}
-
-func (b *balancers) recall(uid types.UID) (wanted, bool) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	recalled, found := b.wanted[uid]
-	return recalled, found
-}
-
-func status(state loadbalancer.State, ports []corev1.PortStatus) *corev1.LoadBalancerStatus {
-	return &corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{
-		IP: state.Address().String(),
-		// Nodes connect to it as other clients do, and do not bypass it.
-		IPMode: ptr.To(corev1.LoadBalancerIPModeProxy),
-		Ports:  ports,
-	}}}
-}
-
-// annotate the Service with its host ports.
-func (b *balancers) annotate(ctx context.Context, service *corev1.Service, state loadbalancer.State) error {
-	text := formatHostPorts(state.HostPorts)
-	if service.Annotations[HostPortsAnnotation] == text {
+// latest is the Service in the cache; nil where it does not exist, or another one has its name.
+func (b *balancers) latest(service loadbalancer.Service) *corev1.Service {
+	found, err := b.services.Services(service.Namespace).Get(service.Name)
+	if err != nil || string(found.UID) != service.UID {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{HostPortsAnnotation: text}}})
-	if err != nil {
-		return fmt.Errorf("encode annotation: %w", err)
+	return found
+}
+
+// wantsLoadBalancer as the service controller decides it.
+func wantsLoadBalancer(service *corev1.Service) bool {
+	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil &&
+		service.DeletionTimestamp.IsZero()
+}
+
+func (b *balancers) remember(service *corev1.Service) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.memories[service.UID] == nil {
+		b.memories[service.UID] = &memory{service: identify(service)}
 	}
-	_, err = b.client.CoreV1().Services(service.Namespace).Patch(ctx, service.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return fmt.Errorf("annotate Service: %w", err)
+}
+
+// change what is remembered of a Service, where something is.
+func (b *balancers) change(uid types.UID, change func(*memory)) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if one := b.memories[uid]; one != nil {
+		change(one)
 	}
-	return nil
+}
+
+// recall what is remembered of a Service.
+func (b *balancers) recall(uid types.UID) (memory, bool) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	one := b.memories[uid]
+	if one == nil {
+		return memory{}, false
+	}
+	return *one, true
+}
+
+func (b *balancers) forget(uid types.UID) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	delete(b.memories, uid)
 }

@@ -19,10 +19,9 @@ package serviceloadbalancer
 import (
 	"context"
 	"errors"
+	"math"
 	"net/netip"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +30,7 @@ import (
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/cloud-provider/api"
+	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -53,6 +52,7 @@ type world struct {
 	services  cache.Indexer
 	nodes     cache.Indexer
 	events    *record.FakeRecorder
+	changes   *Changes
 	balancers *balancers
 }
 
@@ -82,14 +82,54 @@ func newWorld(t *testing.T) *world {
 
 // start as a manager does, without what the last one knew.
 func (w *world) start() {
+	w.changes = NewChanges()
+	w.t.Cleanup(w.changes.Close)
 	w.balancers = newBalancers(w.t.Context(), Options{
 		Engine: w.engine, Images: &images{}, Owner: builders.Owner(), Network: network.DefaultName, Image: builders.LoadBalancerImage,
-	}, w.client, listers{services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.events)
+		HostPorts: network.DefaultHostPorts(), MaxServices: math.MaxInt32,
+	}, w.client, w.changes, listers{services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.events)
 }
 
+// ensure the load balancer of a Service as the service controller does, which has it from
+// the cache.
 func (w *world) ensure(service *corev1.Service) *corev1.LoadBalancerStatus {
 	w.t.Helper()
+	must.Succeed(w.t, w.services.Update(service))
 	return must.Get(w.balancers.EnsureLoadBalancer(w.t.Context(), "", service, nil))(w.t)
+}
+
+// refuse is ensure of a Service that gets no load balancer. It returns the Events.
+func (w *world) refuse(service *corev1.Service) []string {
+	w.t.Helper()
+	must.Succeed(w.t, w.services.Update(service))
+	_, err := w.balancers.EnsureLoadBalancer(w.t.Context(), "", service, nil)
+	// The service controller compares it, and neither retries nor emits an Event.
+	if err != cloudprovider.ImplementedElsewhere { //nolint:errorlint // See above.
+		w.t.Errorf("EnsureLoadBalancer: %v, want it handled", err)
+	}
+	return w.emitted()
+}
+
+// emitted are the Events since it was last called.
+func (w *world) emitted() []string {
+	var all []string
+	for len(w.events.Events) > 0 {
+		all = append(all, <-w.events.Events)
+	}
+	return all
+}
+
+// repair what is to be looked at, and not what is retried later.
+func (w *world) repair() {
+	for w.changes.Len() > 0 {
+		w.balancers.repairNext()
+	}
+}
+
+// hostPort on which the container publishes port 80.
+func (w *world) hostPort() uint16 {
+	w.t.Helper()
+	return must.Get(w.engine.InspectContainer(w.t.Context(), name()))(w.t).Ports[0].HostPort
 }
 
 // service as it is in the API server, with a status.
@@ -196,22 +236,22 @@ func TestAddressAskedFor(t *testing.T) {
 	}
 	other := web()
 	other.Name, other.UID, other.Spec.LoadBalancerIP = "other", "uid-other", "10.7.0.77"
-	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", other, nil)
-	var retry *api.RetryError
-	if !engine.IsTaken(err, engine.ResourceAddress) || !errors.As(err, &retry) {
-		t.Errorf("EnsureLoadBalancer: %v, want the address to be taken, and a retry", err)
+	want := []string{`Warning SyncLoadBalancerFailed create load balancer: place container "` + builders.Owner().ServiceContainer("other", "uid-other") +
+		`" on network "capcon": address 10.7.0.77 is in use by container "` + name() + `"`}
+	if diff := cmp.Diff(want, w.refuse(other)); diff != "" {
+		t.Errorf("Events: -want +got:\n%s", diff)
 	}
-}
-
-func TestAddressIsInvalid(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	service := web()
-	service.Spec.LoadBalancerIP = "10.7.0"
-	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", service, nil)
-	var retry *api.RetryError
-	if !errors.Is(err, errUnsupported) || errors.As(err, &retry) {
-		t.Errorf("EnsureLoadBalancer: %v, want it unsupported, without a retry at a constant interval", err)
+	must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
+	must.Succeed(t, w.services.Delete(web()))
+	must.Get(w.client.CoreV1().Services("default").Create(t.Context(), other, metav1.CreateOptions{}))(t)
+	w.changes.AddAll()
+	w.repair()
+	published := must.Get(w.client.CoreV1().Services("default").Get(t.Context(), "other", metav1.GetOptions{}))(t)
+	if ingress := published.Status.LoadBalancer.Ingress; len(ingress) != 1 || ingress[0].IP != "10.7.0.77" {
+		t.Errorf("status %+v, want 10.7.0.77, which is free now", published.Status)
+	}
+	if diff := cmp.Diff([]string{"Normal EnsuredLoadBalancer Ensured load balancer"}, w.emitted()); diff != "" {
+		t.Errorf("Events: -want +got:\n%s", diff)
 	}
 }
 
@@ -219,11 +259,11 @@ func TestPortsChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.ensure(web())
-	first := parseHostPorts(w.service(before).Annotations[HostPortsAnnotation])
+	first := must.Get(loadbalancer.Inspect(t.Context(), w.engine, name()))(t).HostPorts
 	service := w.service(before)
 	service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Port: 443, NodePort: 30443, Protocol: corev1.ProtocolTCP})
 	after := w.ensure(service)
-	second := parseHostPorts(w.service(after).Annotations[HostPortsAnnotation])
+	second := must.Get(loadbalancer.Inspect(t.Context(), w.engine, name()))(t).HostPorts
 	if after.Ingress[0].IP != before.Ingress[0].IP || second[80] != first[80] || second[443] == 0 {
 		t.Errorf("%s with %v became %s with %v, want another port beside", before.Ingress[0].IP, first, after.Ingress[0].IP, second)
 	}
@@ -245,13 +285,15 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("backends %v, want none: the list that was passed is older than the cache", weights)
 	}
 	must.Succeed(t, w.nodes.Update(nodes()[0]))
-	must.Succeed(t, w.balancers.reapply(t.Context()))
+	w.changes.AddAll()
+	w.repair()
 	if diff := cmp.Diff(map[string]int{"a": 100}, w.processes.Weights(name())); diff != "" {
 		t.Errorf("backends: -want +got:\n%s", diff)
 	}
 	must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
 	must.Succeed(t, w.balancers.UpdateLoadBalancer(t.Context(), "", web(), nil))
-	must.Succeed(t, w.balancers.reapply(t.Context()))
+	w.changes.AddAll()
+	w.repair()
 	if left := w.containers(); len(left) > 0 {
 		t.Errorf("left after the deletion: %v", left)
 	}
@@ -260,11 +302,17 @@ func TestUpdate(t *testing.T) {
 func TestImageIsPulled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.balancers.Images = &images{absent: true}
-	_, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nil)
-	var retry *api.RetryError
-	if !errors.As(err, &retry) || !strings.HasPrefix(err.Error(), "pulling image") {
-		t.Errorf("EnsureLoadBalancer: %v, want to be called again", err)
+	pulling := &images{absent: true}
+	w.balancers.Images = pulling
+	want := []string{"Warning SyncLoadBalancerFailed image is not present: pulling image " + builders.LoadBalancerImage}
+	if diff := cmp.Diff(want, w.refuse(web())); diff != "" {
+		t.Errorf("Events: -want +got:\n%s", diff)
+	}
+	pulling.absent = false
+	w.changes.AddAll()
+	w.repair()
+	if created := w.containers(); len(created) != 1 {
+		t.Errorf("containers %v, want one", created)
 	}
 }
 
@@ -279,15 +327,13 @@ func TestRepair(t *testing.T) {
 	w.ensure(web())
 	w.ensure(gone)
 	before := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
+	must.Succeed(t, w.services.Delete(gone))
 	must.Succeed(t, w.engine.RemoveContainer(t.Context(), name()))
-	go w.balancers.repair(t.Context(), make(chan struct{}))
-	must.Eventually(t, time.Minute, "the repair", func(ctx context.Context) error {
-		containers, err := w.engine.ListContainers(ctx, builders.Owner().Labels())
-		if err == nil && (len(containers) != 1 || containers[0].Name != name()) {
-			err = errors.New("it is not done")
-		}
-		return err
-	})
+	w.changes.AddAll()
+	w.repair()
+	if left := w.containers(); len(left) != 1 || left[0].Name != name() {
+		t.Errorf("containers %v, want that of the Service that exists", left)
+	}
 	after := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
 	if before.Ports[0] != after.Ports[0] {
 		t.Errorf("published %v, want %v", after.Ports, before.Ports)

@@ -68,14 +68,18 @@ type Options struct {
 	Owner identity.Owner
 	// Network and Image of their containers.
 	Network, Image string
+	// HostPorts are the ports of the engine's host that they may publish.
+	HostPorts network.HostPortRange
+	// MaxServices is how many Services get one; math.MaxInt32 = unlimited.
+	MaxServices int32
 	// Report is called with nil once they are provided, and with errors that are retried.
 	Report func(error)
 }
 
 // Run provides load balancers in one workload cluster until ctx ends. It returns once no
-// call to the engine is left. Each value of wake says that a container of a Service may
-// have changed.
-func Run(ctx context.Context, config *rest.Config, options Options, wake <-chan struct{}) error {
+// call to the engine is left. The changes are those of containers on the engine; who called
+// closes them.
+func Run(ctx context.Context, config *rest.Config, options Options, changes *Changes) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create client of the workload cluster: %w", err)
@@ -85,7 +89,7 @@ func Run(ctx context.Context, config *rest.Config, options Options, wake <-chan 
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	defer broadcaster.Shutdown()
-	balancers := newBalancers(ctx, options, client, listers{services: services.Lister(), nodes: nodes.Lister()},
+	balancers := newBalancers(ctx, options, client, changes, listers{services: services.Lister(), nodes: nodes.Lister()},
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: providerName}))
 	controller, err := service.New(cloud{balancers: balancers}, client, services, nodes, options.Owner.Cluster, featuregate.NewFeatureGate())
 	if err != nil {
@@ -99,7 +103,10 @@ func Run(ctx context.Context, config *rest.Config, options Options, wake <-chan 
 		return nil
 	}
 	options.Report(nil)
-	go balancers.repair(ctx, wake)
+	for range workers {
+		go balancers.repair()
+	}
+	changes.AddAll()
 	controller.Run(ctx, workers, controllersmetrics.NewControllerManagerMetrics(providerName))
 	return nil
 }

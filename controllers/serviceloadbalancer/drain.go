@@ -74,7 +74,7 @@ func drain(ctx context.Context, client kubernetes.Interface, containers engine.C
 		if kept[uid] {
 			continue
 		}
-		errs = append(errs, loadbalancer.Delete(ctx, containers, loadbalancer.Spec{Owner: owner, Service: serviceOf(container)}))
+		errs = append(errs, loadbalancer.Delete(ctx, containers, loadbalancer.Spec{Owner: owner, Service: serviceOf(container.Labels)}))
 	}
 	return errors.Join(errs...)
 }
@@ -94,10 +94,10 @@ func listContainers(ctx context.Context, containers engine.ContainerReader, owne
 	return byService, nil
 }
 
-// serviceOf is the Service that a container was created for.
-func serviceOf(container engine.Container) loadbalancer.Service {
-	namespace, name, _ := strings.Cut(container.Labels[identity.LabelService], "/")
-	return loadbalancer.Service{Namespace: namespace, Name: name, UID: container.Labels[identity.LabelServiceUID]}
+// serviceOf is the Service that a container with these labels was created for.
+func serviceOf(labels map[string]string) loadbalancer.Service {
+	namespace, name, _ := strings.Cut(labels[identity.LabelService], "/")
+	return loadbalancer.Service{Namespace: namespace, Name: name, UID: labels[identity.LabelServiceUID]}
 }
 
 // release removes from a Service what was written for its load balancer. hasContainer says

@@ -24,7 +24,7 @@ import (
 )
 
 // HostPortsAnnotation on a Service has the ports of the engine's host that lead to it, in
-// the form of "docker ps". They are kept when its load balancer is recreated.
+// the form of "docker ps". It is only written: the container has them.
 const HostPortsAnnotation = "container.infrastructure.cluster.x-k8s.io/host-ports"
 
 // formatHostPorts returns the annotation's value for host ports by the port that each publishes.
@@ -34,16 +34,4 @@ func formatHostPorts(hostPorts map[uint16]uint16) string {
 		texts = append(texts, fmt.Sprintf("127.0.0.1:%d->%d/tcp", hostPorts[port], port))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// parseHostPorts reads what formatHostPorts returned, and ignores what it did not.
-func parseHostPorts(text string) map[uint16]uint16 {
-	hostPorts := map[uint16]uint16{}
-	for part := range strings.SplitSeq(text, ", ") {
-		var hostPort, port uint16
-		if _, err := fmt.Sscanf(part, "127.0.0.1:%d->%d/tcp", &hostPort, &port); err == nil && hostPort != 0 && port != 0 {
-			hostPorts[port] = hostPort
-		}
-	}
-	return hostPorts
 }

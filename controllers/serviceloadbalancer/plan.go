@@ -17,6 +17,7 @@ limitations under the License.
 package serviceloadbalancer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -36,9 +37,15 @@ const (
 	reasonReserved = "ReservedPort"
 	reasonNodePort = "NodePortMissing"
 	reasonSources  = "SourceRangesOfHostPorts"
+	reasonAffinity = "SessionAffinityOfNodes"
+	reasonNodes    = "TooManyNodes"
 
 	reasonPrefix = "container.infrastructure.cluster.x-k8s.io/"
 )
+
+// affinityMessage says what becomes of session affinity: kube-proxy sees one client.
+const affinityMessage = "spec.sessionAffinity: connections of a client go to one Node, where kube-proxy sends those of all clients to one Pod, " +
+	"because they come from the load balancer; for affinity to Pods use cookies, for example of an ingress controller"
 
 const (
 	// kubeProxyHealthPort is the default port of kube-proxy's health check. It fails while
@@ -69,28 +76,44 @@ func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
 		return plan{}, err
 	}
 	wanted := plan{warnings: map[string]string{}}
-	served := 0
+	backends := backendsOf(nodes)
+	if len(backends) > haproxy.MaxBackends {
+		backends = backends[:haproxy.MaxBackends]
+		wanted.warnings[reasonNodes] = fmt.Sprintf("only the %d oldest Nodes are backends of the load balancer", haproxy.MaxBackends)
+	}
 	for _, port := range service.Spec.Ports {
 		status := corev1.PortStatus{Port: port.Port, Protocol: port.Protocol}
 		if reason, message := refusal(port); reason != "" {
 			status.Error = ptr.To(reasonPrefix + reason)
-			wanted.warnings[reason] = message
+			wanted.warn(reason, message)
 		} else {
-			wanted.frontends = append(wanted.frontends, frontend(service, port, sources, nodes))
-			served++
+			wanted.frontends = append(wanted.frontends, frontend(service, port, sources, backends))
 		}
 		wanted.ports = append(wanted.ports, status)
 	}
-	switch {
+	switch served := len(wanted.frontends); {
 	case served == 0:
 		return plan{}, fmt.Errorf("%w: %s", errUnsupported, joined(wanted.warnings))
+	case served > haproxy.MaxFrontends:
+		return plan{}, fmt.Errorf("%w: spec.ports: %d TCP ports, of at most %d; use several Services", errUnsupported, served, haproxy.MaxFrontends)
 	case served == len(wanted.ports):
 		wanted.ports = nil
 	}
 	if len(sources) > 0 {
-		wanted.warnings[reasonSources] = "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway"
+		wanted.warn(reasonSources, "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway")
+	}
+	if service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP {
+		wanted.warn(reasonAffinity, affinityMessage)
 	}
 	return wanted, nil
+}
+
+// warn of something; several warnings of a reason become one.
+func (p *plan) warn(reason, message string) {
+	if before := p.warnings[reason]; before != "" {
+		message = before + "; " + message
+	}
+	p.warnings[reason] = message
 }
 
 func refusal(port corev1.ServicePort) (reason, message string) {
@@ -114,7 +137,23 @@ func joined(messages map[string]string) string {
 	return strings.Join(all, "; ")
 }
 
-func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.Prefix, nodes []*corev1.Node) haproxy.Frontend {
+// backendsOf are the Nodes that have an address, the oldest first: where there are too many,
+// a new one moves no clients.
+func backendsOf(nodes []*corev1.Node) []haproxy.Backend {
+	nodes = slices.Clone(nodes)
+	slices.SortFunc(nodes, func(a, b *corev1.Node) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	var backends []haproxy.Backend
+	for _, node := range nodes {
+		if address := internalAddress(node); address.IsValid() {
+			backends = append(backends, haproxy.Backend{Name: node.Name, Address: address, Weight: haproxy.FullWeight})
+		}
+	}
+	return backends
+}
+
+func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.Prefix, backends []haproxy.Backend) haproxy.Frontend {
 	f := haproxy.Frontend{
 		Name:    fmt.Sprintf("port-%d", port.Port),
 		Port:    uint16(port.Port), //nolint:gosec // The API admits 1 to 65535.
@@ -126,21 +165,18 @@ func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.
 		// A node without an endpoint drops connections.
 		f.Check.Port, f.Strict = uint16(service.Spec.HealthCheckNodePort), true //nolint:gosec // The API admits 1 to 65535.
 	}
-	for _, node := range nodes {
-		if address := internalAddress(node); address.IsValid() {
-			f.Backends = append(f.Backends, haproxy.Backend{
-				Name: node.Name, Address: address, Weight: haproxy.FullWeight,
-				Port: uint16(port.NodePort), //nolint:gosec // The API admits 1 to 65535.
-			})
-		}
+	for _, backend := range backends {
+		backend.Port = uint16(port.NodePort) //nolint:gosec // The API admits 1 to 65535.
+		f.Backends = append(f.Backends, backend)
 	}
 	return f
 }
 
-// internalAddress is the first IPv4 address of a Node; the zero value where it has none.
+// internalAddress is the first IPv4 address of a Node that can be a backend's; the zero value
+// where it has none.
 func internalAddress(node *corev1.Node) netip.Addr {
 	for _, entry := range node.Status.Addresses {
-		if address, err := netip.ParseAddr(entry.Address); err == nil && entry.Type == corev1.NodeInternalIP && address.Is4() {
+		if address, err := netip.ParseAddr(entry.Address); err == nil && entry.Type == corev1.NodeInternalIP && address.Is4() && haproxy.IsMachine(address) {
 			return address
 		}
 	}
@@ -157,6 +193,9 @@ func sourceRanges(service *corev1.Service) ([]netip.Prefix, error) {
 		return nil, nil
 	}
 	texts := ranges.StringSlice()
+	if len(texts) > haproxy.MaxSources {
+		return nil, fmt.Errorf("%w: spec.loadBalancerSourceRanges: %d ranges, of at most %d; use larger ranges", errUnsupported, len(texts), haproxy.MaxSources)
+	}
 	slices.Sort(texts)
 	sources := make([]netip.Prefix, 0, len(texts))
 	for _, text := range texts {

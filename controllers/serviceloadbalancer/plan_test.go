@@ -18,7 +18,9 @@ package serviceloadbalancer
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +56,8 @@ func nodes() []*corev1.Node {
 			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "fd00::1"},
 			corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "10.7.0.11"}),
 		node("without-address"),
+		node("loopback", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}),
+		node("unspecified", corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: "0.0.0.0"}),
 	}
 }
 
@@ -83,7 +87,11 @@ func TestPlan(t *testing.T) {
 		},
 		"session affinity": {
 			change: func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP },
-			want:   frontend(func(f *haproxy.Frontend) { f.Sticky = true }),
+			want: func() plan {
+				p := frontend(func(f *haproxy.Frontend) { f.Sticky = true })
+				p.warnings[reasonAffinity] = affinityMessage
+				return p
+			}(),
 		},
 		"source ranges": {
 			change: func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"192.168.0.0/16", "10.0.0.0/8"} },
@@ -141,7 +149,21 @@ func TestPlanRefuses(t *testing.T) {
 		"SCTP":      {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolSCTP }, "spec.ports: port 80 has protocol SCTP; only TCP is supported"},
 		"reserved":  {func(s *corev1.ServiceSpec) { s.Ports[0].Port = 8405 }, "spec.ports: port 8405 is reserved for the load balancer's status; use another port"},
 		"node port": {func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = 0 }, "spec.ports: port 80 has no node port; set spec.allocateLoadBalancerNodePorts to true"},
-		"IPv6":      {func(s *corev1.ServiceSpec) { s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }, "spec.ipFamilies: IPv6 is not supported; add IPv4"},
+		"many ports": {func(s *corev1.ServiceSpec) {
+			for i := range haproxy.MaxFrontends {
+				s.Ports = append(s.Ports, corev1.ServicePort{Port: int32(i) + 100, NodePort: 31000, Protocol: corev1.ProtocolTCP})
+			}
+		}, "spec.ports: 65 TCP ports, of at most 64; use several Services"},
+		"many sources": {func(s *corev1.ServiceSpec) {
+			for i := range haproxy.MaxSources + 1 {
+				s.LoadBalancerSourceRanges = append(s.LoadBalancerSourceRanges, fmt.Sprintf("10.0.%d.%d/32", i/256, i%256))
+			}
+		}, "spec.loadBalancerSourceRanges: 1001 ranges, of at most 1000; use larger ranges"},
+		"two protocols": {func(s *corev1.ServiceSpec) {
+			s.Ports[0].Protocol = corev1.ProtocolUDP
+			s.Ports = append(s.Ports, corev1.ServicePort{Port: 81, NodePort: 30081, Protocol: corev1.ProtocolSCTP})
+		}, "spec.ports: port 80 has protocol UDP; only TCP is supported; spec.ports: port 81 has protocol SCTP; only TCP is supported"},
+		"IPv6": {func(s *corev1.ServiceSpec) { s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }, "spec.ipFamilies: IPv6 is not supported; add IPv4"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -155,20 +177,34 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
+// TestTooManyNodes: the oldest are backends, so that a new Node replaces none.
+func TestTooManyNodes(t *testing.T) {
+	t.Parallel()
+	var all []*corev1.Node
+	for i := range haproxy.MaxBackends + 2 {
+		node := nodes()[0]
+		node.Name, node.CreationTimestamp = fmt.Sprintf("node-%03d", 999-i), metav1.Unix(int64(i), 0)
+		all = append(all, node)
+	}
+	slices.Reverse(all)
+	got := must.Get(newPlan(web(), all))(t)
+	backends := got.frontends[0].Backends
+	if len(backends) != haproxy.MaxBackends || backends[0].Name != "node-999" || backends[haproxy.MaxBackends-1].Name != "node-744" {
+		t.Errorf("%d backends, from %s to %s, want %d from node-999 to node-744",
+			len(backends), backends[0].Name, backends[len(backends)-1].Name, haproxy.MaxBackends)
+	}
+	if got.warnings[reasonNodes] != "only the 256 oldest Nodes are backends of the load balancer" {
+		t.Errorf("warnings %v", got.warnings)
+	}
+	must.Get(haproxy.Render(haproxy.Config{Frontends: got.frontends}))(t)
+}
+
 func TestHostPorts(t *testing.T) {
 	t.Parallel()
 	ports := map[uint16]uint16{443: 20002, 80: 20001}
 	text := formatHostPorts(ports)
 	if want := "127.0.0.1:20001->80/tcp, 127.0.0.1:20002->443/tcp"; text != want {
 		t.Errorf("formatHostPorts = %q, want %q", text, want)
-	}
-	if diff := cmp.Diff(ports, parseHostPorts(text)); diff != "" {
-		t.Errorf("parseHostPorts: -want +got:\n%s", diff)
-	}
-	for _, text := range []string{"", "x", "127.0.0.1:0->80/tcp", "127.0.0.1:70000->80/tcp", "0.0.0.0:1->2/tcp"} {
-		if got := parseHostPorts(text); len(got) > 0 {
-			t.Errorf("parseHostPorts(%q) = %v, want none", text, got)
-		}
 	}
 }
 

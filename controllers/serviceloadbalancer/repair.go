@@ -18,92 +18,82 @@ package serviceloadbalancer
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
-// repair what happened to containers, and remove those whose Service is gone, first and
-// after each value of wake. It tries again until it succeeds.
-func (b *balancers) repair(ctx context.Context, wake <-chan struct{}) {
-	retry := time.NewTimer(0)
-	defer retry.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-wake:
-		case <-retry.C:
-		}
-		if err := errors.Join(b.removeOrphaned(ctx), b.reapply(ctx)); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to repair load balancers of Services; retrying")
-			retry.Reset(retryInterval)
-		}
+// repair what changes, until the changes end.
+func (b *balancers) repair() {
+	for b.repairNext() {
 	}
 }
 
-// reapply what each Service was last given.
-func (b *balancers) reapply(ctx context.Context) error {
-	b.mutex.Lock()
-	uids := make([]types.UID, 0, len(b.wanted))
-	for uid := range b.wanted {
-		uids = append(uids, uid)
+func (b *balancers) repairNext() bool {
+	service, ended := b.changes.queue.Get()
+	if ended {
+		return false
 	}
-	b.mutex.Unlock()
-	var errs []error
-	for _, uid := range uids {
-		errs = append(errs, b.reapplyOne(ctx, uid))
+	defer b.changes.queue.Done(service)
+	repair := b.repairOne
+	if service == (loadbalancer.Service{}) {
+		repair = func(ctx context.Context, _ loadbalancer.Service) error { return b.repairAll(ctx) }
 	}
-	return errors.Join(errs...)
+	if err := repair(b.ctx, service); err != nil && b.ctx.Err() == nil {
+		ctrl.LoggerFrom(b.ctx).Error(err, "Failed to repair load balancers of Services; retrying", "Service", service.Namespace+"/"+service.Name)
+		b.changes.retry(service)
+	}
+	return true
 }
 
-func (b *balancers) reapplyOne(ctx context.Context, uid types.UID) error {
-	ctx, end, err := b.begin(ctx, uid)
-	if err != nil {
-		return err
-	}
-	defer end()
-	last, isWanted := b.recall(uid)
-	if !isWanted {
-		return nil
-	}
-	if err := b.update(ctx, last.service); err != nil {
-		return fmt.Errorf("load balancer of Service %s/%s: %w", last.service.Namespace, last.service.Name, err)
-	}
-	return nil
-}
-
-// removeOrphaned removes the containers of Services that do not exist, such as those that
-// lost their finalizer while no manager ran.
-func (b *balancers) removeOrphaned(ctx context.Context) error {
+// repairAll looks at each load balancer: those that have a container, such as one whose
+// Service lost its finalizer while no manager ran, and those that should have one.
+func (b *balancers) repairAll(ctx context.Context) error {
 	containers, err := listContainers(ctx, b.Engine, b.Owner)
 	if err != nil {
 		return err
 	}
-	// After the containers: each was created for a Service that was in the cache.
-	services, err := b.services.List(labels.Everything())
+	for _, container := range containers {
+		b.changes.Add(container.Labels)
+	}
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for _, one := range b.memories {
+		b.changes.add(one.service)
+	}
+	return nil
+}
+
+// repairOne gives a Service its load balancer if it was balanced since the manager started;
+// until then, and for one that is being deleted, the service controller decides. That of a
+// Service that does not exist is removed. It returns what is not retried otherwise.
+func (b *balancers) repairOne(ctx context.Context, one loadbalancer.Service) error {
+	ctx, end, err := b.begin(ctx, types.UID(one.UID))
 	if err != nil {
-		return fmt.Errorf("list Services: %w", err)
+		return err
 	}
-	exists := map[string]bool{}
-	for _, service := range services {
-		exists[string(service.UID)] = true
+	defer end()
+	// A container is created for a Service that is in the cache.
+	service := b.latest(one)
+	if service == nil {
+		return b.delete(ctx, one)
 	}
-	var errs []error
-	for uid, container := range containers {
-		if exists[uid] {
-			continue
+	before, known := b.recall(service.UID)
+	if !known || !wantsLoadBalancer(service) {
+		return nil
+	}
+	_, err = b.ensure(ctx, service)
+	if err := b.settle(ctx, service, err); err != nil {
+		if isHandled(err) {
+			return nil
 		}
-		gone := serviceOf(container)
-		errs = append(errs, b.EnsureLoadBalancerDeleted(ctx, "", &corev1.Service{
-			ObjectMeta: metav1.ObjectMeta{Namespace: gone.Namespace, Name: gone.Name, UID: types.UID(uid)},
-		}))
+		return err
 	}
-	return errors.Join(errs...)
+	if before.reported[reasonFailed] != "" {
+		b.events.Event(service, corev1.EventTypeNormal, "EnsuredLoadBalancer", "Ensured load balancer")
+	}
+	return nil
 }

@@ -16,7 +16,20 @@ limitations under the License.
 
 package workload
 
-import "sigs.k8s.io/controller-runtime/pkg/manager"
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
 
 // Runner is what SetupWithManager adds to the manager.
 func (r *Reconciler) Runner() manager.Runnable { return &r.runner }
+
+// ContainerToCluster is what SetupWithManager maps the events of containers with.
+func (r *Reconciler) ContainerToCluster(ctx context.Context, labels map[string]string) []reconcile.Request {
+	return r.containerToCluster(ctx, labels)
+}
+
+// AllClusters is what SetupWithManager maps relists with.
+func (r *Reconciler) AllClusters(ctx context.Context) []reconcile.Request { return r.allClusters(ctx) }

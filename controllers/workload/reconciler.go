@@ -50,6 +50,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -58,11 +59,11 @@ import (
 type Reconciler struct {
 	Client       client.Client
 	ClusterCache clustercache.ClusterCache
-	// Engine whose events wake the controllers of the cluster that they are about.
+	// Engine whose events are passed to the controllers of the cluster that they are about.
 	Engine engineevents.Engine
 	// Run runs the controllers of one workload cluster until ctx ends, and reports on each
 	// part. Where nothing is switched on it removes what was published, and may return.
-	Run func(ctx context.Context, settings Settings, wake <-chan struct{}, report Report) error
+	Run func(ctx context.Context, settings Settings, changes *serviceloadbalancer.Changes, report Report) error
 	// Drain removes the load balancers of Services of a workload cluster.
 	Drain func(ctx context.Context, config *rest.Config, owner identity.Owner) error
 	// Limits of each workload cluster. Those of a ContainerCluster may be lower.
@@ -101,19 +102,22 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 		})).
 		WatchesRawSource(source.Channel(reports, &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{Container: serviceToCluster, All: r.allClusters})).
+		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{Container: r.containerToCluster, All: r.allClusters})).
 		Complete(ctx, r)
 }
 
-// serviceToCluster: the load balancer of a Service is repaired.
-func serviceToCluster(_ context.Context, labels map[string]string) []reconcile.Request {
-	if identity.Role(labels[identity.LabelRole]) != identity.RoleServiceLoadBalancer {
+// containerToCluster: the load balancer of one Service is repaired, or drained in a cluster
+// that has no load balancers.
+func (r *Reconciler) containerToCluster(_ context.Context, labels map[string]string) []reconcile.Request {
+	key := client.ObjectKey{Namespace: labels[identity.LabelNamespace], Name: labels[identity.LabelCluster]}
+	if identity.Role(labels[identity.LabelRole]) != identity.RoleServiceLoadBalancer || r.runner.passOn(key, labels) {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: labels[identity.LabelNamespace], Name: labels[identity.LabelCluster]}}}
+	return []reconcile.Request{{NamespacedName: key}}
 }
 
 func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request {
+	r.runner.passOnAll()
 	clusters := &clusterv1.ClusterList{}
 	if err := r.Client.List(ctx, clusters); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters for event")
@@ -177,12 +181,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
-	reports := r.runner.start(ctx, request.NamespacedName, settings, func(ctx context.Context, wake <-chan struct{}, report Report) error {
+	reports := r.runner.start(ctx, request.NamespacedName, settings, func(ctx context.Context, changes *serviceloadbalancer.Changes, report Report) error {
 		// The ClusterCache's timeout would end each watch.
 		unlimited := settings
 		unlimited.Config = rest.CopyConfig(settings.Config)
 		unlimited.Config.Timeout = 0
-		return r.Run(ctx, unlimited, wake, report)
+		return r.Run(ctx, unlimited, changes, report)
 	})
 	mustDrain, err := r.mustDrain(ctx, found)
 	if err != nil {

@@ -27,11 +27,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
@@ -39,6 +41,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -70,10 +73,10 @@ type world struct {
 	engine     *simulated.Engine
 	started    chan workload.Settings
 	ended      chan struct{}
-	woken      chan struct{}
 	maxVolumes int32
-	// report of the function that was started last.
-	report workload.Report
+	// report and changes of the function that was started last.
+	report  workload.Report
+	changes *serviceloadbalancer.Changes
 	// drains counts calls of Drain, which return drainError.
 	drains     int
 	drainError error
@@ -95,7 +98,6 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 		engine:  simulated.New(),
 		started: make(chan workload.Settings, 10),
 		ended:   make(chan struct{}, 10),
-		woken:   make(chan struct{}, 10),
 
 		maxVolumes: math.MaxInt32,
 	}
@@ -114,18 +116,12 @@ func (w *world) drain(_ context.Context, config *rest.Config, owner identity.Own
 	return w.drainError
 }
 
-func (w *world) run(ctx context.Context, settings workload.Settings, wake <-chan struct{}, report workload.Report) error {
-	w.report = report
+func (w *world) run(ctx context.Context, settings workload.Settings, changes *serviceloadbalancer.Changes, report workload.Report) error {
+	w.report, w.changes = report, changes
 	w.started <- settings
-	for {
-		select {
-		case <-ctx.Done():
-			w.ended <- struct{}{}
-			return ctx.Err()
-		case <-wake:
-			w.woken <- struct{}{}
-		}
-	}
+	<-ctx.Done()
+	w.ended <- struct{}{}
+	return ctx.Err()
 }
 
 func (w *world) reconcile() ctrl.Result {
@@ -213,7 +209,6 @@ func TestLife(t *testing.T) {
 	w.reconcile()
 	w.expect(1, 0)
 	w.reconcile()
-	<-w.woken
 	w.expect(0, 0)
 	w.cache.config = connected().config
 	w.reconcile()
@@ -227,6 +222,38 @@ func TestLife(t *testing.T) {
 	must.Succeed(t, w.client.Delete(t.Context(), w.objects.Cluster))
 	w.reconcile()
 	w.expect(0, 1)
+}
+
+// TestChangesReachTheirCluster: an event is about one load balancer of one cluster, and a
+// relist about all.
+func TestChangesReachTheirCluster(t *testing.T) {
+	t.Parallel()
+	balancer := builders.Owner().ContainerLabels(identity.RoleServiceLoadBalancer, "")
+	balancer[identity.LabelService], balancer[identity.LabelServiceUID] = "default/web", "uid-web"
+	other := builders.Owner()
+	other.Cluster = "other"
+	w := newWorld(t, func(o *builders.Objects) {
+		o.ContainerCluster.Spec.ServiceLoadBalancer.Type = infrav1.LoadBalancerHAProxy
+	})
+	request := []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(w.objects.Cluster)}}
+	if diff := cmp.Diff(request, w.reconciler.ContainerToCluster(t.Context(), balancer)); diff != "" {
+		t.Errorf("nothing runs, which may have to be drained: -want +got:\n%s", diff)
+	}
+	w.reconcile()
+	w.expect(1, 0)
+	w.reconciler.ContainerToCluster(t.Context(), builders.Owner().ContainerLabels(identity.RoleWorker, "a"))
+	w.reconciler.ContainerToCluster(t.Context(), other.ContainerLabels(identity.RoleServiceLoadBalancer, ""))
+	if w.changes.Len() != 0 {
+		t.Errorf("%d changes, want none of other clusters and roles", w.changes.Len())
+	}
+	for range 2 {
+		if requests := w.reconciler.ContainerToCluster(t.Context(), balancer); len(requests) > 0 || w.changes.Len() != 1 {
+			t.Errorf("%d changes, requests %v, want one change and no reconcile", w.changes.Len(), requests)
+		}
+	}
+	if diff := cmp.Diff(request, w.reconciler.AllClusters(t.Context())); diff != "" || w.changes.Len() != 2 {
+		t.Errorf("%d changes, want that of all too; requests: -want +got:\n%s", w.changes.Len(), diff)
+	}
 }
 
 func TestLoadBalancersAlone(t *testing.T) {
@@ -285,7 +312,7 @@ func TestFailedRunIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
 		calls := 0
-		w.reconciler.Run = func(ctx context.Context, _ workload.Settings, _ <-chan struct{}, report workload.Report) error {
+		w.reconciler.Run = func(ctx context.Context, _ workload.Settings, _ *serviceloadbalancer.Changes, report workload.Report) error {
 			if calls++; calls < 3 {
 				return errors.New("no connection")
 			}
@@ -315,7 +342,7 @@ func TestNothingRuns(t *testing.T) {
 		"externally managed": annotate(clusterv1.ManagedByAnnotation, "tool"),
 		"moved":              annotate(clusterctlv1.DeleteForMoveAnnotation, ""),
 		"Cluster deleted": func(o *builders.Objects) {
-			o.Cluster.DeletionTimestamp, o.Cluster.Finalizers = ptr.To(o.Cluster.CreationTimestamp), []string{"a/b"}
+			o.Cluster.DeletionTimestamp, o.Cluster.Finalizers = ptr.To(metav1.Unix(1, 0)), []string{"a/b"}
 		},
 	}
 	for name, change := range cases {

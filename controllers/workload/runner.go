@@ -25,6 +25,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
 )
 
 // retryInterval is the time after which a function that failed is run again.
@@ -42,7 +44,7 @@ type runner struct {
 
 type run struct {
 	settings Settings
-	wake     chan struct{}
+	changes  *serviceloadbalancer.Changes
 	cancel   context.CancelFunc
 	ended    chan struct{}
 	reports  map[Part]report
@@ -54,7 +56,7 @@ type report struct {
 }
 
 // function runs until ctx ends. It may return earlier, with nothing left to do or an error.
-type function func(ctx context.Context, wake <-chan struct{}, report Report) error
+type function func(ctx context.Context, changes *serviceloadbalancer.Changes, report Report) error
 
 var (
 	_ manager.Runnable               = &runner{}
@@ -82,10 +84,10 @@ func (r *runner) Start(ctx context.Context) error {
 func (r *runner) NeedLeaderElection() bool { return true }
 
 // start a function, and stop the one that runs for the key with other settings; one with
-// the same settings is woken, and its reports are returned. Its context has the values of
+// the same settings is left alone, and its reports are returned. Its context has the values of
 // ctx, and outlives it: it ends with stop. A function that fails is repeated.
 func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Settings, function function) map[Part]report {
-	if reports, runs := r.wake(key, settings); runs {
+	if reports, runs := r.reports(key, settings); runs {
 		return reports
 	}
 	r.stop(key)
@@ -98,13 +100,14 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 		r.running = map[client.ObjectKey]*run{}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one := &run{settings: settings, wake: make(chan struct{}, 1), cancel: cancel, ended: make(chan struct{}), reports: map[Part]report{}}
+	one := &run{settings: settings, changes: serviceloadbalancer.NewChanges(), cancel: cancel, ended: make(chan struct{}), reports: map[Part]report{}}
 	r.running[key] = one
 	go func() {
 		defer close(one.ended)
+		defer one.changes.Close()
 		defer cancel()
 		for {
-			err := function(ctx, one.wake, func(part Part, notice string, err error) { r.report(ctx, key, one, part, notice, err) })
+			err := function(ctx, one.changes, func(part Part, notice string, err error) { r.report(ctx, key, one, part, notice, err) })
 			if err == nil || ctx.Err() != nil {
 				return
 			}
@@ -136,21 +139,37 @@ func (r *runner) report(ctx context.Context, key client.ObjectKey, one *run, par
 	}
 }
 
-// wake the function of the key and return what it reported; false if none runs with the
-// settings.
-func (r *runner) wake(key client.ObjectKey, settings Settings) (_ map[Part]report, runs bool) {
+// reports of the function of the key; false if none runs with the settings.
+func (r *runner) reports(key client.ObjectKey, settings Settings) (_ map[Part]report, runs bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	one := r.running[key]
 	if one == nil || one.settings != settings {
 		return nil, false
 	}
-	select {
-	case one.wake <- struct{}{}:
-	default:
-		// It has not looked since it was last woken.
-	}
 	return maps.Clone(one.reports), true
+}
+
+// passOn to the function of the key that a container with these labels may have changed.
+// One that starts later looks at all. It reports whether the function has load balancers.
+func (r *runner) passOn(key client.ObjectKey, labels map[string]string) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	one := r.running[key]
+	if one == nil || !one.settings.LoadBalancers {
+		return false
+	}
+	one.changes.Add(labels)
+	return true
+}
+
+// passOnAll says to all functions that changes may have been missed.
+func (r *runner) passOnAll() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	for _, one := range r.running {
+		one.changes.AddAll()
+	}
 }
 
 // stop ends the function of the key and waits for it.

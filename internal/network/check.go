@@ -22,6 +22,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 )
 
@@ -113,4 +114,30 @@ func CheckAddress(subnet netip.Prefix, address netip.Addr) error {
 		return refuse(fmt.Sprintf("reserves %s as network or broadcast address", address))
 	}
 	return nil
+}
+
+// CheckStatic says why no container may be given an address on a network: *SubnetError. It
+// is not in a subnet, or is kept for others. Whether it is free shows when a container has it.
+func CheckStatic(network engine.Network, address netip.Addr) error {
+	var err error = &SubnetError{Subnet: network.Name, Reason: fmt.Sprintf("does not contain %s", address), Remedy: "use an address of the network"}
+	for _, subnet := range network.Subnets {
+		if subnet.Prefix.Addr().BitLen() != address.BitLen() {
+			continue
+		}
+		if err = CheckAddress(subnet.Prefix, address); err != nil {
+			continue
+		}
+		switch {
+		case address == gateway(subnet):
+			return &SubnetError{Subnet: subnet.Prefix.String(), Reason: fmt.Sprintf("has its gateway at %s", address), Remedy: "use another address of the subnet"}
+		case Reserved(subnet).Contains(address):
+			return &SubnetError{
+				Subnet: subnet.Prefix.String(),
+				Reason: fmt.Sprintf("reserves %s for addresses that are announced from within clusters, as all of %s", address, Reserved(subnet)),
+				Remedy: "use another address of the subnet",
+			}
+		}
+		return nil
+	}
+	return err
 }
