@@ -19,7 +19,7 @@
 #   hack/e2e-release.sh
 #
 # Environment:
-#   VERSION  of the release; default v0.1.99, which is none
+#   VERSION  of the release; default v0.1.99-dirty, which is made from any source
 #   ENGINE   docker, podman or auto (default)
 
 # shellcheck source=hack/lib.sh
@@ -29,7 +29,7 @@ readonly cluster="release-e2e"
 # What clusterctl installs beside the provider.
 readonly managers=({cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller cert-manager-{controller,webhook,cainjector})
 
-export VERSION="${VERSION:-v0.1.99}"
+export VERSION="${VERSION:-v0.1.99-dirty}"
 directory="${root}/_artifacts/release/infrastructure-container/${VERSION}"
 # Images that the engine gets for this test.
 loaded=("localhost/capcon/plane:${VERSION}" "localhost/capcon/manager:${VERSION}")

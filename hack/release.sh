@@ -21,7 +21,9 @@
 #   hack/release.sh
 #
 # Environment:
-#   VERSION        such as v0.1.0 or v0.1.0-rc.1
+#   VERSION        the tag of the commit, such as v0.1.0 or v0.1.0-rc.1. The clone must have
+#                  no changes, and Go must be the version that the workflows use. A trial
+#                  from any other source has a version that says so: v0.1.0-dirty
 #   RELEASE_IMAGE  of the manager in a registry, pinned: REGISTRY/NAME@sha256:DIGEST;
 #                  default: the one of the archive, localhost/capcon/manager:VERSION
 #   RELEASE_DIR    below it the files are at infrastructure-container/VERSION;
@@ -33,6 +35,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 main() {
   local directory
   [[ -n "${VERSION:-}" ]] || die "VERSION is not set." "Run: make release VERSION=v0.1.0"
+  go run ./hack/release -version "${VERSION}" -check
   directory="$(realpath --canonicalize-missing "${RELEASE_DIR:-_artifacts/release}/infrastructure-container/${VERSION}")"
   RELEASE_VERSION="${VERSION}" RELEASE_IMAGE="${RELEASE_IMAGE:-localhost/capcon/manager:${VERSION}}" hack/release-manifests.sh
   go -C images/builder run . -version "${VERSION}" -output "${directory}" release

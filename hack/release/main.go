@@ -53,9 +53,17 @@ func run(ctx context.Context) error {
 	var r release
 	flag.StringVar(&r.version, "version", "", "version, such as v0.1.0")
 	flag.StringVar(&r.commit, "commit", "", "commit that the release is built from")
+	check := flag.Bool("check", false, "only check that the clone in this directory is what the version is made from")
 	date := flag.Int64("date", 0, "date of the commit, in seconds")
 	flag.Parse()
 	r.date, r.directory = time.Unix(*date, 0).UTC(), flag.Arg(0)
+	if *check {
+		s, err := readSource(ctx, ".")
+		if err != nil {
+			return err
+		}
+		return s.check(r.version)
+	}
 	if r.version == "" || r.commit == "" || r.directory == "" {
 		return errors.New("-version, -commit and the directory are needed")
 	}

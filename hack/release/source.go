@@ -1,0 +1,97 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/version"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// trialSuffix ends the version of a trial, which is made from any source.
+const trialSuffix = "-dirty"
+
+// source is what a release is made from.
+type source struct {
+	// changes are files that the commit does not have as they are, as git lists them.
+	changes []string
+	// tags of the commit.
+	tags []string
+	// toolchain that builds, and the one that the workflows build and test with.
+	toolchain, pinned string
+}
+
+// readSource of the clone in a directory. Results of runs before are no change.
+func readSource(ctx context.Context, directory string) (source, error) {
+	s := source{toolchain: runtime.Version()}
+	for into, args := range map[*[]string][]string{
+		&s.changes: {"status", "--porcelain", "--", ":!docs/results"}, &s.tags: {"tag", "--points-at", "HEAD"},
+	} {
+		git := exec.CommandContext(ctx, "git", append([]string{"-C", directory}, args...)...)
+		git.Stderr = os.Stderr
+		output, err := git.Output()
+		if err != nil {
+			return source{}, fmt.Errorf("run git %s: %w", args[0], err)
+		}
+		*into = strings.FieldsFunc(string(output), func(r rune) bool { return r == '\n' })
+	}
+	modules, err := filepath.Glob(filepath.Join(directory, "images", "*", "go.mod"))
+	if err != nil {
+		return source{}, fmt.Errorf("list modules: %w", err)
+	}
+	for _, path := range append(modules, filepath.Join(directory, "go.mod")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return source{}, fmt.Errorf("read module: %w", err)
+		}
+		if found := goDirective.FindSubmatch(text); found != nil && version.Compare("go"+string(found[1]), s.pinned) > 0 {
+			s.pinned = "go" + string(found[1])
+		}
+	}
+	return s, nil
+}
+
+var goDirective = regexp.MustCompile(`(?m)^go (\S+)$`)
+
+// check that others can make the same files for a version.
+func (s source) check(version string) error {
+	if strings.HasSuffix(version, trialSuffix) {
+		return nil
+	}
+	var problems []error
+	if len(s.changes) > 0 {
+		problems = append(problems, fmt.Errorf("the clone has changes; commit or remove them:\n  %s", strings.Join(s.changes, "\n  ")))
+	}
+	if !slices.Contains(s.tags, version) {
+		problems = append(problems, fmt.Errorf("the commit does not have the tag %s; check it out, or create it: git tag --sign %s", version, version))
+	}
+	if s.toolchain != s.pinned {
+		problems = append(problems, fmt.Errorf("%s would build, but the release is tested with %s; install it, or run with GOTOOLCHAIN=%s", s.toolchain, s.pinned, s.pinned))
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be made from this clone:\n%w\nFor a trial, use VERSION=%s%s", version, errors.Join(problems...), version, trialSuffix)
+}
