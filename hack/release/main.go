@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Release adds to the directory of a release what is made of this module: capcon for all
-// systems, SBOMs of it and of the images that are there, the notes, and the checksums of
+// systems, SBOMs of it and of the images that are there, the licenses of others, the notes, and the checksums of
 // all files. The same commit gives the same files.
 //
 //	go run ./hack/release -version v0.1.0 -commit 0a1b2c3d4 -date 1767225600 _artifacts/release/infrastructure-container/v0.1.0
@@ -37,6 +37,9 @@ type release struct {
 	// commit that it is built from, and its date.
 	commit string
 	date   time.Time
+	// licenses finds those of the modules, by their package URLs.
+	licenses licenses
+	modules  map[string]*usedModule
 }
 
 func main() {
@@ -50,7 +53,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	var r release
+	r := release{modules: map[string]*usedModule{}}
 	flag.StringVar(&r.version, "version", "", "version, such as v0.1.0")
 	flag.StringVar(&r.commit, "commit", "", "commit that the release is built from")
 	check := flag.Bool("check", false, "only check that the clone in this directory is what the version is made from")
@@ -67,17 +70,24 @@ func run(ctx context.Context) error {
 	if r.version == "" || r.commit == "" || r.directory == "" {
 		return errors.New("-version, -commit and the directory are needed")
 	}
+	var err error
+	if r.licenses, err = newLicenses(ctx); err != nil {
+		return err
+	}
 	return r.write(ctx)
 }
 
-func (r release) write(ctx context.Context) error {
+func (r *release) write(ctx context.Context) error {
 	if err := r.buildPrograms(ctx); err != nil {
 		return err
 	}
-	if err := r.describePrograms(); err != nil {
+	if err := r.describePrograms(ctx); err != nil {
 		return err
 	}
-	if err := r.describeImages(); err != nil {
+	if err := r.describeImages(ctx); err != nil {
+		return err
+	}
+	if err := r.writeLicenses(); err != nil {
 		return err
 	}
 	if err := r.writeNotes("CHANGELOG.md"); err != nil {

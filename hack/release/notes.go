@@ -95,7 +95,7 @@ func files(images []string) string {
 	}
 	text.WriteString("\nThe tests are `make test`, `make e2e-capi` and `make e2e-release`; docs/results has the results of the tag. " +
 		"Images are OCI layouts in tar archives, which `capcon images load`, `docker load` and `podman load` read. " +
-		"Each program and image has an SBOM (CycloneDX), and `checksums.txt` has the SHA-256 of all files.\n")
+		"Each program and image has an SBOM (CycloneDX), `third-party-licenses.txt` has the licenses of all Go modules in them, and `checksums.txt` has the SHA-256 of all files.\n")
 	return text.String()
 }
 

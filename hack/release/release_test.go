@@ -19,6 +19,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"io"
 	"maps"
 	"os"
@@ -35,6 +36,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -119,7 +121,7 @@ func TestContents(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	must.Succeed(t, os.WriteFile(list, []byte("iptables 1.8.9-2 amd64\nlibc6 1:2.36-9+deb12u1 amd64\n"), 0o600))
 	c := contents{}
-	must.Succeed(t, c.addPackages(list))
+	must.Succeed(t, c.addPackages(list, nil))
 	c.addModules(&debug.BuildInfo{
 		GoVersion: "go1.26.1", Main: debug.Module{Path: module + "/images/etcd", Version: "(devel)"},
 		Deps: []*debug.Module{
@@ -141,12 +143,15 @@ func TestContents(t *testing.T) {
 // each time.
 func TestDescribeImages(t *testing.T) {
 	t.Parallel()
-	r := release{version: "v0.1.0", date: time.Unix(0, 0).UTC(), directory: t.TempDir()}
+	r := release{
+		version: "v0.1.0", date: time.Unix(0, 0).UTC(), directory: t.TempDir(), modules: map[string]*usedModule{},
+		licenses: licenses{own: "../..", toolchain: "../..", moduleDirectory: func(context.Context, string, string) (string, error) { return "../..", nil }},
+	}
 	writeImage(t, filepath.Join(r.directory, "app.tar"))
 	var first []byte
 	for range 2 {
 		must.Succeed(t, os.WriteFile(filepath.Join(r.directory, "app.debian"), []byte("dash 0.5 amd64\n"), 0o600))
-		must.Succeed(t, r.describeImages())
+		must.Succeed(t, r.describeImages(t.Context()))
 		content := must.Get(os.ReadFile(filepath.Join(r.directory, "app.cdx.json")))(t)
 		if first != nil && !bytes.Equal(first, content) {
 			t.Error("two SBOMs of one image differ")
@@ -160,6 +165,25 @@ func TestDescribeImages(t *testing.T) {
 			t.Errorf("the SBOM does not have %s", want)
 		}
 	}
+	names := map[string][]string{}
+	for _, component := range *bom.Components {
+		for _, choice := range ptr.Deref(component.Licenses, nil) {
+			names[component.Name] = append(names[component.Name], choice.License.Name)
+		}
+	}
+	if diff := cmp.Diff([][]string{{"BSD-3-clause", "GPL-2+"}, {"Apache-2.0"}}, [][]string{names["dash"], names["std"]}); diff != "" {
+		t.Errorf("licenses of dash and std (-want +got):\n%s", diff)
+	}
+	must.Succeed(t, r.writeLicenses())
+	text := string(must.Get(os.ReadFile(filepath.Join(r.directory, licensesName)))(t))
+	for _, want := range []string{"- std ", ": Apache-2.0; in app.tar", "Apache License"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in:\n%.2000s", want, text)
+		}
+	}
+	if strings.Count(text, "TERMS AND CONDITIONS FOR USE") != 1 {
+		t.Error("a text that many modules have is there more than once")
+	}
 	if _, err := os.Stat(filepath.Join(r.directory, "app.debian")); !os.IsNotExist(err) {
 		t.Errorf("the list of packages is left: %v", err)
 	}
@@ -171,7 +195,7 @@ func writeImage(t *testing.T, path string) {
 	program := must.Get(os.ReadFile(must.Get(os.Executable())(t)))(t)
 	var content bytes.Buffer
 	w := tar.NewWriter(&content)
-	for name, file := range map[string][]byte{"app": program, "script": []byte("#!/bin/sh\n")} {
+	for name, file := range map[string][]byte{"app": program, "script": []byte("#!/bin/sh\n"), "./usr/share/doc/dash/copyright": []byte("Files: *\nLicense: BSD-3-clause\n text\n\nFiles: a\nLicense: GPL-2+\n")} {
 		must.Succeed(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(file)), Typeflag: tar.TypeReg}))
 		must.Get(w.Write(file))(t)
 	}

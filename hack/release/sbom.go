@@ -20,6 +20,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	"context"
 	"debug/buildinfo"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -47,7 +49,7 @@ const (
 // contents are the components of a file, by package URL.
 type contents map[string]cdx.Component
 
-func (r release) describePrograms() error {
+func (r *release) describePrograms(ctx context.Context) error {
 	for _, platform := range platforms() {
 		name := programName(platform)
 		info, err := buildinfo.ReadFile(filepath.Join(r.directory, name))
@@ -56,6 +58,9 @@ func (r release) describePrograms() error {
 		}
 		c := contents{}
 		c.addModules(info, r.version)
+		if err := r.addLicenses(ctx, name, c); err != nil {
+			return err
+		}
 		if err := r.writeSBOM(name, cdx.ComponentTypeApplication, c); err != nil {
 			return err
 		}
@@ -65,7 +70,7 @@ func (r release) describePrograms() error {
 
 // describeImages writes the SBOMs of all images in the directory, and removes the lists of
 // their Debian packages.
-func (r release) describeImages() error {
+func (r *release) describeImages(ctx context.Context) error {
 	archives, err := filepath.Glob(filepath.Join(r.directory, "*"+archiveExtension))
 	if err != nil || len(archives) == 0 {
 		return errors.Join(fmt.Errorf("there is no image in %s", r.directory), err)
@@ -73,7 +78,11 @@ func (r release) describeImages() error {
 	for _, archive := range archives {
 		list := strings.TrimSuffix(archive, archiveExtension) + debianExtension
 		c := contents{}
-		err := errors.Join(c.addImage(archive, r.version), c.addPackages(list))
+		copyrights := map[string][]string{}
+		err := errors.Join(c.addImage(archive, r.version, copyrights), c.addPackages(list, copyrights))
+		if err == nil {
+			err = r.addLicenses(ctx, filepath.Base(archive), c)
+		}
 		if err == nil {
 			err = r.writeSBOM(filepath.Base(archive), cdx.ComponentTypeContainer, c)
 		}
@@ -87,8 +96,9 @@ func (r release) describeImages() error {
 	return nil
 }
 
-// addImage adds the modules of all Go programs in an image.
-func (c contents) addImage(archive, version string) error {
+// addImage adds the modules of all Go programs in an image, and the licenses of its Debian
+// packages to copyrights.
+func (c contents) addImage(archive, version string, copyrights map[string][]string) error {
 	image, err := tarball.ImageFromPath(archive, nil)
 	if err != nil {
 		return fmt.Errorf("read image: %w", err)
@@ -98,14 +108,14 @@ func (c contents) addImage(archive, version string) error {
 		return fmt.Errorf("read layers: %w", err)
 	}
 	for _, layer := range layers {
-		if err := c.addLayer(layer, version); err != nil {
+		if err := c.addLayer(layer, version, copyrights); err != nil {
 			return fmt.Errorf("read layer: %w", err)
 		}
 	}
 	return nil
 }
 
-func (c contents) addLayer(layer v1.Layer, version string) (err error) {
+func (c contents) addLayer(layer v1.Layer, version string, copyrights map[string][]string) (err error) {
 	content, err := layer.Uncompressed()
 	if err != nil {
 		return err
@@ -119,6 +129,12 @@ func (c contents) addLayer(layer v1.Layer, version string) (err error) {
 		}
 		if err != nil {
 			return err
+		}
+		if at := copyright.FindStringSubmatch(header.Name); at != nil && header.Typeflag == tar.TypeReg {
+			if copyrights[at[1]], err = debianLicenses(files); err != nil {
+				return err
+			}
+			continue
 		}
 		if header.Typeflag != tar.TypeReg || header.Mode&0o111 == 0 {
 			continue
@@ -134,12 +150,28 @@ func (c contents) addLayer(layer v1.Layer, version string) (err error) {
 	}
 }
 
+// copyright is where a Debian package has its licenses.
+var copyright = regexp.MustCompile(`^(?:\./)?usr/share/doc/([^/]+)/copyright$`)
+
+// debianLicenses reads the names of licenses of a machine-readable copyright file.
+func debianLicenses(file io.Reader) ([]string, error) {
+	text, err := io.ReadAll(file)
+	var names []string
+	for _, found := range debianLicense.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, found[1])
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+var debianLicense = regexp.MustCompile(`(?m)^License:[ \t]*(\S.*?)[ \t]*$`)
+
 // addModules adds what a Go program is made of. Modules of this repository have the version
 // of the release.
 func (c contents) addModules(info *debug.BuildInfo, version string) {
 	c.add("golang", "std", strings.TrimPrefix(info.GoVersion, "go"), "")
 	own := info.Main
-	if own.Path == module || strings.HasPrefix(own.Path, module+"/") {
+	if isOwn(own.Path) {
 		own.Version = version
 	}
 	for _, m := range append([]*debug.Module{&own}, info.Deps...) {
@@ -151,7 +183,7 @@ func (c contents) addModules(info *debug.BuildInfo, version string) {
 }
 
 // addPackages adds those of a list: name, version and architecture.
-func (c contents) addPackages(list string) error {
+func (c contents) addPackages(list string, copyrights map[string][]string) error {
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return fmt.Errorf("read the list of Debian packages: %w", err)
@@ -161,17 +193,17 @@ func (c contents) addPackages(list string) error {
 		if len(fields) != 3 {
 			return fmt.Errorf("%s: %q is no package", list, line)
 		}
-		c.add("deb", "debian/"+fields[0], strings.ReplaceAll(fields[1], "+", "%2B"), "?arch="+fields[2])
+		c.add("deb", "debian/"+fields[0], strings.ReplaceAll(fields[1], "+", "%2B"), "?arch="+fields[2], copyrights[fields[0]]...)
 	}
 	return nil
 }
 
 // add a component by the parts of its package URL.
-func (c contents) add(kind, path, version, qualifiers string) {
+func (c contents) add(kind, path, version, qualifiers string, licenses ...string) {
 	url := "pkg:" + kind + "/" + path + "@" + version + qualifiers
 	c[url] = cdx.Component{
 		BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: strings.TrimPrefix(path, "debian/"),
-		Version: strings.ReplaceAll(version, "%2B", "+"), PackageURL: url,
+		Version: strings.ReplaceAll(version, "%2B", "+"), PackageURL: url, Licenses: choices(licenses),
 	}
 }
 

@@ -53,7 +53,9 @@ func TestCheckSource(t *testing.T) {
 		},
 		"Trial": {
 			reason: "Its version says what it is.", version: "v0.1.0-dirty",
-			change: func(s *source) { *s = source{changes: []string{" M main.go"}, toolchain: "go1.27.0", pinned: "go1.26.8"} },
+			change: func(s *source) {
+				*s = source{changes: []string{" M main.go"}, toolchain: "go1.27.0", pinned: "go1.26.8"}
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
