@@ -146,6 +146,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.waitForCluster,
 		r.needBootstrapData,
 		r.checkRepeatable,
+		r.waitForDisconnect,
 		r.checkMounts,
 		r.checkFailureDomain,
 		r.checkPorts,
