@@ -50,26 +50,32 @@ func (r *Reconciler) mustDrain(ctx context.Context, found *observed) (bool, erro
 func (r *Reconciler) drain(ctx context.Context, found *observed) (ctrl.Result, error) {
 	err := r.Drain(ctx, found.settings.Config, found.settings.Owner)
 	if err == nil {
-		return ctrl.Result{}, r.annotate(ctx, found.infrastructure, false)
+		return ctrl.Result{}, r.removeAnnotation(ctx, found.infrastructure)
 	}
 	ctrl.LoggerFrom(ctx).Info("Failed to remove load balancers of Services; retrying", "reason", err.Error())
 	draining := condition(metav1.ConditionFalse, infrav1.DrainingReason, fmt.Sprintf("%s: remove load balancers of Services: %s", LoadBalancers, err))
 	return ctrl.Result{RequeueAfter: retryInterval}, r.setCondition(ctx, found.infrastructure, draining)
 }
 
-// annotate the ContainerCluster with whether load balancers of Services may exist.
-func (r *Reconciler) annotate(ctx context.Context, cluster *infrav1.ContainerCluster, exist bool) error {
-	before := cluster.DeepCopy()
-	if _, annotated := cluster.Annotations[infrav1.ServiceLoadBalancersAnnotation]; annotated == exist {
+// annotate the ContainerCluster: load balancers of Services may exist.
+func (r *Reconciler) annotate(ctx context.Context, cluster *infrav1.ContainerCluster) error {
+	if _, annotated := cluster.Annotations[infrav1.ServiceLoadBalancersAnnotation]; annotated {
 		return nil
 	}
-	if exist {
-		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.ServiceLoadBalancersAnnotation, "")
-	} else {
-		delete(cluster.Annotations, infrav1.ServiceLoadBalancersAnnotation)
-	}
+	before := cluster.DeepCopy()
+	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.ServiceLoadBalancersAnnotation, "")
 	if err := r.Client.Patch(ctx, cluster, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotate ContainerCluster: %w", err)
+	}
+	return nil
+}
+
+// removeAnnotation of the ContainerCluster: no load balancer is left.
+func (r *Reconciler) removeAnnotation(ctx context.Context, cluster *infrav1.ContainerCluster) error {
+	before := cluster.DeepCopy()
+	delete(cluster.Annotations, infrav1.ServiceLoadBalancersAnnotation)
+	if err := r.Client.Patch(ctx, cluster, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("remove annotation of ContainerCluster: %w", err)
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	found.settings = settings
 	if settings.LoadBalancers {
-		if err := r.annotate(ctx, found.infrastructure, true); err != nil {
+		if err := r.annotate(ctx, found.infrastructure); err != nil {
 			return ctrl.Result{}, err
 		}
 	}

@@ -348,17 +348,23 @@ func TestNothingRuns(t *testing.T) {
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, change)
-			w.reconcile()
-			w.expect(0, 0)
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, change)
+				w.reconcile()
+				synctest.Wait()
+				w.expect(0, 0)
+			})
 		})
 	}
 	t.Run("not selected", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, nil)
-		w.reconciler.WatchFilterValue = "other"
-		w.reconcile()
-		w.expect(0, 0)
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, nil)
+			w.reconciler.WatchFilterValue = "other"
+			w.reconcile()
+			synctest.Wait()
+			w.expect(0, 0)
+		})
 	})
 }
 

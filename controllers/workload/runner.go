@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -106,36 +107,37 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 		defer close(one.ended)
 		defer one.changes.Close()
 		defer cancel()
-		for {
-			err := function(ctx, one.changes, func(part Part, notice string, err error) { r.report(ctx, key, one, part, notice, err) })
-			if err == nil || ctx.Err() != nil {
-				return
+		report, failed := r.reporter(ctx, key, one), false
+		_ = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (ended bool, _ error) {
+			if failed {
+				report(all, "", nil)
 			}
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to run controllers of workload cluster; retrying")
-			r.report(ctx, key, one, all, "", err)
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(retryInterval):
+			err := function(ctx, one.changes, report)
+			failed = err != nil && ctx.Err() == nil
+			if failed {
+				ctrl.LoggerFrom(ctx).Error(err, "Failed to run controllers of workload cluster; retrying")
+				report(all, "", err)
 			}
-			r.report(ctx, key, one, all, "", nil)
-		}
+			return !failed, nil
+		})
 	}()
 	return nil
 }
 
-// report keeps what a function reports, and notifies of a change.
-func (r *runner) report(ctx context.Context, key client.ObjectKey, one *run, part Part, notice string, err error) {
-	now := report{notice: notice}
-	if err != nil {
-		now.problem = err.Error()
-	}
-	r.mutex.Lock()
-	before, reported := one.reports[part]
-	one.reports[part] = now
-	r.mutex.Unlock()
-	if r.changed != nil && (!reported || before != now) {
-		r.changed(ctx, key)
+// reporter keeps what a function reports, and notifies of a change.
+func (r *runner) reporter(ctx context.Context, key client.ObjectKey, one *run) Report {
+	return func(part Part, notice string, err error) {
+		now := report{notice: notice}
+		if err != nil {
+			now.problem = err.Error()
+		}
+		r.mutex.Lock()
+		before, reported := one.reports[part]
+		one.reports[part] = now
+		r.mutex.Unlock()
+		if r.changed != nil && (!reported || before != now) {
+			r.changed(ctx, key)
+		}
 	}
 }
 

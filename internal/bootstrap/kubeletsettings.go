@@ -70,21 +70,26 @@ func (c Config) kubeletSettings() kubeletSettings {
 			continue
 		}
 		for _, part := range splitDocuments(string(file.Content)) {
-			var node yaml.Node
-			// What cannot be read is reported by kubeadm.
-			if unmarshal([]byte(part.text), &node) != nil || len(node.Content) != 1 {
-				continue
-			}
-			part.root = node.Content[0]
-			switch {
-			case isPatch && part.root.Kind == yaml.SequenceNode:
-				settings.addOperations(part.root)
-			case part.root.Kind == yaml.MappingNode && (isPatch || part.is(kubeletGroup, kubeletConfiguration)):
-				settings.addFields(part.root)
-			}
+			settings.addDocument(part, isPatch)
 		}
 	}
 	return settings
+}
+
+// addDocument of a file. isPatch says that the file is a patch of the kubelet's configuration.
+func (s kubeletSettings) addDocument(part document, isPatch bool) {
+	var node yaml.Node
+	// What cannot be read is reported by kubeadm.
+	if unmarshal([]byte(part.text), &node) != nil || len(node.Content) != 1 {
+		return
+	}
+	part.root = node.Content[0]
+	switch {
+	case isPatch && part.root.Kind == yaml.SequenceNode:
+		s.addOperations(part.root)
+	case part.root.Kind == yaml.MappingNode && (isPatch || part.is(kubeletGroup, kubeletConfiguration)):
+		s.addFields(part.root)
+	}
 }
 
 // patchDirectories are those that kubeadm's documents name.
