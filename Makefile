@@ -62,6 +62,12 @@ verify-generated:
 verify-platforms: # the systems users run capcon on, beside this one
 	@go run ./hack/platforms windows/amd64 darwin/arm64
 
+.PHONY: verify-vulnerabilities
+verify-vulnerabilities: images ## Fail on known vulnerabilities of the source, of the programs in images, and of Debian's packages there (VULNERABILITY_DB=URL)
+	@go run ./hack/vulnerabilities
+	@go run ./hack/vulnerabilities "$${XDG_CACHE_HOME:-$$HOME/.cache}"/cluster-api-provider-container/images/*.tar
+	@$(IMAGE_BUILDER) -check-packages
+
 .PHONY: lint
 lint: ## Check the words of all texts, style and architecture
 	@hack/lint.sh

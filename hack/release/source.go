@@ -27,7 +27,9 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // trialSuffix ends the version of a trial, which is made from any source.
@@ -41,7 +43,12 @@ type source struct {
 	tags []string
 	// toolchain that builds, and the one that the workflows build and test with.
 	toolchain, pinned string
+	// committed is when the commit was made, and packages when Debian's packages were fetched.
+	committed, packages time.Time
 }
+
+// packagesAge is how old the packages of a release may be.
+const packagesAge = 14 * 24 * time.Hour
 
 // readSource of the clone in a directory. Results of runs before are no change.
 func readSource(ctx context.Context, directory string) (source, error) {
@@ -56,6 +63,9 @@ func readSource(ctx context.Context, directory string) (source, error) {
 			return source{}, fmt.Errorf("run git %s: %w", args[0], err)
 		}
 		*into = strings.FieldsFunc(string(output), func(r rune) bool { return r == '\n' })
+	}
+	if err := s.readDates(ctx, directory); err != nil {
+		return source{}, err
 	}
 	modules, err := filepath.Glob(filepath.Join(directory, "images", "*", "go.mod"))
 	if err != nil {
@@ -73,6 +83,35 @@ func readSource(ctx context.Context, directory string) (source, error) {
 	return s, nil
 }
 
+func (s *source) readDates(ctx context.Context, directory string) error {
+	seconds, err := exec.CommandContext(ctx, "git", "-C", directory, "log", "-1", "--format=%ct").Output()
+	if err != nil {
+		return fmt.Errorf("read date of the commit: %w", err)
+	}
+	committed, err := strconv.ParseInt(strings.TrimSpace(string(seconds)), 10, 64)
+	if err != nil {
+		return fmt.Errorf("parse date of the commit: %w", err)
+	}
+	s.committed = time.Unix(committed, 0).UTC()
+	text, err := os.ReadFile(filepath.Join(directory, packagesFile))
+	if err != nil {
+		return fmt.Errorf("read date of Debian's packages: %w", err)
+	}
+	found := packagesConstant.FindSubmatch(text)
+	if found == nil {
+		return fmt.Errorf("%s does not have the constant packagesDate", packagesFile)
+	}
+	if s.packages, err = time.Parse(time.DateOnly, string(found[1])); err != nil {
+		return fmt.Errorf("parse packagesDate in %s: %w", packagesFile, err)
+	}
+	return nil
+}
+
+// packagesFile has the day for which the image builder fetches Debian's packages.
+const packagesFile = "images/builder/security.go"
+
+var packagesConstant = regexp.MustCompile(`(?m)^const packagesDate = "(.*)"$`)
+
 var goDirective = regexp.MustCompile(`(?m)^go (\S+)$`)
 
 // check that others can make the same files for a version.
@@ -89,6 +128,9 @@ func (s source) check(version string) error {
 	}
 	if s.toolchain != s.pinned {
 		problems = append(problems, fmt.Errorf("%s would build, but the release is tested with %s; install it, or run with GOTOOLCHAIN=%s", s.toolchain, s.pinned, s.pinned))
+	}
+	if s.committed.Sub(s.packages) > packagesAge {
+		problems = append(problems, fmt.Errorf("Debian's packages are those of %s; set packagesDate in %s to the day of the commit", s.packages.Format(time.DateOnly), packagesFile))
 	}
 	if len(problems) == 0 {
 		return nil

@@ -23,6 +23,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,6 +32,7 @@ import (
 
 func TestCheckSource(t *testing.T) {
 	t.Parallel()
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, tc := range map[string]struct {
 		reason, version string
 		change          func(*source)
@@ -51,6 +53,10 @@ func TestCheckSource(t *testing.T) {
 			reason: "It was tested with another.", version: "v0.1.0",
 			change: func(s *source) { s.toolchain = "go1.27.0" }, want: []string{"go1.27.0 would build", "GOTOOLCHAIN=go1.26.8"},
 		},
+		"OldPackages": {
+			reason: "Debian has fixed vulnerabilities since.", version: "v0.1.0",
+			change: func(s *source) { s.packages = s.committed.Add(-packagesAge - time.Hour) }, want: []string{"packagesDate", "2026-02-14"},
+		},
 		"Trial": {
 			reason: "Its version says what it is.", version: "v0.1.0-dirty",
 			change: func(s *source) {
@@ -60,7 +66,7 @@ func TestCheckSource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := source{tags: []string{"v0.1.0"}, toolchain: "go1.26.8", pinned: "go1.26.8"}
+			s := source{tags: []string{"v0.1.0"}, toolchain: "go1.26.8", pinned: "go1.26.8", committed: day, packages: day.Add(-packagesAge)}
 			if tc.change != nil {
 				tc.change(&s)
 			}
@@ -97,13 +103,18 @@ func TestReadSource(t *testing.T) {
 	write("go.mod", "module a\n\ngo 1.26.0\n")
 	write("images/b/go.mod", "module b\n\ngo 1.26.10\n")
 	write("images/c/go.mod", "module c\n\ngo 1.26.9\n")
+	write(packagesFile, "package main\n\nconst packagesDate = \"2026-03-01\"\n")
 	git("add", ".")
 	git("commit", "--quiet", "--message=a")
 	git("tag", "v0.1.0")
 	write("docs/results/bench.md", "new")
 	write("new.go", "package new")
 	got := must.Get(readSource(t.Context(), directory))(t)
-	want := source{changes: []string{"?? new.go"}, tags: []string{"v0.1.0"}, toolchain: runtime.Version(), pinned: "go1.26.10"}
+	if age := time.Since(got.committed); age < 0 || age > time.Hour {
+		t.Errorf("committed %s ago", age)
+	}
+	got.committed = time.Time{}
+	want := source{packages: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), changes: []string{"?? new.go"}, tags: []string{"v0.1.0"}, toolchain: runtime.Version(), pinned: "go1.26.10"}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(source{})); diff != "" {
 		t.Errorf("source (-want +got):\n%s", diff)
 	}

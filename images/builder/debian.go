@@ -135,8 +135,8 @@ func (p platform) debootstrap(mode, packages []string, directory, mirror string)
 func debsArtifact(packages []string) *artifact {
 	return &artifact{
 		name:   "debs",
-		recipe: []string{"debian.go"},
-		values: packages,
+		recipe: []string{"debian.go", "security.go"},
+		values: append([]string{packagesDate}, packages...),
 		build: func(ctx context.Context, w *workspace) error {
 			if err := w.prepareHost(ctx); err != nil {
 				return err
@@ -159,7 +159,7 @@ func debsArtifact(packages []string) *artifact {
 					return fmt.Errorf("keep package: %w", err)
 				}
 			}
-			return nil
+			return w.fetchSecurity(ctx)
 		},
 	}
 }

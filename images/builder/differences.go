@@ -36,7 +36,7 @@ func differences() []difference {
 		{"flannel as the default Pod network", "kind's own is not published as a Go module"},
 		{"no default storage class", "its provisioner is not published as a Go module; kind then makes its built-in one"},
 		{"CoreDNS with the plugins of kubeadm's Corefile", "the others take most of the build"},
-		{"no collected licenses in /LICENSES", "Debian's copyright files are there; those of Go modules are in the modules"},
+		{"no collected licenses in /LICENSES", "Debian's copyright files are there; those of Go modules are in `third-party-licenses.txt` of a release"},
 	}
 }
 

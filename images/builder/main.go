@@ -61,6 +61,7 @@ func run(ctx context.Context, arguments []string) error {
 	architecture := flags.String("arch", runtime.GOARCH, "architecture of the images, such as arm64")
 	kubernetes := flags.String("kubernetes", "", "build also the node image of this version of Kubernetes, such as v1.35.4")
 	output := flags.String("output", "", "write the images, as a release has them, to this directory")
+	check := flags.Bool("check-packages", false, "only fail if Debian's security suite has newer packages than the images")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
 			strings.Join(allNames(), " "), strings.Join(slices.Sorted(maps.Keys(groups())), " "))
@@ -68,6 +69,9 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	if err := flags.Parse(arguments); err != nil {
 		return err
+	}
+	if *check {
+		return checkPackages(ctx, *root, platform(runtime.GOARCH))
 	}
 	names, err := expand(flags.Args())
 	if err == nil && *kubernetes != "" {
@@ -100,6 +104,15 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	return loader{builder: b, engine: engine}.loadImages(ctx, names)
+}
+
+func checkPackages(ctx context.Context, root string, p platform) error {
+	b, err := newBuilder(ctx, root, p)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	return b.checkPackages(ctx)
 }
 
 func (b *builder) buildImages(ctx context.Context, names []string) (map[string]*artifact, error) {

@@ -43,7 +43,7 @@ func nodePackages() []string {
 func nodeRootLayer(debs *artifact) *artifact {
 	a := &artifact{
 		name: "node-root", needs: []*artifact{debs},
-		recipe: []string{"debian.go", "node.go", "kind.go", "userland.go"},
+		recipe: []string{"debian.go", "security.go", "node.go", "kind.go", "userland.go"},
 		values: nodePackages(),
 	}
 	return layerArtifact(a, func(ctx context.Context, w *workspace, t *tree) error {
@@ -57,6 +57,9 @@ func nodeRootLayer(debs *artifact) *artifact {
 		w.say("installing Debian %s", debianSuite)
 		mode := []string{"--cache-dir=" + w.of(debs)}
 		if err := w.platform.debootstrap(mode, nodePackages(), t.directory, mirror).run(ctx); err != nil {
+			return err
+		}
+		if err := w.installSecurity(ctx, debs, t.directory); err != nil {
 			return err
 		}
 		if err := removeTraces(t); err != nil {

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -35,9 +34,9 @@ type debPackage struct {
 
 // readPackages reads the control files of all packages in a directory.
 func readPackages(ctx context.Context, directory string) (map[string]debPackage, error) {
-	debs, err := filepath.Glob(filepath.Join(directory, "*.deb"))
+	debs, err := debFiles(directory)
 	if err != nil {
-		return nil, fmt.Errorf("list packages: %w", err)
+		return nil, err
 	}
 	packages := map[string]debPackage{}
 	for _, deb := range debs {

@@ -17,6 +17,9 @@ limitations under the License.
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -48,6 +51,7 @@ Components: main
 		"OtherSuite": {"a mirror of another release may not have ours", map[string]string{"sources.list": "deb http://u.example/ubuntu noble main\n"}, ""},
 		"Vendor":     {"a vendor's packages are not Debian", map[string]string{"sources.list.d/x.list": "deb http://v.example/apt bookworm stable\n"}, ""},
 		"Disabled":   {"apt does not read such files either", map[string]string{"sources.list.d/debian.sources.bak": stanzas}, ""},
+		"Security":   {"the suite of security updates is elsewhere", map[string]string{"sources.list.d/debian.sources": strings.ReplaceAll(stanzas, "bookworm bookworm-updates", "trixie")}, ""},
 		"None":       {"debootstrap has a default", nil, ""},
 	}
 	for name, tc := range cases {
@@ -118,5 +122,43 @@ func TestClosure(t *testing.T) {
 				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// A package that the security suite has replaced is not used any more.
+func TestReplacements(t *testing.T) {
+	t.Parallel()
+	const list = "Package: libssl3\nVersion: 3.0.17\n\nPackage: libssl3\nVersion: 3.0.18\n\nPackage: tzdata\nVersion: 2025a\n\nPackage: other\nVersion: 9\n\nPackage: bash\nVersion: 5\n"
+	fetched := map[string]string{"libssl3": "3.0.16", "tzdata": "2025b", "bash": "5", "dash": "1"}
+	got := replacements(fetched, list, func(a, b string) bool { return a > b })
+	if diff := cmp.Diff([]string{"libssl3=3.0.18"}, got); diff != "" {
+		t.Errorf("packages (-want +got):\n%s", diff)
+	}
+}
+
+func TestDebFiles(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	if err := os.Mkdir(filepath.Join(directory, securityDirectory), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a_1_amd64.deb", "b_1%3a1_amd64.deb", "ab_1_all.deb", securityDirectory + "/a_2_amd64.deb"} {
+		if err := os.WriteFile(filepath.Join(directory, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := debFiles(directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(directory, "ab_1_all.deb"), filepath.Join(directory, "b_1%3a1_amd64.deb"), filepath.Join(directory, securityDirectory, "a_2_amd64.deb")}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if file, err := debFile(directory, "a"); err != nil || file != want[2] {
+		t.Errorf("file of a: %s, %v", file, err)
+	}
+	if _, err := debFile(directory, "c"); err == nil {
+		t.Error("file of a package that was not fetched: success, want an error")
 	}
 }

@@ -107,11 +107,11 @@ func (p platform) librariesArtifact(debs *artifact) *artifact {
 		name: "libraries", needs: []*artifact{debs}, recipe: []string{"platform.go"}, values: p.libraryPackages(),
 		build: func(ctx context.Context, w *workspace) error {
 			for _, name := range p.libraryPackages() {
-				matches, err := filepath.Glob(w.of(debs, name+"_*.deb"))
-				if err != nil || len(matches) == 0 {
-					return fmt.Errorf("package %s was not fetched", name)
+				file, err := debFile(w.of(debs), name)
+				if err != nil {
+					return err
 				}
-				if err := (command{args: []string{"dpkg-deb", "--extract", matches[0], w.dir}}).run(ctx); err != nil {
+				if err := (command{args: []string{"dpkg-deb", "--extract", file, w.dir}}).run(ctx); err != nil {
 					return err
 				}
 			}

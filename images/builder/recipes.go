@@ -51,9 +51,14 @@ const (
 	registryReference = prefix + "registry:3.0.0"
 )
 
+// debs are the packages of all images.
+func (b *builder) debs() *artifact {
+	return debsArtifact(union(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage}, b.platform.libraryPackages()))
+}
+
 // recipes are the named images, with all they are made from.
 func (b *builder) recipes(ctx context.Context, names []string) (map[string]*artifact, error) {
-	debs := debsArtifact(union(nodePackages(), userlandPackages(), haproxyPackages(), []string{caPackage}, b.platform.libraryPackages()))
+	debs := b.debs()
 	c, err := b.components(b.platform.librariesArtifact(debs))
 	if err != nil {
 		return nil, err

@@ -129,16 +129,16 @@ func addSystemFiles(ctx context.Context, debs string, t *tree, users ...string) 
 
 // certificateBundle is what update-ca-certificates would write.
 func certificateBundle(ctx context.Context, debs string) (string, error) {
-	matches, err := filepath.Glob(filepath.Join(debs, caPackage+"_*.deb"))
-	if err != nil || len(matches) == 0 {
-		return "", errors.Join(fmt.Errorf("package %s was not fetched", caPackage), err)
+	authorities, err := debFile(debs, caPackage)
+	if err != nil {
+		return "", err
 	}
 	directory, err := os.MkdirTemp("", "certificates-")
 	if err != nil {
 		return "", fmt.Errorf("create directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(directory) }() // below the temporary directory
-	if err := (command{args: []string{"dpkg-deb", "--extract", matches[0], directory}}).run(ctx); err != nil {
+	if err := (command{args: []string{"dpkg-deb", "--extract", authorities, directory}}).run(ctx); err != nil {
 		return "", err
 	}
 	files, err := filepath.Glob(filepath.Join(directory, "usr", "share", "ca-certificates", "mozilla", "*.crt"))
@@ -168,7 +168,7 @@ func certificateBundle(ctx context.Context, debs string) (string, error) {
 func userlandLayer(debs *artifact) *artifact {
 	a := &artifact{
 		name: "userland", needs: []*artifact{debs},
-		recipe: []string{"packages.go", "userland.go", "iptables.go"},
+		recipe: []string{"packages.go", "security.go", "userland.go", "iptables.go"},
 		values: userlandPackages(),
 	}
 	return layerArtifact(a, func(ctx context.Context, w *workspace, t *tree) error {
