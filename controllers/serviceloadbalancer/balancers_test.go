@@ -54,6 +54,8 @@ type world struct {
 	events    *record.FakeRecorder
 	changes   *Changes
 	balancers *balancers
+	// reported is what repairs report.
+	reported []error
 }
 
 type images struct{ absent bool }
@@ -87,6 +89,7 @@ func (w *world) start() {
 	w.balancers = newBalancers(w.t.Context(), Options{
 		Engine: w.engine, Images: &images{}, Owner: builders.Owner(), Network: network.DefaultName, Image: builders.LoadBalancerImage,
 		HostPorts: network.DefaultHostPorts(), MaxServices: math.MaxInt32,
+		Report: func(err error) { w.reported = append(w.reported, err) },
 	}, w.client, w.changes, listers{services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.events)
 }
 

@@ -40,7 +40,7 @@ func (b *balancers) repairNext() bool {
 	defer b.changes.queue.Done(service)
 	repair := b.repairOne
 	if service == (loadbalancer.Service{}) {
-		repair = func(ctx context.Context, _ loadbalancer.Service) error { return b.repairAll(ctx) }
+		repair = b.repairAll
 	}
 	if err := repair(b.ctx, service); err != nil && b.ctx.Err() == nil {
 		ctrl.LoggerFrom(b.ctx).Error(err, "Failed to repair load balancers of Services; retrying", "Service", service.Namespace+"/"+service.Name)
@@ -51,8 +51,11 @@ func (b *balancers) repairNext() bool {
 
 // repairAll looks at each load balancer: those that have a container, such as one whose
 // Service lost its finalizer while no manager ran, and those that should have one.
-func (b *balancers) repairAll(ctx context.Context) error {
+func (b *balancers) repairAll(ctx context.Context, _ loadbalancer.Service) error {
 	containers, err := listContainers(ctx, b.Engine, b.Owner)
+	if ctx.Err() == nil {
+		b.Report(err)
+	}
 	if err != nil {
 		return err
 	}

@@ -155,3 +155,17 @@ func TestRepairRemovesOrphans(t *testing.T) {
 		t.Errorf("left: %v, whose Service was deleted and created again", left)
 	}
 }
+
+// TestRepairReports an engine that does not list containers, until it does.
+func TestRepairReports(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.engine.FailNext("ListContainers", engine.ErrUnavailable)
+	for range 2 {
+		w.changes.AddAll()
+		w.repair()
+	}
+	if len(w.reported) != 2 || !errors.Is(w.reported[0], engine.ErrUnavailable) || w.reported[1] != nil {
+		t.Errorf("reported: %v, want one error and its end", w.reported)
+	}
+}
