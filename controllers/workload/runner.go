@@ -105,14 +105,15 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 	r.running[key] = one
 	go func() {
 		defer close(one.ended)
-		defer one.changes.Close()
+		// Only this goroutine replaces them.
+		defer func() { one.changes.Close() }()
 		defer cancel()
 		report, failed := r.reporter(ctx, key, one), false
 		_ = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (ended bool, _ error) {
 			if failed {
 				report(all, "", nil)
 			}
-			err := function(ctx, one.changes, report)
+			err := function(ctx, r.renewChanges(one), report)
 			failed = err != nil && ctx.Err() == nil
 			if failed {
 				ctrl.LoggerFrom(ctx).Error(err, "Failed to run controllers of workload cluster; retrying")
@@ -122,6 +123,15 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 		})
 	}()
 	return nil
+}
+
+// renewChanges returns changes that no earlier attempt of the function still takes from.
+func (r *runner) renewChanges(one *run) *serviceloadbalancer.Changes {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	one.changes.Close()
+	one.changes = serviceloadbalancer.NewChanges()
+	return one.changes
 }
 
 // reporter keeps what a function reports, and notifies of a change.
