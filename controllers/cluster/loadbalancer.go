@@ -221,7 +221,7 @@ func (s *scope) loadBalancerError(err error) error {
 	case errors.Is(err, network.ErrExhausted):
 		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
 	}
-	s.setCondition(infrav1.LoadBalancerReadyCondition, status, reason, err.Error())
+	s.setCondition(infrav1.LoadBalancerReadyCondition, status, reason, phase.ErrorText(err))
 	return result
 }
 

@@ -274,7 +274,7 @@ func (s *scope) reportPlaceError(err error) {
 	case engine.IsTaken(err, engine.ResourceName):
 		reason = infrav1.ContainerNotOwnedReason
 	}
-	s.setContainerReady(status, reason, err.Error())
+	s.setContainerReady(status, reason, phase.ErrorText(err))
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
 }
 

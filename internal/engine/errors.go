@@ -66,14 +66,20 @@ type ConflictError struct {
 
 // Error implements error.
 func (e *ConflictError) Error() string {
+	if e.Err == nil {
+		return e.Summary()
+	}
+	return e.Summary() + ": " + e.Err.Error()
+}
+
+// Summary is the error without the engine's own words, which differ with each attempt: they
+// have identifiers of what the engine made for it.
+func (e *ConflictError) Summary() string {
 	text := fmt.Sprintf("%s %s is in use", e.Resource, e.Value)
 	if e.Holder != "" {
 		text += fmt.Sprintf(" by container %q", e.Holder)
 	}
-	if e.Err == nil {
-		return text
-	}
-	return text + ": " + e.Err.Error()
+	return text
 }
 
 // Unwrap returns the engine's own error.

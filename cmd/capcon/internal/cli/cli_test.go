@@ -248,7 +248,7 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 		t.Errorf("Want exit code 1, got %d", code)
 	}
 	mustContain(t, out+errs, "failed  cluster demo HostPortInUse")
-	mustContain(t, errs, "HostPortInUse", "127.0.0.1:40001 is in use", "remedy: stop the process")
+	mustContain(t, errs, "HostPortInUse", "127.0.0.1:40001 is in use", "remedy: stop the process or container")
 	if waited := w.time().Sub(time.Unix(0, 0)); waited < troubleGrace || waited > 2*troubleGrace {
 		t.Errorf("It gives up after the grace period, got %s", waited)
 	}

@@ -1,0 +1,37 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package phase
+
+import (
+	"errors"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+)
+
+// ErrorText is the text of an error for a condition. Of a host port in use it is the same
+// for each attempt, and names the remedy.
+func ErrorText(err error) string {
+	var conflict *engine.ConflictError
+	switch {
+	case !errors.As(err, &conflict) || conflict.Resource != engine.ResourceHostPort:
+		return err.Error()
+	case conflict.Holder != "":
+		return conflict.Summary() + "; stop or remove that container, or use another port"
+	default:
+		return conflict.Summary() + " by a process of the engine's host; stop it, or use another port"
+	}
+}
