@@ -22,6 +22,7 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
@@ -118,6 +119,18 @@ func TestDrainWithoutAnnotation(t *testing.T) {
 	if w.drains != 1 {
 		t.Errorf("drained %d times", w.drains)
 	}
+}
+
+// TestDrainUnknown: an engine that does not answer is asked again, and the rest is reported.
+func TestDrainUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.engine.FailNext("ListContainers", engine.ErrUnavailable)
+	_, err := w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.objects.Cluster)})
+	if !errors.Is(err, engine.ErrUnavailable) || w.drains != 0 {
+		t.Errorf("Reconcile: %v, drained %d times", err, w.drains)
+	}
+	w.expectCondition("False Connecting Starting: storage")
 }
 
 // TestCleanUp: a run without any part removes what was published for tools, once.

@@ -189,15 +189,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.Run(ctx, unlimited, changes, report)
 	})
 	mustDrain, err := r.mustDrain(ctx, found)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
 	if mustDrain {
 		if result, err := r.drain(ctx, found); err != nil || result.RequeueAfter > 0 {
 			return result, err
 		}
 	}
-	return ctrl.Result{}, r.setCondition(ctx, found.infrastructure, conditionOf(settings, reports))
+	// Storage works also while the engine cannot say whether there is something to drain.
+	return ctrl.Result{}, errors.Join(err, r.setCondition(ctx, found.infrastructure, conditionOf(settings, reports)))
 }
 
 // observed is an active cluster.
