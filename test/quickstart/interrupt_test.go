@@ -18,6 +18,7 @@ package quickstart_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -148,7 +149,15 @@ func afterConfigMap(t *testing.T, eng engine.Engine) []string {
 	const script = `until kubectl --kubeconfig=/etc/kubernetes/super-admin.conf --namespace=kube-system get configmap kubeadm-config
 		do sleep 0.05; done >/dev/null 2>&1
 		kill -STOP $(pidof kubeadm)`
-	containers := nodeContainers(t, eng, interruptCluster)
+	var containers []engine.Container
+	// What cannot be placed at first is created again.
+	must.Eventually(t, patience, "a container runs", func(ctx context.Context) (err error) {
+		containers, err = listNodeContainers(ctx, eng, interruptCluster)
+		if err == nil && (len(containers) == 0 || containers[0].Status != engine.StatusRunning) {
+			err = fmt.Errorf("containers %v", containers)
+		}
+		return err
+	})
 	must.Get(eng.Exec(t.Context(), containers[0].Name, engine.Command{Args: []string{"bash", "-c", script}}))(t)
 	return ids(containers)
 }
