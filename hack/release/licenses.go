@@ -102,7 +102,7 @@ func (l licenses) of(ctx context.Context, path, version string) ([]licenseText, 
 
 func isOwn(path string) bool { return path == module || strings.HasPrefix(path, module+"/") }
 
-// licenseName of a file, such as LICENSE, LICENCE.md, COPYING or NOTICE.txt.
+// licenseName of a file, such as LICENSE.md, COPYING or NOTICE.txt.
 var licenseName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|notice|patents)([-._].*)?$`)
 
 // otherSources are directories of a module that no program is made from.

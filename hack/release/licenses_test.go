@@ -51,10 +51,10 @@ func TestLicensesOfAModule(t *testing.T) {
 		"Module": {
 			"Code of others has its license beside it; what is not compiled has none here.",
 			[]string{
-				"LICENSE", "NOTICE.txt", "licence.md", "COPYING", "license.go", "LICENSES/vendor/x/LICENSE", "README.md",
+				"LICENSE", "NOTICE.txt", "COPYING", "license.go", "LICENSES/vendor/x/LICENSE", "README.md",
 				"third_party/forked/LICENSE", "vendor/x/LICENSE", "a/testdata/LICENSE",
 			},
-			"a.example/a", []string{"COPYING", "LICENSE", "NOTICE.txt", "licence.md", "third_party/forked/LICENSE"},
+			"a.example/a", []string{"COPYING", "LICENSE", "NOTICE.txt", "third_party/forked/LICENSE"},
 		},
 		"Toolchain": {"Its sources have many that are in no program.", []string{"LICENSE", "PATENTS", "src/cmd/vendor/x/LICENSE", "misc/LICENSE"}, "std", []string{"LICENSE", "PATENTS"}},
 		"Own":       {"The clone has tools and caches too.", []string{"LICENSE", "_artifacts/LICENSE"}, module + "/images/etcd", []string{"LICENSE"}},

@@ -102,7 +102,7 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 }
 
 // isFile reports whether an argument is a file, and no image of the engine. A path is no
-// name of an image, and a name that ends like an archive is none that anybody gives.
+// name of an image, and a name that ends like an archive is none that is in use.
 func (s *session) isFile(ctx context.Context, argument string) (bool, error) {
 	for _, suffix := range []string{".tar", ".tar.gz", ".tgz"} {
 		if strings.HasSuffix(argument, suffix) {

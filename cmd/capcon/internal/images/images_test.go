@@ -121,7 +121,7 @@ func TestEnsureSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// An image for another architecture would end and be restarted for ever.
+// An image for another architecture would end and be restarted indefinitely.
 func TestEnsureComparesTheArchitecture(t *testing.T) {
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	for name, tc := range map[string]struct {

@@ -28,7 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// A pipeline that tags each build adds names for ever.
+// A pipeline that tags each build adds names without a limit.
 func TestKeptImages(t *testing.T) {
 	t.Parallel()
 	many := func(from, to int) (names []string) {
