@@ -61,6 +61,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/hostsocket"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
@@ -89,6 +90,9 @@ func run(ctx context.Context, opts *options) error {
 		return fmt.Errorf("set up logging: %w", err)
 	}
 	ctrl.SetLogger(klog.Background())
+	if _, err := network.ParseHostPortRange(opts.hostPortRange); err != nil {
+		return fmt.Errorf("read flags: --host-port-range %q %w", opts.hostPortRange, err)
+	}
 	if opts.contentionProfiling {
 		goruntime.SetBlockProfileRate(1)
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // options of the manager. Names and defaults are those of Cluster API's own
@@ -57,7 +58,8 @@ type options struct {
 	engine                                          connect.Options
 	metered                                         metered.Options
 	loadBalancerImage, selfContainer                string
-	maxPersistentVolumes                            int32
+	maxPersistentVolumes, maxLoadBalancers          int32
+	hostPortRange                                   string
 }
 
 func defaultOptions() *options {
@@ -119,11 +121,15 @@ const unlimited = -1
 
 func (o *options) addLimitFlags(set *pflag.FlagSet) {
 	set.Int32Var(&o.maxPersistentVolumes, "max-persistent-volumes", unlimited, "Maximum number of PersistentVolumes provisioned in each workload cluster; -1 is unlimited. A ContainerCluster can have a lower limit.")
+	set.Int32Var(&o.maxLoadBalancers, "max-load-balancers", unlimited, "Maximum number of Services with a load balancer in each workload cluster; -1 is unlimited. A ContainerCluster can have a lower limit.")
+	set.StringVar(&o.hostPortRange, "host-port-range", network.DefaultHostPorts().String(), "Range of ports on 127.0.0.1 of the engine's host that load balancers of Services publish, from 1024 to 65535. A ContainerCluster can have a part of it.")
 }
 
 // limits of each workload cluster.
 func (o *options) limits() infrav1.Limits {
-	return infrav1.Limits{PersistentVolumes: limit(o.maxPersistentVolumes)}
+	return infrav1.Limits{
+		PersistentVolumes: limit(o.maxPersistentVolumes), LoadBalancers: limit(o.maxLoadBalancers), HostPortRange: o.hostPortRange,
+	}
 }
 
 func limit(value int32) *int32 {

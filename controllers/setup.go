@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -53,7 +52,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // Options of the controllers.
@@ -178,7 +176,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 						Engine: options.Engine, Images: images, Owner: settings.Owner,
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
 						Report:    func(err error) { report(workload.LoadBalancers, "", err) },
-						HostPorts: network.DefaultHostPorts(), MaxServices: math.MaxInt32,
+						HostPorts: settings.HostPorts, MaxServices: settings.MaxLoadBalancers,
 					}, changes)
 				})
 			}

@@ -252,6 +252,22 @@ type Limits struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	PersistentVolumes *int32 `json:"persistentVolumes,omitempty"`
+
+	// loadBalancers is the maximum number of Services to which the provider gives a load
+	// balancer; unlimited by default. Further ones get an Event, and wait until others are
+	// deleted.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	LoadBalancers *int32 `json:"loadBalancers,omitempty"`
+
+	// hostPortRange is the range of ports on 127.0.0.1 of the engine's host that load
+	// balancers of Services publish, such as 20000-20999, from 1024 to 65535. It is
+	// restricted to the range of the manager, which is the default. A load balancer keeps
+	// ports outside of the range until its container is recreated.
+	// +optional
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=11
+	HostPortRange string `json:"hostPortRange,omitempty"`
 }
 
 // ContainerClusterStatus is the observed state of a ContainerCluster.

@@ -114,6 +114,9 @@ func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan pla
 		return loadbalancer.State{}, err
 	}
 	state, err := b.place(ctx, spec, service.Spec.LoadBalancerIP != "", found)
+	if errors.Is(err, loadbalancer.ErrNoHostPort) {
+		err = fmt.Errorf("%w: spec.limits.hostPortRange of the ContainerCluster, in --host-port-range of its manager", err)
+	}
 	if err != nil {
 		return state, err
 	}
@@ -145,7 +148,8 @@ func (b *balancers) reserve(ctx context.Context, uid string) (release func(), _ 
 		}
 	}
 	if count >= b.MaxServices {
-		return nil, fmt.Errorf("%w: the cluster may have %d; delete other Services of type LoadBalancer, or raise spec.limits.loadBalancers of the ContainerCluster or the manager's --max-load-balancers",
+		return nil, fmt.Errorf("%w: the cluster may have %d; delete other Services of type LoadBalancer, or increase spec.limits.loadBalancers of the ContainerCluster or "+
+			"--max-load-balancers of its manager",
 			errLimit, b.MaxServices)
 	}
 	b.creating[uid] = true

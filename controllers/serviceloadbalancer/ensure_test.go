@@ -182,6 +182,12 @@ func TestFailures(t *testing.T) {
 			change: func(w *world, _ *corev1.Service) { w.processes.Refuse("too many words") },
 			want:   `synchronize "` + name() + `": haproxy rejects the configuration: too many words`,
 		},
+		"no host port": {
+			reason:    "The range does not overlap with that of the manager, until one of them is changed.",
+			change:    func(w *world, _ *corev1.Service) { w.balancers.HostPorts = network.HostPortRange{First: 2, Last: 1} },
+			want:      "create load balancer: no free host port in an empty range; remove what uses them, or extend the range: spec.limits.hostPortRange of the ContainerCluster, in --host-port-range of its manager",
+			isRetried: true,
+		},
 		"engine unavailable": {
 			reason:    "It comes back.",
 			change:    func(w *world, _ *corev1.Service) { w.engine.FailNext("InspectContainer", engine.ErrUnavailable) },
@@ -233,7 +239,7 @@ func TestLimit(t *testing.T) {
 		must.Succeed(t, w.engine.RemoveContainer(t.Context(), name()))
 		w.ensure(withPort443())
 		want := []string{"Warning SyncLoadBalancerFailed limit of load balancers is reached: the cluster may have 1; delete other Services of type LoadBalancer, " +
-			"or raise spec.limits.loadBalancers of the ContainerCluster or the manager's --max-load-balancers"}
+			"or increase spec.limits.loadBalancers of the ContainerCluster or --max-load-balancers of its manager"}
 		if diff := cmp.Diff(want, w.refuse(other)); diff != "" {
 			t.Errorf("Events: -want +got:\n%s", diff)
 		}

@@ -149,6 +149,10 @@ type Settings struct {
 	Storage, LoadBalancers bool
 	// MaxVolumes of storage; math.MaxInt32 = unlimited.
 	MaxVolumes int32
+	// MaxLoadBalancers of Services; math.MaxInt32 = unlimited.
+	MaxLoadBalancers int32
+	// HostPorts that load balancers may publish.
+	HostPorts network.HostPortRange
 	// LocalRegistry on the host that is published to tools; empty = none.
 	LocalRegistry LocalRegistry
 	// Network and Image of load balancers; an empty image is the manager's default.
@@ -220,6 +224,10 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observ
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 		MaxVolumes:    lower(r.Limits.PersistentVolumes, spec.Limits.PersistentVolumes),
+
+		MaxLoadBalancers: lower(r.Limits.LoadBalancers, spec.Limits.LoadBalancers),
+		HostPorts:        parseHostPorts(r.Limits.HostPortRange).Intersect(parseHostPorts(cmp.Or(spec.Limits.HostPortRange, r.Limits.HostPortRange))),
+
 		LocalRegistry: localRegistry(spec.Registries),
 		Network:       cmp.Or(spec.Network.Name, network.DefaultName),
 		Image:         spec.LoadBalancer.Image,
@@ -248,6 +256,15 @@ func (r *Reconciler) reportDisconnected(ctx context.Context, found *observed) er
 // lower returns the lower of two limits, of which nil is unlimited.
 func lower(a, b *int32) int32 {
 	return min(ptr.Deref(a, math.MaxInt32), ptr.Deref(b, math.MaxInt32))
+}
+
+// parseHostPorts of a flag or a field, which are validated; the default where it is not set.
+func parseHostPorts(text string) network.HostPortRange {
+	hostPorts, err := network.ParseHostPortRange(text)
+	if err != nil {
+		return network.DefaultHostPorts()
+	}
+	return hostPorts
 }
 
 // isActive reports whether the cluster is neither stopped nor paused nor deleted.

@@ -74,6 +74,9 @@ type world struct {
 	started    chan workload.Settings
 	ended      chan struct{}
 	maxVolumes int32
+
+	maxLoadBalancers int32
+	hostPorts        network.HostPortRange
 	// report and changes of the function that was started last.
 	report  workload.Report
 	changes *serviceloadbalancer.Changes
@@ -99,7 +102,7 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 		started: make(chan workload.Settings, 10),
 		ended:   make(chan struct{}, 10),
 
-		maxVolumes: math.MaxInt32,
+		maxVolumes: math.MaxInt32, maxLoadBalancers: math.MaxInt32, hostPorts: network.DefaultHostPorts(),
 	}
 	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Engine: w.engine, Run: w.run, Drain: w.drain}
 	return w
@@ -183,6 +186,8 @@ func (w *world) expect(starts, ends int) {
 				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,
 				LoadBalancers: w.objects.ContainerCluster.Spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 				MaxVolumes:    w.maxVolumes,
+
+				MaxLoadBalancers: w.maxLoadBalancers, HostPorts: w.hostPorts,
 			}
 			if settings != want {
 				w.t.Errorf("started with %+v, want %+v", settings, want)
@@ -282,9 +287,36 @@ func TestLimits(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, func(o *builders.Objects) { o.ContainerCluster.Spec.Limits.PersistentVolumes = tc.cluster })
-			w.reconciler.Limits.PersistentVolumes = tc.manager
-			w.maxVolumes = tc.want
+			w := newWorld(t, func(o *builders.Objects) {
+				o.ContainerCluster.Spec.Limits = infrav1.Limits{PersistentVolumes: tc.cluster, LoadBalancers: tc.cluster}
+			})
+			w.reconciler.Limits = infrav1.Limits{PersistentVolumes: tc.manager, LoadBalancers: tc.manager}
+			w.maxVolumes, w.maxLoadBalancers = tc.want, tc.want
+			w.reconcile()
+			w.expect(1, 0)
+		})
+	}
+}
+
+// TestHostPortRange: what is in both ranges.
+func TestHostPortRange(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, manager, cluster string
+		want                     network.HostPortRange
+	}{
+		"manager":  {"A cluster without a range has the manager's.", "21000-21999", "", network.HostPortRange{First: 21000, Last: 21999}},
+		"part":     {"A cluster may have a part of it.", "21000-21999", "21100-21199", network.HostPortRange{First: 21100, Last: 21199}},
+		"larger":   {"A cluster may not have more.", "21000-21999", "20000-29999", network.HostPortRange{First: 21000, Last: 21999}},
+		"no flag":  {"The plane has the default.", "", "20100-20199", network.HostPortRange{First: 20100, Last: 20199}},
+		"disjoint": {"None is left.", "21000-21999", "22000-22999", network.HostPortRange{First: 22000, Last: 21999}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(o *builders.Objects) { o.ContainerCluster.Spec.Limits.HostPortRange = tc.cluster })
+			w.reconciler.Limits.HostPortRange = tc.manager
+			w.hostPorts = tc.want
 			w.reconcile()
 			w.expect(1, 0)
 		})

@@ -87,7 +87,7 @@ func (c *choice) complete() error {
 		key := network.HostPortKey(c.name, engine.PortBinding{ContainerPort: port})
 		hostPort := c.choose.Choose(key, func(port uint16) bool { return c.used[port] })
 		if hostPort == 0 {
-			return fmt.Errorf("choose a host port from %s: %w", c.choose, ErrNoHostPort)
+			return fmt.Errorf("%w in %s; remove what uses them, or extend the range", ErrNoHostPort, c.choose)
 		}
 		c.chosen[port], c.used[hostPort] = hostPort, true
 	}

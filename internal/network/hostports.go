@@ -65,7 +65,19 @@ func ParseHostPortRange(text string) (HostPortRange, error) {
 }
 
 // String is what ParseHostPortRange reads.
-func (r HostPortRange) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
+func (r HostPortRange) String() string {
+	if r.isEmpty() {
+		return "an empty range"
+	}
+	return fmt.Sprintf("%d-%d", r.First, r.Last)
+}
+
+func (r HostPortRange) isEmpty() bool { return r.Last < r.First }
+
+// Intersect returns the ports that are in both ranges; none of them may be.
+func (r HostPortRange) Intersect(other HostPortRange) HostPortRange {
+	return HostPortRange{First: max(r.First, other.First), Last: min(r.Last, other.Last)}
+}
 
 // Contains reports whether a port is in the range.
 func (r HostPortRange) Contains(port uint16) bool { return r.First <= port && port <= r.Last }
@@ -73,6 +85,9 @@ func (r HostPortRange) Contains(port uint16) bool { return r.First <= port && po
 // Choose returns a port that is not used, and 0 where all are. It follows from the key: who
 // chooses again most likely gets the same one.
 func (r HostPortRange) Choose(key string, isUsed func(port uint16) bool) uint16 {
+	if r.isEmpty() {
+		return 0
+	}
 	size := uint64(r.Last) - uint64(r.First) + 1
 	step := uint64(candidateStep)
 	if size%step == 0 {

@@ -55,6 +55,7 @@ func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer, cluster.Spec.ControlPlaneEndpoint.Port)...)
 	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), cluster.Spec.Registries)...)
+	errs = append(errs, validateLimits(spec.Child("limits"), cluster.Spec.Limits)...)
 	errs = append(errs, validateImages(spec.Child("images"), cluster.Spec.Images)...)
 	return append(errs, validateFailureDomains(spec.Child("failureDomains"), cluster.Spec.FailureDomains)...)
 }

@@ -54,6 +54,7 @@ func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.E
 		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts,
 	}, 0)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), resource.Spec.Registries)...)
+	errs = append(errs, validateLimits(spec.Child("limits"), resource.Spec.Limits)...)
 	errs = append(errs, validateImages(spec.Child("images"), resource.Spec.Images)...)
 	return append(errs, validateFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
 }

@@ -111,6 +111,16 @@ func validateFailureDomains(path *field.Path, domains []clusterv1.FailureDomain)
 	return errs
 }
 
+func validateLimits(path *field.Path, limits infrav1.Limits) field.ErrorList {
+	if limits.HostPortRange == "" {
+		return nil
+	}
+	if _, err := network.ParseHostPortRange(limits.HostPortRange); err != nil {
+		return field.ErrorList{field.Invalid(path.Child("hostPortRange"), limits.HostPortRange, err.Error())}
+	}
+	return nil
+}
+
 // validateImage: an empty one is chosen by the controllers.
 func validateImage(path *field.Path, image string) field.ErrorList {
 	if image == "" {

@@ -31,6 +31,7 @@ const (
 	notOnlyHost = "is not a host; use an address or DNS name without scheme and port, and set the port in its own field"
 	nowhere     = "is not reachable from nodes; use an address or DNS name by which all nodes reach the API servers"
 	noBalancer  = "must not be set if the type is None; remove it, or use the type HAProxy"
+	noPorts     = "must be the first and the last port, such as 20000-29999, from 1024 to 65535"
 	otherPart   = "must be set together with the other field of the endpoint if spec.loadBalancer.type is None"
 	noLabel     = "is not a valid value of the zone label of Nodes; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"
 	ownPath     = "use another path, such as /mnt/data"
@@ -116,8 +117,11 @@ func badEndpoints() map[string]Input {
 func badClusters() map[string]Input {
 	const image = "spec.loadBalancer.image"
 	return map[string]Input{
-		"LoadBalancerImage": {"No engine could pull it.", cluster, `spec: {loadBalancer: {image: "haproxy 3.2"}}`, image, noImage},
-		"NoneWithImage":     {"It would not be used.", cluster, `spec: {loadBalancer: {type: None, image: "haproxy:3.2"}}`, image, noBalancer},
+		"LoadBalancerImage":     {"No engine could pull it.", cluster, `spec: {loadBalancer: {image: "haproxy 3.2"}}`, image, noImage},
+		"NoneWithImage":         {"It would not be used.", cluster, `spec: {loadBalancer: {type: None, image: "haproxy:3.2"}}`, image, noBalancer},
+		"HostPortRangeReversed": {"It has no port.", cluster, `spec: {limits: {hostPortRange: 29999-20000}}`, "spec.limits.hostPortRange", noPorts},
+		"HostPortRangePrivileged": {"Users of the workload cluster would get ports of the host's servers.", cluster,
+			`spec: {limits: {hostPortRange: 0080-2000}}`, "spec.limits.hostPortRange", noPorts},
 		"NoneWithPorts": {"Nothing would listen.", cluster, `spec: {loadBalancer: {type: None, additionalPorts: [9345]}}`,
 			"spec.loadBalancer.additionalPorts", noBalancer},
 		"AdditionalPortOfStatus": {"haproxy would not start.", cluster, `spec: {loadBalancer: {additionalPorts: [9345, 8405]}}`,

@@ -73,7 +73,7 @@ func clusterGrows() map[string]Change {
 		"ServiceLoadBalancer": {Reason: "It can be replaced by another.", Kind: cluster,
 			Before: `spec: {serviceLoadBalancer: {type: None}}`, After: `spec: {serviceLoadBalancer: {type: HAProxy}}`},
 		"Limits": {Reason: "They apply to what is created later.", Kind: cluster,
-			Before: `spec: {limits: {persistentVolumes: 10}}`, After: `spec: {limits: {persistentVolumes: 0}}`},
+			Before: `spec: {limits: {persistentVolumes: 10}}`, After: `spec: {limits: {persistentVolumes: 0, loadBalancers: 0, hostPortRange: 20000-20099}}`},
 		"Registries": {Reason: "containerd reads them with each pull.", Kind: cluster,
 			Before: `spec: {registries: [{host: docker.io, mirrors: [{url: "http://172.30.0.5:5000"}]}]}`,
 			After:  `spec: {registries: [{host: "*", mirrors: [{url: "https://cache.example.com"}]}]}`},
