@@ -130,24 +130,30 @@ func (c contents) addLayer(layer v1.Layer, version string, copyrights map[string
 		if err != nil {
 			return err
 		}
-		if at := copyright.FindStringSubmatch(header.Name); at != nil && header.Typeflag == tar.TypeReg {
-			if copyrights[at[1]], err = debianLicenses(files); err != nil {
-				return err
-			}
-			continue
+		at := copyright.FindStringSubmatch(header.Name)
+		switch {
+		case header.Typeflag != tar.TypeReg:
+		case len(at) > 1:
+			copyrights[at[1]], err = debianLicenses(files)
+		case header.Mode&0o111 != 0:
+			err = c.addProgram(files, version)
 		}
-		if header.Typeflag != tar.TypeReg || header.Mode&0o111 == 0 {
-			continue
-		}
-		program, err := io.ReadAll(files)
 		if err != nil {
 			return err
 		}
-		// Any other program is one of Debian's.
-		if info, err := buildinfo.Read(bytes.NewReader(program)); err == nil {
-			c.addModules(info, version)
-		}
 	}
+}
+
+func (c contents) addProgram(file io.Reader, version string) error {
+	program, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	// Any other program is one of Debian's.
+	if info, err := buildinfo.Read(bytes.NewReader(program)); err == nil {
+		c.addModules(info, version)
+	}
+	return nil
 }
 
 // copyright is where a Debian package has its licenses.

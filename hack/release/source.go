@@ -76,7 +76,7 @@ func readSource(ctx context.Context, directory string) (source, error) {
 		if err != nil {
 			return source{}, fmt.Errorf("read module: %w", err)
 		}
-		if found := goDirective.FindSubmatch(text); found != nil && version.Compare("go"+string(found[1]), s.pinned) > 0 {
+		if found := goDirective.FindSubmatch(text); len(found) > 1 && version.Compare("go"+string(found[1]), s.pinned) > 0 {
 			s.pinned = "go" + string(found[1])
 		}
 	}
@@ -130,7 +130,7 @@ func (s source) check(version string) error {
 		problems = append(problems, fmt.Errorf("%s would build, but the release is tested with %s; install it, or run with GOTOOLCHAIN=%s", s.toolchain, s.pinned, s.pinned))
 	}
 	if s.committed.Sub(s.packages) > packagesAge {
-		problems = append(problems, fmt.Errorf("Debian's packages are those of %s; set packagesDate in %s to the day of the commit", s.packages.Format(time.DateOnly), packagesFile))
+		problems = append(problems, fmt.Errorf("the Debian packages are those of %s; set packagesDate in %s to the day of the commit", s.packages.Format(time.DateOnly), packagesFile))
 	}
 	if len(problems) == 0 {
 		return nil

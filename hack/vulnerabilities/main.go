@@ -74,7 +74,9 @@ func (s scanner) scan(ctx context.Context, name string, args ...string) error {
 	if s.database != "" {
 		args = append([]string{"-db=" + s.database}, args...)
 	}
-	fmt.Fprintf(s.out, "vulnerabilities: scanning %s\n", name)
+	if _, err := fmt.Fprintf(s.out, "vulnerabilities: scanning %s\n", name); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
 	command := scan.Command(ctx, args...)
 	command.Stdout, command.Stderr = s.out, s.out
 	err := command.Start()

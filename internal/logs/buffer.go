@@ -33,7 +33,7 @@ import (
 const MaxBytes = 16 << 20
 
 // omitted is the first line of a log whose older lines are not there.
-var omitted = fmt.Sprintf("[older lines are omitted: the log exceeds %d MiB]\n", MaxBytes>>20)
+const omitted = "[older lines are omitted: the log exceeds 16 MiB]\n"
 
 // Buffer keeps the newest lines of a log that is written to it. The zero value is empty.
 type Buffer struct {

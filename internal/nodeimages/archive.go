@@ -62,15 +62,15 @@ type Archive struct {
 // ReadArchive reads what is in a docker-archive, which may be compressed with gzip. Any
 // other file is ErrNotAnArchive.
 func ReadArchive(file string) (_ Archive, err error) {
-	fail := func(err error) (Archive, error) { return Archive{}, fmt.Errorf("read image archive %s: %w", file, err) }
+	fail := func(err error) error { return fmt.Errorf("read image archive %s: %w", file, err) }
 	content, err := open(file)
 	if err != nil {
-		return fail(err)
+		return Archive{}, fail(err)
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
 	archive, err := readArchive(content)
 	if err != nil {
-		return fail(err)
+		return Archive{}, fail(err)
 	}
 	archive.Path = file
 	return archive, nil

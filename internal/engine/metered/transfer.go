@@ -60,7 +60,8 @@ type input struct {
 
 // Read implements io.Reader.
 func (i input) Read(p []byte) (int, error) {
-	defer i.limited.suspend()()
+	resume := i.limited.suspend()
+	defer resume()
 	return i.Reader.Read(p)
 }
 
@@ -81,7 +82,8 @@ type output struct {
 
 // Write implements io.Writer.
 func (o output) Write(p []byte) (int, error) {
-	defer o.limited.suspend()()
+	resume := o.limited.suspend()
+	defer resume()
 	return o.Writer.Write(p)
 }
 

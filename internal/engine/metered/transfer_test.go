@@ -150,7 +150,7 @@ func TestLimitOfTransfers(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		// engines and callers take so many tenths of the limit for each piece.
-		engines, callers time.Duration
+		engines, callers int
 		want             error
 	}{
 		"Large":      {"All ten pieces together take longer than the limit.", 9, 0, nil},
@@ -162,8 +162,9 @@ func TestLimitOfTransfers(t *testing.T) {
 			t.Run(kind+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					eng := must.Get(metered.New(slow{simulated.New(), tc.engines * transfer.limit / 10}, prometheus.NewRegistry(), metered.Options{}))(t)
-					if err := transfer.call(t.Context(), eng, tc.callers*transfer.limit/10); !errors.Is(err, tc.want) {
+					tenth := func(of int) time.Duration { return transfer.limit / 10 * time.Duration(of) }
+					eng := must.Get(metered.New(slow{simulated.New(), tenth(tc.engines)}, prometheus.NewRegistry(), metered.Options{}))(t)
+					if err := transfer.call(t.Context(), eng, tenth(tc.callers)); !errors.Is(err, tc.want) {
 						t.Errorf("%s\nerror is %v, want %v", tc.reason, err, tc.want)
 					}
 				})
