@@ -115,6 +115,29 @@ const (
 	// removed yet.
 	DrainingReason = "Draining"
 
+	// StoppedCondition reports whether the containers of the cluster are stopped
+	// because of the Cluster's annotation, and the progress of stopping and
+	// starting them. It is there only where the cluster was stopped once, and it
+	// is not part of Ready.
+	StoppedCondition = "Stopped"
+	// StoppedReason: all containers are stopped.
+	StoppedReason = "Stopped"
+	// StoppingReason: containers are being stopped; the message says how many
+	// are, and which could not be stopped.
+	StoppingReason = "Stopping"
+	// StopFailedReason: two minutes after the stop began, some containers are not
+	// stopped; the message names them. It is retried.
+	StopFailedReason = "StopFailed"
+	// StartingReason: containers are being started; the message says how many
+	// run, and what the start waits for.
+	StartingReason = "Starting"
+	// StartFailedReason: five minutes after the start began, containers do not run or
+	// Nodes are not Ready, or a container is not found; the message names them.
+	// The Cluster is no longer paused, so that Machines can be remediated.
+	StartFailedReason = "StartFailed"
+	// StartedReason: all containers were started, and all Nodes were Ready after it.
+	StartedReason = "Started"
+
 	// DeletingReason: the object is being deleted; the message says what is
 	// still there. On ContainerReady too.
 	DeletingReason = clusterv1.DeletingReason

@@ -45,8 +45,19 @@ const (
 	ServiceLoadBalancersAnnotation = "container.infrastructure.cluster.x-k8s.io/service-load-balancers"
 
 	// PausedWhileStoppedAnnotation on a Cluster says that the provider has paused it
-	// because it is stopped, and will unpause it.
+	// because it is stopped, and will unpause it. One that its user paused does not have it,
+	// and stays paused.
 	PausedWhileStoppedAnnotation = "container.infrastructure.cluster.x-k8s.io/paused-while-stopped"
+
+	// StoppingSinceAnnotation on a Cluster is the time at which the provider began to stop
+	// its containers. It is set before the first of them is stopped, and says that they
+	// are to be started when StoppedAnnotation is removed.
+	StoppingSinceAnnotation = "container.infrastructure.cluster.x-k8s.io/stopping-since"
+
+	// StartingSinceAnnotation on a Cluster is the time at which the provider began to start
+	// its containers, from which the limit of a start runs. It replaces
+	// StoppingSinceAnnotation and is removed once all containers run and all Nodes are Ready.
+	StartingSinceAnnotation = "container.infrastructure.cluster.x-k8s.io/starting-since"
 )
 
 // LoadBalancerType says what stands before the API servers.
@@ -274,7 +285,7 @@ type Limits struct {
 // +kubebuilder:validation:MinProperties=1
 type ContainerClusterStatus struct {
 	// conditions of the cluster's infrastructure: Ready, PreflightPassed,
-	// NetworkReady, LoadBalancerReady, WorkloadControllersReady and Paused.
+	// NetworkReady, LoadBalancerReady, WorkloadControllersReady, Stopped and Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -105,7 +105,7 @@ func stateOf(container engine.Container, c circumstances) containerState {
 	case engine.StatusExited, engine.StatusCreated:
 		// Podman reports "created" for every container after its host has booted.
 		if c.stopped {
-			return notReady(nextWait, 0, infrav1.ClusterStoppedReason, "%s; the cluster is stopped", container.Exit())
+			return notReady(nextWait, 0, infrav1.ClusterStoppedReason, "is stopped with its cluster")
 		}
 		if c.maintenance {
 			return notReady(nextWait, 0, infrav1.ContainerExitedReason, "%s and is not restarted because of its maintenance annotation", container.Exit())

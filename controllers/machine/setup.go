@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(
 			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), predicates.MachineSpecOrNode()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToMachines),
-			capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
+			predicate.Or(capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log), predicates.ClusterStopped())).
 		// Its spec holds the owner ID, without which nothing is created.
 		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(r.machinesOfCluster), predicate.GenerationChangedPredicate{}).
 		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).

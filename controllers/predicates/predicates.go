@@ -63,10 +63,29 @@ func TakenOver(kind string) predicate.Predicate {
 	})
 }
 
-// ClusterSpec lets changes of a Cluster's spec pass, its deletion among them,
-// and none of its status, of which Cluster API makes some twenty while a
-// cluster comes to be and one a second while it goes.
-func ClusterSpec() predicate.Predicate { return predicate.GenerationChangedPredicate{} }
+// ClusterSpec lets changes of a Cluster's spec pass, its deletion among them, and those that
+// ClusterStopped lets pass, and none of its status, of which Cluster API makes some
+// twenty while a cluster comes to be and one a second while it goes.
+func ClusterSpec() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, ClusterStopped())
+}
+
+// ClusterStopped lets the changes of a Cluster pass by which its containers are to be stopped, or
+// to be started again.
+func ClusterStopped() predicate.Predicate {
+	isStopped := func(object client.Object) bool {
+		_, stopped := object.GetAnnotations()[infrav1.StoppedAnnotation]
+		return stopped
+	}
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(update event.UpdateEvent) bool {
+			return update.ObjectOld != nil && update.ObjectNew != nil && isStopped(update.ObjectOld) != isStopped(update.ObjectNew)
+		},
+	}
+}
 
 // MachineSpecOrNode lets changes of a Machine's spec pass, its deletion among
 // them, and the one change of its status that counts: that it is a Node.

@@ -104,6 +104,8 @@ func TestChangesOfOwners(t *testing.T) {
 		"Node":      {"A Node's container is never recreated.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.NodeRef.Name = "n" }, true},
 		"Status":    {"Nothing here reads it.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
 		"OfCluster": {"Nothing here reads it.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
+		"Stopped":   {"Containers are left stopped, or started.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Annotations = map[string]string{infrav1.StoppedAnnotation: ""} }, true},
+		"Annotated": {"Other annotations are not read.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Annotations = map[string]string{"other": ""} }, false},
 		"Paused":    {"A pause is part of the spec.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Generation++ }, true},
 	}
 	for name, c := range cases {

@@ -17,21 +17,26 @@ limitations under the License.
 package stop_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
@@ -45,30 +50,56 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
+// machineOf are the ContainerMachines of containers.
+var machineOf = map[string]string{"worker-1": builders.Machine}
+
+// scheme knows the kinds of these tests and no more: a fake client takes its time for each with
+// each patch.
+func scheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	made := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, discoveryv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
+		must.Succeed(t, add(made))
+	}
+	return made
+}
+
 // world is a cluster of two workers, a control plane and two load balancers.
 type world struct {
-	t          *testing.T
-	engine     *simulated.Engine
-	client     client.Client
-	node       *corev1.Node
+	t      *testing.T
+	engine *simulated.Engine
+	client client.WithWatch
+	node   *corev1.Node
+	// heartbeat of the node; zero = now.
+	heartbeat time.Time
+	// others are objects of the workload cluster beside the node.
+	others     []client.Object
 	workload   error
 	clock      *testingclock.FakeClock
 	reconciler *stop.Reconciler
+	recorded   chan string
+	// base of the clients of the workload cluster.
+	base client.WithWatch
+	// dead: the manager was killed, and does nothing more until it is started again.
+	dead atomic.Bool
 }
 
 func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 	t.Helper()
 	objects := builders.New()
 	objects.Cluster.Spec.Paused = nil
+	objects.Cluster.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+	objects.ContainerMachine.Spec.ProviderID = identity.ProviderID("worker-1")
 	if change != nil {
 		change(objects)
 	}
+	passing := testingclock.NewFakeClock(time.Now())
 	w := &world{
-		t: t, engine: simulated.New(), clock: testingclock.NewFakeClock(time.Now()),
-		node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Status: corev1.NodeStatus{
+		t: t, engine: simulated.New(simulated.WithClock(passing.Now)), clock: passing,
+		node: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: corev1.NodeSpec{ProviderID: identity.ProviderID("worker-1")}, Status: corev1.NodeStatus{
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		}},
-		client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithStatusSubresource(&infrav1.ContainerMachine{}).
+		client: fake.NewClientBuilder().WithScheme(scheme(t)).WithStatusSubresource(&infrav1.ContainerMachine{}, &infrav1.ContainerCluster{}).
 			WithObjects(objects.Cluster, objects.ContainerCluster, objects.ContainerMachine).Build(),
 	}
 	w.engine.AddImage(engine.Image{Tags: []string{builders.NodeImage}}, nil)
@@ -77,17 +108,38 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 		"service": identity.RoleServiceLoadBalancer, "lb": identity.RoleLoadBalancer,
 	} {
 		must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{
-			Name: name, Image: builders.NodeImage, Labels: builders.Owner().ContainerLabels(role, ""),
+			Name: name, Image: builders.NodeImage, Labels: builders.Owner().ContainerLabels(role, machineOf[name]),
 		}))(t)
 		must.Succeed(t, w.engine.StartContainer(t.Context(), name))
 	}
+	recorder := events.NewFakeRecorder(10000)
+	w.recorded = recorder.Events
 	w.reconciler = &stop.Reconciler{
-		Client: w.client, Engine: w.engine, Events: events.NewFakeRecorder(100), Clock: w.clock,
+		Client: w.client, Engine: w.engine, Events: recorder, Clock: w.clock,
 		Workload: func(context.Context, client.ObjectKey) (client.Client, error) {
-			return fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(w.node.DeepCopy()).Build(), w.workload
+			return w.workloadClient(), w.workload
 		},
 	}
 	return w
+}
+
+// workloadClient lists the Node as it is, and the other objects.
+func (w *world) workloadClient() client.Client {
+	if w.base == nil {
+		w.base = fake.NewClientBuilder().WithScheme(w.client.Scheme()).WithObjects(w.others...).Build()
+	}
+	return interceptor.NewClient(w.base, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			nodes, ok := list.(*corev1.NodeList)
+			if !ok {
+				return c.List(ctx, list, options...)
+			}
+			node := w.node.DeepCopy()
+			node.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(cmp.Or(w.heartbeat, w.clock.Now()))
+			nodes.Items = []corev1.Node{*node}
+			return nil
+		},
+	})
 }
 
 func (w *world) reconcile() ctrl.Result {
@@ -106,6 +158,7 @@ func (w *world) cluster() *clusterv1.Cluster {
 
 func (w *world) edit(change func(*clusterv1.Cluster)) {
 	w.t.Helper()
+	w.clock.Step(2 * time.Second)
 	cluster := w.cluster()
 	change(cluster)
 	must.Succeed(w.t, w.client.Update(w.t.Context(), cluster))
@@ -116,6 +169,14 @@ func stopped(cluster *clusterv1.Cluster) {
 }
 
 func started(cluster *clusterv1.Cluster) { delete(cluster.Annotations, infrav1.StoppedAnnotation) }
+
+// condition of the ContainerCluster.
+func (w *world) condition() (reason, message string) {
+	w.t.Helper()
+	found := &infrav1.ContainerCluster{}
+	must.Succeed(w.t, w.client.Get(w.t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster}, found))
+	return conditions.GetReason(found, infrav1.StoppedCondition), conditions.GetMessage(found, infrav1.StoppedCondition)
+}
 
 // setReported is what the machine controller says of the container.
 func (w *world) setReported(running metav1.ConditionStatus) {
@@ -178,7 +239,7 @@ func TestStopAndStart(t *testing.T) {
 	order := w.calls("StopContainer")
 	slices.Sort(order[:2])
 	slices.Sort(order[2:4])
-	if diff := cmp.Diff([]string{"worker-1", "worker-2", "control-plane", "service", "lb"}, order); diff != "" {
+	if diff := gocmp.Diff([]string{"worker-1", "worker-2", "control-plane", "service", "lb"}, order); diff != "" {
 		t.Errorf("stopped in another order: -want +got:\n%s", diff)
 	}
 	w.setReported(metav1.ConditionFalse)
@@ -217,7 +278,7 @@ func TestStartDoesNotWaitIndefinitely(t *testing.T) {
 	w.reconcile()
 	w.reconcile()
 	w.expect("API server does not answer", state{5, true, true})
-	w.clock.SetTime(time.Now().Add(time.Hour))
+	w.clock.Step(time.Hour)
 	w.reconcile()
 	w.expect("later", state{5, false, false})
 }
