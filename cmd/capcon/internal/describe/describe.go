@@ -38,6 +38,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/tree"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 )
 
@@ -94,6 +95,7 @@ var causes = map[string]bool{
 // negative are conditions that are True when something is wrong.
 var negative = map[string]bool{
 	clusterv1.PausedCondition:          true,
+	infrav1.StoppedCondition:           true,
 	clusterv1.DeletingCondition:        true,
 	clusterv1.RollingOutCondition:      true,
 	clusterv1.ScalingUpCondition:       true,

@@ -107,6 +107,8 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.LoadBalancerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
 	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerPausedReason, "unpause the container of the load balancer"},
+	{infrav1.StoppedCondition, infrav1.StopFailedReason, "see why the processes of the containers do not end with capcon logs; the stop is retried"},
+	{infrav1.StoppedCondition, infrav1.StartFailedReason, "fix what the message names; the containers are started again by themselves"},
 	{infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, imageRemedy + " --image"},
 	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "use a node image of that version with --image"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "fix the cause in the engine's error; to use another --image, delete the cluster first"},

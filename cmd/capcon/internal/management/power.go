@@ -45,12 +45,13 @@ const (
 func PowerOf(cluster *clusterv1.Cluster) Power {
 	_, stopped := cluster.Annotations[infrav1.StoppedAnnotation]
 	_, pausedByProvider := cluster.Annotations[infrav1.PausedWhileStoppedAnnotation]
+	_, stopBegan := cluster.Annotations[infrav1.StoppingSinceAnnotation]
 	switch {
 	case stopped && (pausedByProvider || ptr.Deref(cluster.Spec.Paused, false)):
 		return PowerStopped
 	case stopped:
 		return PowerStopping
-	case pausedByProvider:
+	case pausedByProvider, stopBegan:
 		return PowerStarting
 	}
 	return PowerOn

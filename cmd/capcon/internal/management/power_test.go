@@ -38,6 +38,7 @@ func TestPower(t *testing.T) {
 		"being stopped":             {annotations: []string{stopped}, want: PowerStopping},
 		"stopped":                   {annotations: []string{stopped, paused}, isPaused: true, want: PowerStopped},
 		"stopped, paused by a user": {annotations: []string{stopped}, isPaused: true, want: PowerStopped},
+		"start requested early":     {annotations: []string{infrav1.StoppingSinceAnnotation}, want: PowerStarting},
 		"being started":             {annotations: []string{paused}, isPaused: true, want: PowerStarting},
 	}
 	for name, tc := range cases {
