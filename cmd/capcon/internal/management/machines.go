@@ -171,6 +171,9 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 			found[i].Replace = machine.Name
 			found[i].Remedy = fmt.Sprintf("\"capcon up %s\" replaces the Machine", o.Cluster.Name)
 		}
+		if found[i].Reason == infrav1.ContainerNotFoundReason && isOnlyControlPlane(o, machine) {
+			found[i].Remedy = fmt.Sprintf("the cluster is lost with its only control plane; delete it with \"capcon down %s\"", o.Cluster.Name)
+		}
 	}
 	if silent, found := kubeletSilent(container, machine); found {
 		return []Trouble{silent}
@@ -209,6 +212,17 @@ func nodePressure(container *infrav1.ContainerMachine, machine *clusterv1.Machin
 		Remedy: "free what the message names: all nodes share disk and process IDs of the engine's host (capcon doctor); " +
 			"memory is that of the host or the machine's limit (capcon up --memory)",
 	}, true
+}
+
+// isOnlyControlPlane reports whether the state of the cluster is nowhere else.
+func isOnlyControlPlane(o Observed, machine *clusterv1.Machine) bool {
+	controlPlanes := 0
+	for i := range o.Machines {
+		if util.IsControlPlaneMachine(&o.Machines[i]) {
+			controlPlanes++
+		}
+	}
+	return machine != nil && o.Cluster != nil && util.IsControlPlaneMachine(machine) && controlPlanes == 1
 }
 
 // kubeletSilent: the container runs, and its kubelet has reported nothing for 40 s. It does

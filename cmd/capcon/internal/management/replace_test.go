@@ -18,6 +18,7 @@ package management
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,5 +80,20 @@ func TestReplaceable(t *testing.T) {
 				t.Errorf("%s Want one trouble that replaces %q, got %+v", tc.reason, tc.want, troubles)
 			}
 		})
+	}
+}
+
+// TestOnlyControlPlaneRemoved: nothing is left that another control plane could join.
+func TestOnlyControlPlaneRemoved(t *testing.T) {
+	t.Parallel()
+	observed := ready()
+	observed.Machines = observed.Machines[slices.IndexFunc(observed.Machines, func(m clusterv1.Machine) bool { return m.Name == "demo-worker-b" }):][:1]
+	observed.Machines[0].Labels[clusterv1.MachineControlPlaneLabel] = ""
+	observed.Containers[0].Status.Conditions = []metav1.Condition{{
+		Type: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerNotFoundReason, Status: metav1.ConditionFalse,
+	}}
+	found := Summarize(observed).Troubles
+	if !slices.ContainsFunc(found, func(trouble Trouble) bool { return strings.Contains(trouble.Remedy, "capcon down demo") }) {
+		t.Errorf("troubles %+v", found)
 	}
 }
