@@ -41,8 +41,7 @@ var errStopped = errors.New("service controller of the cluster is stopped")
 // balancers are the load balancers of one cluster.
 type balancers struct {
 	Options
-	listers
-	client  kubernetes.Interface
+	access
 	events  record.EventRecorder
 	changes *Changes
 
@@ -63,8 +62,9 @@ type balancers struct {
 	creating  map[string]bool
 }
 
-// listers of the workload cluster.
-type listers struct {
+// access to the workload cluster.
+type access struct {
+	client   kubernetes.Interface
 	services listersv1.ServiceLister
 	nodes    listersv1.NodeLister
 }
@@ -80,9 +80,9 @@ type memory struct {
 
 var _ cloudprovider.LoadBalancer = &balancers{}
 
-func newBalancers(ctx context.Context, options Options, client kubernetes.Interface, changes *Changes, listers listers, events record.EventRecorder) *balancers {
+func newBalancers(ctx context.Context, options Options, access access, changes *Changes, events record.EventRecorder) *balancers {
 	return &balancers{
-		Options: options, listers: listers, client: client, events: events, changes: changes,
+		Options: options, access: access, events: events, changes: changes,
 		ctx: ctx, keys: keymutex.NewHashed(locks), memories: map[types.UID]*memory{}, creating: map[string]bool{},
 	}
 }

@@ -90,7 +90,7 @@ func (w *world) start() {
 		Engine: w.engine, Images: &images{}, Owner: builders.Owner(), Network: network.DefaultName, Image: builders.LoadBalancerImage,
 		HostPorts: network.DefaultHostPorts(), MaxServices: math.MaxInt32,
 		Report: func(err error) { w.reported = append(w.reported, err) },
-	}, w.client, w.changes, listers{services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.events)
+	}, access{client: w.client, services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.changes, w.events)
 }
 
 // ensure the load balancer of a Service as the service controller does, which has it from

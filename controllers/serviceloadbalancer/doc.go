@@ -89,7 +89,7 @@ func Run(ctx context.Context, config *rest.Config, options Options, changes *Cha
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	defer broadcaster.Shutdown()
-	balancers := newBalancers(ctx, options, client, changes, listers{services: services.Lister(), nodes: nodes.Lister()},
+	balancers := newBalancers(ctx, options, access{client: client, services: services.Lister(), nodes: nodes.Lister()}, changes,
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: providerName}))
 	controller, err := service.New(cloud{balancers: balancers}, client, services, nodes, options.Owner.Cluster, featuregate.NewFeatureGate())
 	if err != nil {
