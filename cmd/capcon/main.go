@@ -49,7 +49,7 @@ func main() {
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 
-	code := cli.Run(ctx, os.Args[1:], cli.Streams{Out: os.Stdout, Err: os.Stderr}, cli.Deps{
+	code := cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.Deps{
 		Program: os.Args[0],
 		Connect: func(ctx context.Context, name string) (engine.Engine, error) {
 			return bounded(ctx, connect.Options{Engine: name}, metered.Options{})
@@ -60,8 +60,11 @@ func main() {
 		LookPath: exec.LookPath,
 		Systemd:  systemd,
 		Size:     size,
-		Now:      time.Now,
-		After:    time.After,
+		Interactive: func() bool {
+			return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) //nolint:gosec // file descriptors are small
+		},
+		Now:   time.Now,
+		After: time.After,
 	})
 	stop()
 	os.Exit(code)

@@ -55,11 +55,11 @@ func operations() map[string]operation {
 		},
 		"join-worker": {
 			begin: up("--workers", "1"), before: 1, after: 2,
-			back: up("--control-planes", "1", "--workers", "0"),
+			back: up("--control-planes", "1", "--workers", "0", "--yes"),
 		},
 		"join-control-plane": {
-			begin: up("--control-planes", "3"), before: 1, after: 3,
-			back: up("--control-planes", "1", "--workers", "0"),
+			begin: up("--control-planes", "3", "--yes"), before: 1, after: 3,
+			back: up("--control-planes", "1", "--workers", "0", "--yes"),
 		},
 	}
 }

@@ -106,7 +106,7 @@ func scaleUnderLoad(t *testing.T, program *capcon) {
 	})
 	program.mustRun("up", program.cluster, "--workers", "2")
 	nodesReady(t, cluster, 3)
-	program.mustRun("up", program.cluster, "--workers", "1")
+	program.mustRun("up", program.cluster, "--workers", "1", "--yes")
 	nodesReady(t, cluster, 2)
 	load.stop()
 	t.Logf("the Service meanwhile: %s", load)

@@ -132,7 +132,7 @@ func (m *membership) change(rounds int) {
 
 func (m *membership) scale(count int) {
 	m.t.Helper()
-	m.program.mustRun("up", m.program.cluster, "--control-planes", strconv.Itoa(count))
+	m.program.mustRun("up", m.program.cluster, "--control-planes", strconv.Itoa(count), "--yes")
 	m.await(count, nil)
 }
 

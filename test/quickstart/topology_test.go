@@ -242,7 +242,7 @@ func (c *topology) upgrades(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	watched := make(chan upgradeLog, 1)
 	go func() { watched <- c.watch(ctx, t) }()
-	c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", c.to)
+	c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", c.to, "--yes")
 	c.haveVersion(t, c.to)
 	stop()
 	log := <-watched

@@ -60,6 +60,14 @@ func (a *app) newBoard(title string) *board {
 	return b
 }
 
+// interrupt the picture for other output, and for input. It begins again below.
+func (b *board) interrupt(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.display.Close()
+	f()
+}
+
 // close the board. What it showed last stays.
 func (b *board) close() {
 	close(b.done)

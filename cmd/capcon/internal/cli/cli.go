@@ -42,6 +42,8 @@ import (
 
 // Streams are where a command reads and writes.
 type Streams struct {
+	// In is where answers are read from; it is asked only where Interactive says so.
+	In       io.Reader
 	Out, Err io.Writer
 }
 
@@ -63,6 +65,8 @@ type Deps struct {
 	Systemd func(ctx context.Context, name string, args ...string) string
 	// Size of the terminal that a stream is; 0 columns = it is none.
 	Size func(stream io.Writer) (columns, rows int)
+	// Interactive reports whether In and Out are a terminal, so that the user can be asked.
+	Interactive func() bool
 	// Now and After are those of time.
 	Now   func() time.Time
 	After func(time.Duration) <-chan time.Time
@@ -84,6 +88,7 @@ type Plane interface {
 const (
 	exitOK          = 0
 	exitError       = 1
+	exitNoConsent   = 3   // nothing was written because the user has not agreed
 	exitInterrupted = 130 // as shells have it for SIGINT
 )
 
@@ -128,6 +133,9 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 			a.complain("See \"%s --help\".", strings.Replace(command.CommandPath(), root.Name(), a.Program, 1))
 		}
 		a.explainLate(err)
+	}
+	if errors.Is(err, errNoConsent) {
+		return exitNoConsent
 	}
 	return exitError
 }

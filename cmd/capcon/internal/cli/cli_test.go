@@ -18,7 +18,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,12 +26,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -89,17 +86,17 @@ func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
 	cases := []struct {
 		reason string
 		args   []string
-		want   objects.Values
+		want   [2]int32
 	}{
-		{"Flags that are not given change nothing.", nil, objects.Values{ControlPlanes: 1, Workers: 3}},
-		{"A flag changes what it names.", []string{"--control-planes", "3"}, objects.Values{ControlPlanes: 3, Workers: 3}},
+		{"Flags that are not given change nothing.", nil, [2]int32{1, 3}},
+		{"A flag changes what it names.", []string{"--control-planes", "3"}, [2]int32{3, 3}},
 	}
 	for _, tc := range cases {
 		// No controller updates the counts: it would wait forever.
 		w.runUntilItWaits(append([]string{"up", "demo"}, tc.args...)...)
-		present := must.Get(management.Read(t.Context(), w.client, "default", "demo"))(t)
-		if present.ControlPlanes != tc.want.ControlPlanes || present.Workers != tc.want.Workers {
-			t.Errorf("%s Got %d and %d", tc.reason, present.ControlPlanes, present.Workers)
+		topology := w.cluster().Spec.Topology
+		if got := [2]int32{*topology.ControlPlane.Replicas, *topology.Workers.MachineDeployments[0].Replicas}; got != tc.want {
+			t.Errorf("%s Got %d", tc.reason, got)
 		}
 	}
 }
@@ -113,55 +110,11 @@ func TestUpWithoutWorkers(t *testing.T) {
 		w.controllers = w.become
 		w.runUntilItWaits("up", "demo", "--workers", workers)
 		for _, later := range []string{"1", "0"} {
-			w.runUntilItWaits("up", "demo", "--workers", later)
-			present := must.Get(management.Read(t.Context(), w.client, "default", "demo"))(t)
-			if present.AllowSchedulingOnControlPlanes != want {
-				t.Errorf("created with %s workers, now %s: Pods on control planes: %t, want %t", workers, later, present.AllowSchedulingOnControlPlanes, want)
+			w.runUntilItWaits("up", "demo", "--workers", later, "--yes")
+			if got := string(w.variable("allowSchedulingOnControlPlanes")) == "true"; got != want {
+				t.Errorf("created with %s workers, now %s: Pods on control planes: %t, want %t", workers, later, got, want)
 			}
 		}
-	}
-}
-
-// A cluster of an earlier release has no ClusterClass. It is waited for, and
-// not changed: a topology would recreate its control plane.
-func TestUpLeavesAClusterWithoutAClassAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.controllers = w.become
-	if code, out, errs := w.run("up", "demo"); code != 0 {
-		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
-	}
-	cluster, key := &clusterv1.Cluster{}, client.ObjectKey{Namespace: "default", Name: "demo"}
-	must.Succeed(t, w.client.Get(t.Context(), key, cluster))
-	cluster.Spec.Topology = clusterv1.Topology{}
-	template := &infrav1.ContainerMachineTemplate{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "of-before"},
-		Spec: infrav1.ContainerMachineTemplateSpec{Template: infrav1.ContainerMachineTemplateResource{
-			Spec: infrav1.ContainerMachineCommonSpec{Image: "localhost/capcon/node:v1.36.3"},
-		}},
-	}
-	controlPlane := &controlplanev1.KubeadmControlPlane{}
-	controlPlane.Namespace, controlPlane.Name = "default", objects.ControlPlaneName("demo")
-	if err := errors.Join(
-		w.client.Update(t.Context(), cluster), w.client.Create(t.Context(), template),
-		w.client.Get(t.Context(), client.ObjectKeyFromObject(controlPlane), controlPlane),
-	); err != nil {
-		t.Fatal(err)
-	}
-	controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name = template.Name
-	must.Succeed(t, w.client.Update(t.Context(), controlPlane))
-
-	w.controllers = func() {}
-	if code, out, errs := w.run("up", "demo"); code != 0 {
-		t.Errorf("up without a change ended with %d:\n%s%s", code, out, errs)
-	}
-	code, _, errs := w.run("up", "demo", "--workers", "2")
-	if code != 1 {
-		t.Errorf("Want exit code 1, got %d", code)
-	}
-	mustContain(t, errs, "--workers", "without a ClusterClass", "MachineDeployment")
-	if err := w.client.Get(t.Context(), key, cluster); err != nil || cluster.Spec.Topology.IsDefined() {
-		t.Errorf("The cluster was given a topology: %+v, %v", cluster.Spec.Topology, err)
 	}
 }
 

@@ -19,177 +19,67 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/netip"
 	"os"
-	"strconv"
+
+	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
-// decidePresent reads the cluster that exists and decides its desired
-// state.
-func (s *session) decidePresent(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
-	present, err := s.read(ctx, request.Name)
-	if err != nil {
-		return objects.Values{}, err
-	}
-	if present.Deleting {
-		return objects.Values{}, fmt.Errorf("cluster %q is being deleted; wait for it with \"%s down %s\"",
-			request.Name, s.Program, request.Name)
-	}
-	if err := checkChange(present, request); err != nil {
-		return objects.Values{}, err
-	}
-	values, err := s.decide(ctx, b, request, present)
-	if err == nil && present.WithoutClass {
-		err = checkWithoutClass(present, values)
-	}
-	if err != nil {
-		return objects.Values{}, err
-	}
-	err = s.decideProxy(ctx, b, present, &values)
-	return values, err
-}
-
-// checkWithoutClass refuses to change a cluster that has no ClusterClass: its
-// control plane and workers are objects of their own, which a topology would
-// recreate instead of adopting them.
-func checkWithoutClass(present management.Present, wanted objects.Values) error {
-	changes := []struct {
-		flag, value string
-		changes     bool
-	}{
-		{"--control-planes", strconv.Itoa(int(wanted.ControlPlanes)), present.ControlPlanes != wanted.ControlPlanes},
-		{"--workers", strconv.Itoa(int(wanted.Workers)), present.Workers != wanted.Workers},
-		{"--kubernetes-version", wanted.KubernetesVersion, present.KubernetesVersion != wanted.KubernetesVersion},
-		{"--image", wanted.NodeImage, present.NodeImage != wanted.NodeImage},
-		{"--load-balancer-image", wanted.LoadBalancerImage, present.LoadBalancerImage != wanted.LoadBalancerImage},
-		{"--cpus", wanted.Resources.CPU.String(), wanted.Resources.CPU != nil},
-		{"--memory", wanted.Resources.Memory.String(), wanted.Resources.Memory != nil},
-		{"--cni", "another manifest", present.CNIManifest != wanted.CNIManifest},
-	}
-	var problems []input.Problem
-	for _, change := range changes {
-		if change.changes {
-			problems = append(problems, input.Problem{
-				Field: change.flag, Value: change.value,
-				Reason: "the cluster was created without a ClusterClass by an earlier release, and cannot be changed with this flag",
-				Remedy: "edit its KubeadmControlPlane and MachineDeployment in the management plane, or create another cluster",
-			})
-		}
-	}
-	return input.Refuse(problems...)
-}
-
-// decide the desired state of the cluster: its present state, changed by what was
-// requested, and completed by defaults. Images are on the engine afterwards.
-func (s *session) decide(
-	ctx context.Context, b *board, request input.Request, present management.Present,
-) (objects.Values, error) {
-	present.Namespace, present.Name = namespace, request.Name
-	values := merge(present, request)
-	steps := []func(context.Context, *board, input.Request, management.Present, *objects.Values) error{
-		s.decideImages, s.decideNode, s.decideRanges,
+// decide the desired state of a new cluster: what was requested, completed by defaults.
+// Images are on the engine afterwards.
+func (s *session) decide(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
+	values := requested(request)
+	steps := []func(context.Context, *board, input.Request, *objects.Values) error{
+		s.decideRanges, s.decideImages, s.decideNode,
 	}
 	for _, step := range steps {
-		if err := step(ctx, b, request, present, &values); err != nil {
+		if err := step(ctx, b, request, &values); err != nil {
 			return objects.Values{}, err
 		}
 	}
-	manifest, err := images.RenderCNI(values.CNIManifest, values.PodCIDR)
-	values.CNIManifest = manifest
-	return values, err
+	return values, nil
 }
 
-// checkChange refuses what an existing cluster cannot change.
-func checkChange(present management.Present, request input.Request) error {
-	if !present.Exists {
-		return nil
+// requested values of a new cluster, with the defaults that depend on nothing else.
+func requested(request input.Request) objects.Values {
+	values := objects.Values{
+		Namespace: namespace, Name: request.Name,
+		KubernetesVersion: cmp.Or(request.KubernetesVersion, input.DefaultKubernetes()),
+		ControlPlanes:     int32(ptr.Deref(request.ControlPlanes, 1)), //nolint:gosec // validated to be small
+		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
+		Network:           cmp.Or(request.Network, network.DefaultName),
+		Resources:         requestedResources(request),
+		PodCIDR:           request.PodCIDR,
+		ServiceCIDR:       cmp.Or(request.ServiceCIDR, input.DefaultServiceCIDR),
 	}
-	problems := input.CheckUpgrade(present.KubernetesVersion, request.KubernetesVersion)
-	fixed := []struct{ flag, present, wanted string }{
-		{"--network", present.Network, request.Network},
-		{"--pod-cidr", present.PodCIDR, request.PodCIDR},
-		{"--service-cidr", present.ServiceCIDR, request.ServiceCIDR},
-	}
-	for _, field := range fixed {
-		if field.wanted != "" && field.present != "" && field.wanted != field.present {
-			problems = append(problems, input.Problem{
-				Field: field.flag, Value: field.wanted,
-				Reason: "immutable, the cluster has " + field.present,
-				Remedy: "omit the flag, or create another cluster",
-			})
-		}
-	}
-	return input.Refuse(problems...)
-}
-
-// merge lays what was asked for over what there is.
-func merge(present management.Present, request input.Request) objects.Values {
-	values := present.Values
-	if !present.HasControlPlane {
-		values.ControlPlanes = 1
-	}
-	if !present.HasWorkers {
-		values.Workers = 1
-	}
-	if request.ControlPlanes != nil {
-		values.ControlPlanes = int32(*request.ControlPlanes) //nolint:gosec // validated to be small
-	}
-	if request.Workers != nil {
-		values.Workers = int32(*request.Workers) //nolint:gosec // validated to be small
-	}
-	// Pods have no other node. Workers that are added later do not change it: the control
-	// planes would be replaced.
-	if !present.Exists && values.Workers == 0 {
-		values.AllowSchedulingOnControlPlanes = true
-	}
-	if request.KubernetesVersion != "" && request.KubernetesVersion != values.KubernetesVersion {
-		values.KubernetesVersion = request.KubernetesVersion
-		values.NodeImage = "" // it was one of the other version
-	}
-	values.KubernetesVersion = cmp.Or(values.KubernetesVersion, input.DefaultKubernetes())
-	values.Network = cmp.Or(request.Network, values.Network, network.DefaultName)
-	asked := requestedResources(request)
-	values.Resources.CPU = cmp.Or(asked.CPU, values.Resources.CPU)
-	values.Resources.Memory = cmp.Or(asked.Memory, values.Resources.Memory)
-	values.PodCIDR = cmp.Or(request.PodCIDR, values.PodCIDR)
-	values.ServiceCIDR = cmp.Or(request.ServiceCIDR, values.ServiceCIDR, input.DefaultServiceCIDR)
+	// Pods have no other node.
+	values.AllowSchedulingOnControlPlanes = values.Workers == 0
 	return values
 }
 
 // decideImages chooses the images and fetches those the engine lacks: here
 // the user's credentials are known, in the management plane they are not.
-func (s *session) decideImages(
-	ctx context.Context, b *board, request input.Request, _ management.Present, values *objects.Values,
-) error {
-	chosen := []struct {
-		wish images.Wish
-		into *string
-	}{
-		{images.Wish{
-			Use: images.Node, Named: request.Image, Registry: request.Registry, KubernetesVersion: values.KubernetesVersion,
-		}, &values.NodeImage},
-		{images.Wish{Use: images.LoadBalancer, Named: request.LoadBalancerImage, Registry: request.Registry}, &values.LoadBalancerImage},
-	}
+func (s *session) decideImages(ctx context.Context, b *board, request input.Request, values *objects.Values) (err error) {
 	b.waiting(stepImages, "inspecting images")
-	for _, image := range chosen {
-		if *image.into == "" || image.wish.Named != "" || image.wish.Registry != "" {
-			reference, err := images.Choose(ctx, s.engine, image.wish)
-			if err != nil {
-				return err
-			}
-			*image.into = reference
-		}
-		if err := s.ensureImage(ctx, b, image.wish.Use, *image.into); err != nil {
+	values.NodeImage, err = s.nodeImage(ctx, request, values.KubernetesVersion)
+	if err != nil {
+		return err
+	}
+	values.LoadBalancerImage, err = s.loadBalancerImage(ctx, request)
+	if err != nil {
+		return err
+	}
+	for _, image := range []struct {
+		use       images.Use
+		reference string
+	}{{images.Node, values.NodeImage}, {images.LoadBalancer, values.LoadBalancerImage}} {
+		if err := s.ensureImage(ctx, b, image.use, image.reference); err != nil {
 			return err
 		}
 	}
@@ -197,30 +87,41 @@ func (s *session) decideImages(
 	return nil
 }
 
+func (s *session) nodeImage(ctx context.Context, request input.Request, version string) (string, error) {
+	return images.Choose(ctx, s.engine, images.Wish{
+		Use: images.Node, Named: request.Image, Registry: request.Registry, KubernetesVersion: version,
+	})
+}
+
+func (s *session) loadBalancerImage(ctx context.Context, request input.Request) (string, error) {
+	return images.Choose(ctx, s.engine, images.Wish{
+		Use: images.LoadBalancer, Named: request.LoadBalancerImage, Registry: request.Registry,
+	})
+}
+
 // decideNode asks the node image what it is, before anything is made of it.
-func (s *session) decideNode(
-	ctx context.Context, _ *board, request input.Request, present management.Present, values *objects.Values,
-) error {
-	keepCNI := request.CNI == "" && present.Exists && (present.CNIManifest != "" || present.WithoutCNI)
-	if keepCNI && present.NodeImage == values.NodeImage {
-		return nil // nothing changes that the image has a say in
-	}
+func (s *session) decideNode(ctx context.Context, _ *board, request input.Request, values *objects.Values) error {
 	read, err := s.readNodeImage(ctx, values.NodeImage)
 	if err != nil {
 		return err
 	}
-	if read.KubernetesVersion != "" && read.KubernetesVersion != values.KubernetesVersion {
-		return &input.Error{Problems: []input.Problem{{
-			Field: "--image", Value: values.NodeImage,
-			Reason: fmt.Sprintf("has Kubernetes %s instead of %s", read.KubernetesVersion, values.KubernetesVersion),
-			Remedy: "use --kubernetes-version " + read.KubernetesVersion + ", or another image",
-		}}}
+	if err := checkNodeImage(values.NodeImage, read, values.KubernetesVersion); err != nil {
+		return err
 	}
-	if keepCNI {
+	values.CNIManifest, err = podNetwork(request.CNI, read, values.PodCIDR)
+	return err
+}
+
+// checkNodeImage refuses an image of another version of Kubernetes.
+func checkNodeImage(image string, read images.NodeImage, version string) error {
+	if read.KubernetesVersion == "" || read.KubernetesVersion == version {
 		return nil
 	}
-	values.CNIManifest, err = chooseCNI(request.CNI, read)
-	return err
+	return input.Refuse(input.Problem{
+		Field: "--image", Value: image,
+		Reason: fmt.Sprintf("has Kubernetes %s instead of %s", read.KubernetesVersion, version),
+		Remedy: "use --kubernetes-version " + read.KubernetesVersion + ", or another image",
+	})
 }
 
 // readNodeImage, or what was saved of it: reading costs a container.
@@ -238,78 +139,27 @@ func (s *session) readNodeImage(ctx context.Context, name string) (read images.N
 	return read, s.state.SaveNodeImage(image.ID, read)
 }
 
-// chooseCNI returns the manifest that was asked for. Without a wish it is the
-// node image's own, because only that image's Pods find their images in it.
-func chooseCNI(wish string, image images.NodeImage) (string, error) {
+// podNetwork returns the manifest that was asked for, for the range of Pods; empty with none.
+// Without a wish it is the node image's own, because only that image's Pods find their images
+// in it.
+func podNetwork(wish string, image images.NodeImage, podCIDR string) (string, error) {
+	manifest := templates.Flannel
 	switch wish {
 	case input.CNINone:
 		return "", nil
 	case input.CNIFlannel:
-		return templates.Flannel, nil
 	case "", input.CNIAuto:
-		return cmp.Or(image.CNIManifest, templates.Flannel), nil
-	}
-	text, err := os.ReadFile(wish)
-	if err != nil {
-		return "", fmt.Errorf("read CNI manifest: %w", err)
-	}
-	return string(text), nil
-}
-
-// decideRanges keeps the cluster's address ranges away from the engine's
-// subnet: Nodes could not reach each other, or nothing else.
-func (s *session) decideRanges(
-	ctx context.Context, _ *board, request input.Request, present management.Present, values *objects.Values,
-) error {
-	if present.Exists && values.PodCIDR != "" {
-		return nil // cannot change any more
-	}
-	subnets, err := s.subnets(ctx, values.Network)
-	if err != nil {
-		return err
-	}
-	var problems []input.Problem
-	check := func(flag, given string) {
-		prefix, err := netip.ParsePrefix(given)
+		manifest = cmp.Or(image.CNIManifest, manifest)
+	default:
+		text, err := os.ReadFile(wish)
 		if err != nil {
-			return // not given
+			return "", fmt.Errorf("read CNI manifest: %w", err)
 		}
-		if other := input.Overlapping(prefix, subnets); other.IsValid() {
-			problems = append(problems, input.Problem{
-				Field: flag, Value: given, Reason: fmt.Sprintf("overlaps subnet %s of network %q", other, values.Network),
-				Remedy: "use another range",
-			})
+		rendered, err := images.RenderCNI(string(text), podCIDR)
+		if err != nil {
+			return "", err
 		}
+		return rendered, input.Refuse(input.CheckManifest(wish, rendered)...)
 	}
-	check("--service-cidr", values.ServiceCIDR)
-	check("--pod-cidr", request.PodCIDR)
-	if err := input.Refuse(problems...); err != nil || values.PodCIDR != "" {
-		return err
-	}
-	services, err := netip.ParsePrefix(values.ServiceCIDR)
-	if err != nil {
-		return fmt.Errorf("parse Service CIDR: %w", err)
-	}
-	pods := input.AvoidSubnets(append(subnets, services))
-	if !pods.IsValid() {
-		return errors.New("no free address range for Pods found; use --pod-cidr")
-	}
-	values.PodCIDR = pods.String()
-	return nil
-}
-
-// subnets of the engine's network; none where it does not exist yet.
-func (s *session) subnets(ctx context.Context, network string) ([]netip.Prefix, error) {
-	found, err := s.engine.InspectNetwork(ctx, network)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("inspect network %q: %w", network, err)
-	}
-	var subnets []netip.Prefix
-	for _, subnet := range found.Subnets {
-		subnets = append(subnets, subnet.Prefix)
-	}
-	return subnets, nil
+	return images.RenderCNI(manifest, podCIDR)
 }

@@ -52,7 +52,9 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 	}
 	s.say("%s", kubectl)
 	s.say("  %s status %s", s.Program, name)
-	s.say("  %s up %s --workers %d", s.Program, name, present.Workers+1)
+	if workers, scalable := present.Workers(); scalable {
+		s.say("  %s up %s --workers %d", s.Program, name, workers+1)
+	}
 	s.say("  %s down %s", s.Program, name)
 	return nil
 }

@@ -25,7 +25,6 @@ import (
 	"strings"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
@@ -33,12 +32,11 @@ import (
 
 const noProxy = "NO_PROXY"
 
-// decideProxy passes the proxy of this process on to the nodes of a new cluster. A cluster
-// that is there keeps what it has: another environment would replace all Machines. No
-// value is printed: it may have a password.
-func (s *session) decideProxy(ctx context.Context, b *board, present management.Present, values *objects.Values) error {
+// decideProxy passes the proxy of this process on to the nodes of a new cluster. No value is
+// printed: it may have a password.
+func (s *session) decideProxy(ctx context.Context, b *board, values *objects.Values) error {
 	proxies, unreachable := proxiesOf(s.Getenv)
-	if present.Exists || len(proxies)+len(unreachable) == 0 {
+	if len(proxies)+len(unreachable) == 0 {
 		return nil
 	}
 	if len(proxies) == 0 {

@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"encoding/json"
 	"net/netip"
 	"strings"
 	"testing"
@@ -24,7 +25,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -77,8 +77,11 @@ func TestUpPassesTheProxyOn(t *testing.T) {
 
 func (w *world) wantEnvironment(t *testing.T, reason string, want []infrav1.EnvironmentVariable) {
 	t.Helper()
-	present := must.Get(management.Read(t.Context(), w.client, "default", "demo"))(t)
-	if diff := cmp.Diff(want, present.Environment); diff != "" {
+	var got []infrav1.EnvironmentVariable
+	if raw := w.variable("environment"); raw != nil {
+		must.Succeed(t, json.Unmarshal(raw, &got))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s Environment (-want +got):\n%s", reason, diff)
 	}
 }

@@ -255,8 +255,9 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 		result.KubernetesVersion = controlPlane.Spec.Version
 		result.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), snapshot.ReadyControlPlanes}
 	}
-	if workers := observed.Workers; workers != nil {
-		result.Workers = countReport{ptr.Deref(workers.Spec.Replicas, 1), ptr.Deref(workers.Status.ReadyReplicas, 0)}
+	for _, workers := range observed.Workers {
+		result.Workers.Wanted += ptr.Deref(workers.Spec.Replicas, 1)
+		result.Workers.Ready += ptr.Deref(workers.Status.ReadyReplicas, 0)
 	}
 	if result.Available {
 		if result.State, err = s.stateOfContainers(ctx, observed.Infrastructure, result.State); err != nil {

@@ -20,9 +20,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -55,7 +58,9 @@ func (a *app) upCommand() *cobra.Command {
 		Short: "Create a cluster, or update an existing one",
 		Long: "Create a cluster and wait until all its Nodes are ready. Run the command again to resume an\n" +
 			"interrupted creation, or to update an existing cluster to the given flags; flags that are not set\n" +
-			"change nothing.",
+			"change nothing. A plan is printed before an existing cluster is changed. If it deletes Machines, or replaces\n" +
+			"Machines with PersistentVolumes, it has to be confirmed: on a terminal, or with --yes. Without consent nothing\n" +
+			"is changed, and the exit code is 3.",
 		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2",
 		Args:    cobra.ExactArgs(1),
 		PreRunE: func(command *cobra.Command, args []string) error {
@@ -67,9 +72,12 @@ func (a *app) upCommand() *cobra.Command {
 				request.Workers = &workers
 			}
 			request = request.Normalize()
-			return request.Validate()
+			return input.Refuse(slices.Concat(emptyFlags(command), checkOutput(request.Output), input.Problems(request.Validate()))...)
 		},
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
+			if request.DryRun {
+				return s.dryRun(ctx, request)
+			}
 			return s.traced(ctx, request.Trace, request.Name, func() error { return s.up(ctx, request) })
 		}),
 		ValidArgsFunction: a.completeNames,
@@ -86,11 +94,25 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default: one that is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\")")
-	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2 (default: those of the engine's host)")
-	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; a change replaces the nodes and PersistentVolumes on them (default: that of the engine's host)")
+	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2; none removes it (default: those of the engine's host)")
+	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; none removes it (default: that of the engine's host)")
 	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
+	flags.BoolVar(&request.Yes, "yes", false, "agree to the deletion of Machines and the loss of PersistentVolumes")
+	flags.BoolVar(&request.DryRun, "dry-run", false, "print the plan only; nothing is written, started or pulled")
+	flags.StringVarP(&request.Output, "output", "o", outputText, "format of --dry-run: text or json")
 	flags.StringVar(&request.Trace, "trace", "", traceUsage)
 	return command
+}
+
+// emptyFlags refuses flags with an empty value, which would look as if they were not set.
+func emptyFlags(command *cobra.Command) []input.Problem {
+	var problems []input.Problem
+	command.Flags().Visit(func(flag *pflag.Flag) {
+		if flag.Value.String() == "" {
+			problems = append(problems, input.Problem{Field: "--" + flag.Name, Reason: "must not be empty", Remedy: "omit the flag"})
+		}
+	})
+	return problems
 }
 
 // up makes the cluster so and waits for it.
@@ -114,36 +136,79 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 	limited, cancel := within(ctx, request.Timeout)
 	defer cancel()
 	b.finished(stepEngine, s.chosenEngine())
-	if err := checkResources(request, s.info); err != nil {
+	if err := s.checkRequest(request); err != nil {
 		return err
 	}
 	for {
-		err := s.create(limited, b, request)
-		if err == nil {
-			return s.waitReady(limited, b, request)
-		}
-		if !s.replaced(limited) {
+		creating, err := s.settle(limited, b, request)
+		switch {
+		case err == nil:
+			return s.waitReady(limited, b, request, creating)
+		case apierrors.IsAlreadyExists(err), s.replaced(limited):
+			// Another process created the cluster, or removed the management plane.
+		default:
 			return s.timedOut(limited, request, err)
 		}
 	}
 }
 
-// create the cluster's objects, in a management plane that is created first if
-// there is none.
-func (s *session) create(ctx context.Context, b *board, request input.Request) error {
+// settle the objects of the cluster, in a management plane that is created first if there is
+// none: create them, or update them as requested. Creating is true until the cluster's
+// infrastructure has been provisioned. Where it fails, a plane that was created for it and
+// has no other cluster by now is removed.
+func (s *session) settle(ctx context.Context, b *board, request input.Request) (creating bool, err error) {
 	prepared := s.trace.span(s.Now, "prepare")
-	values, err := s.prepare(ctx, b, request)
+	created, err := s.preparePlane(ctx, b, request)
 	prepared()
+	if err != nil {
+		return false, err
+	}
+	s.trace.watch(ctx, s)
+	present, err := s.read(ctx, request.Name)
+	switch {
+	case err != nil:
+	case present.Deleting:
+		err = s.beingDeleted(request.Name)
+	case present.Exists:
+		err = s.update(ctx, b, request, present)
+	default:
+		err = s.create(ctx, b, request)
+	}
+	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
+		err = errors.Join(err, s.removeCreated(ctx))
+	}
+	return !present.Provisioned, err
+}
+
+// create the objects of a new cluster.
+func (s *session) create(ctx context.Context, b *board, request input.Request) error {
+	// Only now the subnet of the engine's network is known.
+	values, err := s.decide(ctx, b, request)
 	if err != nil {
 		return err
 	}
-	s.trace.watch(ctx, s)
-	applied := s.trace.span(s.Now, "apply")
-	defer applied()
-	if err := s.apply(ctx, values); err != nil {
+	if err := s.decideProxy(ctx, b, &values); err != nil {
 		return err
 	}
-	return s.persist(ctx, func() error { return management.Start(ctx, s.client, namespace, request.Name) })
+	applied := s.trace.span(s.Now, "apply")
+	defer applied()
+	return s.persist(ctx, func() error {
+		// Rendered each time: applying leaves marks on them.
+		rendered, err := objects.Render(values)
+		if err != nil {
+			return err
+		}
+		return management.Create(ctx, s.client, rendered)
+	})
+}
+
+// checkRequest refuses what this host or a file shows to be wrong.
+func (s *session) checkRequest(request input.Request) error {
+	if err := checkResources(request, s.info); err != nil {
+		return err
+	}
+	_, err := podNetwork(request.CNI, images.NodeImage{}, input.DefaultPodCIDR)
+	return err
 }
 
 // checkResources compares the limits of each node with what it needs and with what the
@@ -186,35 +251,24 @@ func (s *session) chosenEngine() string {
 	return s.connected
 }
 
-// prepare everything but the cluster: images, management plane, and the desired state
-// of the cluster. Where that fails, a plane that was created for it and has
-// no other cluster by now is removed.
-func (s *session) prepare(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
+// preparePlane ensures a management plane, and reports whether this call created it.
+func (s *session) preparePlane(ctx context.Context, b *board, request input.Request) (created bool, err error) {
 	before, err := s.plane.State(ctx)
 	if err != nil {
-		return objects.Values{}, err
+		return false, err
 	}
 	image, err := s.planeImage(ctx, b, request, before)
 	if err != nil {
-		return objects.Values{}, err
+		return false, err
 	}
 	if !before.Exists {
 		// There can be no such cluster yet: what is wrong with a new one is
 		// found before anything is created.
-		if _, err := s.decide(ctx, b, request, management.Present{}); err != nil {
-			return objects.Values{}, err
+		if _, err := s.decide(ctx, b, request); err != nil {
+			return false, err
 		}
 	}
-	created, err := s.ensurePlane(ctx, b, image)
-	if err != nil {
-		return objects.Values{}, err
-	}
-	// Only now the subnet of the engine's network is known.
-	values, err := s.decidePresent(ctx, b, request)
-	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
-		err = errors.Join(err, s.removeCreated(ctx))
-	}
-	return values, err
+	return s.ensurePlane(ctx, b, image)
 }
 
 // removeCreated removes the management plane that this command created, unless it
@@ -289,17 +343,5 @@ func (s *session) ensureImage(ctx context.Context, b *board, use images.Use, ima
 		const megabyte = 1 << 20
 		b.figure(stepImages, fmt.Sprintf("pulling %s: %d of %d MiB, %d of %d layers",
 			image, p.CurrentBytes/megabyte, p.TotalBytes/megabyte, p.LayersDone, p.LayersTotal))
-	})
-}
-
-// apply the objects of the values.
-func (s *session) apply(ctx context.Context, values objects.Values) error {
-	return s.persist(ctx, func() error {
-		// Rendered each time: applying leaves marks on them.
-		rendered, err := objects.Render(values)
-		if err != nil {
-			return err
-		}
-		return management.Apply(ctx, s.client, rendered)
 	})
 }

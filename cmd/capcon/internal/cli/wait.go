@@ -60,21 +60,24 @@ type watch struct {
 	troubled map[string]time.Time
 	// saved says that the owner ID is on disk.
 	saved bool
-	// registry on this host that nodes pull from; nil where there is none.
+	// registry on this host that nodes of a new cluster pull from; nil where there is none.
 	registry *localregistry.Registry
 }
 
-// waitReady shows the cluster's way until it is ready.
-func (s *session) waitReady(ctx context.Context, b *board, request input.Request) error {
+// waitReady shows the cluster's way until it is ready. One that is being created is given
+// the local registry.
+func (s *session) waitReady(ctx context.Context, b *board, request input.Request, creating bool) error {
 	waited := s.trace.span(s.Now, "wait until ready")
 	defer waited()
 	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}}
-	registry, found, err := localregistry.Find(ctx, s.engine)
-	if err != nil {
-		return err
-	}
-	if found {
-		w.registry = &registry
+	if creating {
+		registry, found, err := localregistry.Find(ctx, s.engine)
+		if err != nil {
+			return err
+		}
+		if found {
+			w.registry = &registry
+		}
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -129,6 +132,12 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	}
 	w.board.finished(stepPlane, "ready")
 	w.last = management.Summarize(observed)
+	switch {
+	case !w.last.Exists:
+		return false, fmt.Errorf("cluster %q was deleted meanwhile", w.request.Name)
+	case w.last.Deleting:
+		return false, w.beingDeleted(w.request.Name)
+	}
 	w.board.cluster(w.last)
 	if !w.saved {
 		if w.saved, err = w.save(w.request.Name, observed); err != nil {

@@ -75,6 +75,12 @@ type world struct {
 	environment map[string]string
 	// systemd has what its commands print.
 	systemd map[string]string
+	// answer of the user to a question; empty = there is no terminal.
+	answer string
+	// writes to the management plane, once countWrites was called.
+	writes int
+	// workload is what the API server of the cluster answers with; nil = it is down.
+	workload client.WithWatch
 	// controllers act on each wait.
 	controllers func()
 
@@ -160,6 +166,25 @@ func (w *world) reader() client.WithWatch {
 	})
 }
 
+// cluster demo.
+func (w *world) cluster() *clusterv1.Cluster {
+	w.t.Helper()
+	cluster := &clusterv1.Cluster{}
+	must.Succeed(w.t, w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, cluster))
+	return cluster
+}
+
+// variable of the cluster demo; nil where it is not set.
+func (w *world) variable(name string) []byte {
+	w.t.Helper()
+	for _, variable := range w.cluster().Spec.Topology.Variables {
+		if variable.Name == name {
+			return variable.Value.Raw
+		}
+	}
+	return nil
+}
+
 // clusters of the management plane.
 func (w *world) clusters() []string {
 	found, err := management.Clusters(w.t.Context(), w.client)
@@ -184,7 +209,15 @@ func (w *world) deps() Deps {
 			}
 			return w.plane
 		},
-		Client: func([]byte) (client.WithWatch, error) { return w.reader(), nil },
+		Client: func(kubeconfig []byte) (client.WithWatch, error) {
+			if !strings.Contains(string(kubeconfig), "127.0.0.1:40123") {
+				return w.reader(), nil
+			}
+			if w.workload == nil {
+				return nil, errors.New("connection refused")
+			}
+			return w.workload, nil
+		},
 		Getenv: func(key string) string {
 			if key == "XDG_STATE_HOME" {
 				return w.state
@@ -195,8 +228,9 @@ func (w *world) deps() Deps {
 		Systemd: func(_ context.Context, name string, args ...string) string {
 			return w.systemd[strings.Join(append([]string{name}, args...), " ")]
 		},
-		Size: func(io.Writer) (int, int) { return 0, 0 },
-		Now:  w.time,
+		Size:        func(io.Writer) (int, int) { return 0, 0 },
+		Interactive: func() bool { return w.answer != "" },
+		Now:         w.time,
 		After: func(d time.Duration) <-chan time.Time {
 			w.controllers()
 			w.mu.Lock()
@@ -240,7 +274,7 @@ func (w *world) runIn(ctx context.Context, args ...string) (code int, out, errs 
 	const patience = 3 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	code = Run(ctx, args, Streams{Out: &stdout, Err: &stderr}, w.deps())
+	code = Run(ctx, args, Streams{In: strings.NewReader(w.answer), Out: &stdout, Err: &stderr}, w.deps())
 	return code, stdout.String(), stderr.String()
 }
 

@@ -88,12 +88,14 @@ func checkCIDRs(pods, services string) []Problem {
 	})
 	serviceRange, found := checkCIDR("--service-cidr", services, func(prefix netip.Prefix) string {
 		// Limits of kube-apiserver.
-		const mostHostBits, leastHostBits = 20, 3
+		const mostHostBits = 20
+		// kubeadm gives the tenth address to the cluster's DNS.
+		const leastHostBits = 4
 		switch hostBits := prefix.Addr().BitLen() - prefix.Bits(); {
 		case hostBits > mostHostBits:
 			return fmt.Sprintf("too large: the limit of the API server is a /%d", prefix.Addr().BitLen()-mostHostBits)
 		case hostBits < leastHostBits:
-			return "too small for Services"
+			return fmt.Sprintf("too small: kubeadm takes the tenth address for DNS; at least a /%d is needed", prefix.Addr().BitLen()-leastHostBits)
 		}
 		return ""
 	})
@@ -129,6 +131,22 @@ func nodeBits(prefix netip.Prefix) int {
 		return ipv4
 	}
 	return ipv6
+}
+
+// CheckCapacity returns what is wrong with a Pod CIDR for so many nodes, of which each gets a
+// part, as does the Machine that a rollout creates before it deletes another; empty if
+// nothing is.
+func CheckCapacity(podCIDR string, nodes int) string {
+	prefix, err := netip.ParsePrefix(podCIDR)
+	if err != nil {
+		return "" // not the request's
+	}
+	const unbounded = 30
+	bits := nodeBits(prefix)
+	if bits-prefix.Bits() >= unbounded || 1<<max(bits-prefix.Bits(), 0) >= nodes+1 {
+		return ""
+	}
+	return fmt.Sprintf("too small: each node needs a /%d, also the one that a rollout adds: %d in all", bits, nodes+1)
 }
 
 // AvoidSubnets returns a Pod range that overlaps none of the engine's subnets

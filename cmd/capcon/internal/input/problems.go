@@ -17,6 +17,7 @@ limitations under the License.
 package input
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -51,6 +52,14 @@ func Refuse(problems ...Problem) error {
 		return nil
 	}
 	return &Error{Problems: problems}
+}
+
+// Problems of an error of Refuse.
+func Problems(err error) []Problem {
+	if refused := new(Error); errors.As(err, &refused) {
+		return refused.Problems
+	}
+	return nil
 }
 
 // CheckNotNegative checks a number, or how long something may take.

@@ -51,6 +51,9 @@ const (
 	CNINone = "none"
 )
 
+// None as the value of a limit removes it.
+const None = "none"
+
 // Request is what a user asks of a cluster. A nil or empty field was not
 // given: an existing cluster keeps what it has, a new one gets the default.
 type Request struct {
@@ -69,8 +72,13 @@ type Request struct {
 	Network string
 	// PodCIDR and ServiceCIDR are address ranges within the cluster.
 	PodCIDR, ServiceCIDR string
-	// CPUs and Memory limit each node, as quantities.
+	// CPUs and Memory limit each node, as quantities, or None.
 	CPUs, Memory string
+	// Yes says that the user agrees to what is deleted and lost by the request.
+	Yes bool
+	// DryRun asks for the plan only, in the format of Output.
+	DryRun bool
+	Output string
 	// Timeout bounds the waiting.
 	Timeout time.Duration
 	// Trace is the path of a file that gets a trace; empty = none.
@@ -99,8 +107,8 @@ func (r Request) Validate() error {
 		checkCNI(r.CNI),
 		checkNetwork(r.Network),
 		checkCIDRs(r.PodCIDR, r.ServiceCIDR),
-		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2, 0.5 or 1500m"),
-		checkQuantity("--memory", r.Memory, "use an amount of memory, such as 4Gi"),
+		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2, 0.5 or 1500m, or none"),
+		checkQuantity("--memory", r.Memory, "use an amount of memory, such as 4Gi, or none"),
 		CheckTimeout(r.Timeout),
 		CheckTrace(r.Trace),
 	)...)
@@ -166,7 +174,7 @@ func checkImage(flag, image string) []Problem {
 
 // checkQuantity: whether a node can do with so much is known by the webhooks.
 func checkQuantity(flag, value, remedy string) []Problem {
-	if value == "" {
+	if value == "" || value == None {
 		return nil
 	}
 	if _, err := resource.ParseQuantity(value); err != nil {

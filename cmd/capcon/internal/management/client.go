@@ -20,11 +20,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,6 +40,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
 // FieldOwner of what capcon applies. Fields it never sets belong to users and
@@ -87,48 +91,74 @@ func Connect(kubeconfig []byte) (client.WithWatch, error) {
 	return c, nil
 }
 
-// Apply makes the objects so. Those that go with the Cluster come to be owned
-// by it. Applying the same again changes nothing.
+// Create the objects of a new cluster. The Cluster comes last: where it is, everything that
+// it needs is there too. It is there already: an AlreadyExists error of the API, and it is
+// left as it is.
 //
 // Cluster API would set the Cluster's finalizer by itself. That takes one of
 // its reconciles, which are a second apart, and all else would wait for it.
-func Apply(ctx context.Context, c client.Client, rendered objects.Rendered) error {
-	for _, object := range rendered.Class {
-		if _, err := apply(ctx, c, object); err != nil {
+func Create(ctx context.Context, c client.Client, rendered objects.Rendered) error {
+	for _, object := range slices.Concat(rendered.Class, rendered.Owned) {
+		if err := apply(ctx, c, object); err != nil {
 			return err
 		}
 	}
-	if rendered.Cluster == nil {
-		return nil
-	}
 	cluster := rendered.Cluster.DeepCopy()
 	controllerutil.AddFinalizer(cluster, clusterv1.ClusterFinalizer)
-	applied, err := apply(ctx, c, cluster)
+	if err := c.Create(ctx, cluster, client.FieldOwner(FieldOwner)); err != nil {
+		return fmt.Errorf("create Cluster %q: %w", cluster.Name, err)
+	}
+	return adopt(ctx, c, cluster)
+}
+
+// Update writes the changes of a plan and nothing else. The Cluster changed since the plan was
+// computed: a Conflict error of the API.
+func Update(ctx context.Context, c client.Client, namespace string, plan update.Plan) error {
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: plan.Cluster}}
+	patch, err := plan.Patch()
 	if err != nil {
 		return err
 	}
-	for _, object := range rendered.Owned {
-		objects.OwnedByCluster(object, applied.GetName(), applied.GetUID())
-		if _, err := apply(ctx, c, object); err != nil {
-			return err
+	if patch != nil {
+		if err := c.Patch(ctx, cluster, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
+			return fmt.Errorf("patch Cluster %q: %w", plan.Cluster, err)
+		}
+	} else if err := c.Get(ctx, client.ObjectKeyFromObject(cluster), cluster); err != nil {
+		return fmt.Errorf("get Cluster %q: %w", plan.Cluster, err)
+	}
+	return adopt(ctx, c, cluster)
+}
+
+// adopt lets the objects of the Pod network go with the Cluster. Cluster API does this for
+// the objects it refers to; the others would be left behind.
+func adopt(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) error {
+	objectsLeft, err := unowned(ctx, c, cluster)
+	if err != nil {
+		return fmt.Errorf("read Pod network of cluster %q: %w", cluster.Name, err)
+	}
+	for _, object := range objectsLeft {
+		patch := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{}) //nolint:forcetypeassert // a copy of one
+		object.SetOwnerReferences(append(object.GetOwnerReferences(), objects.OwnerOf(cluster)))
+		if err := c.Patch(ctx, object, patch, client.FieldOwner(FieldOwner)); err != nil {
+			return fmt.Errorf("set owner of %s %q: %w", kindOf(object), object.GetName(), err)
 		}
 	}
 	return nil
 }
 
-func apply(ctx context.Context, c client.Client, object client.Object) (client.Object, error) {
+func apply(ctx context.Context, c client.Client, object client.Object) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		return nil, fmt.Errorf("convert %T: %w", object, err)
+		return fmt.Errorf("convert %T: %w", object, err)
 	}
 	u := &unstructured.Unstructured{Object: content}
 	unstructured.RemoveNestedField(u.Object, "status")
 	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
 	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
 	if err != nil {
-		return nil, fmt.Errorf("apply %s %q: %w", u.GetKind(), u.GetName(), err)
+		return fmt.Errorf("apply %s %q: %w", u.GetKind(), u.GetName(), err)
 	}
-	return u, nil
+	return nil
 }
 
 // Delete asks for the deletion of a Cluster and returns at once; what belongs

@@ -17,6 +17,7 @@ limitations under the License.
 package management
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,11 +38,12 @@ func Observe(ctx context.Context, c client.Client, namespace, name string) (Obse
 		return Observed{}, fmt.Errorf("observe cluster %q: %w", name, err)
 	}
 	ofCluster := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name}}
-	machines, containers := &clusterv1.MachineList{}, &infrav1.ContainerMachineList{}
-	if err := errors.Join(c.List(ctx, machines, ofCluster...), c.List(ctx, containers, ofCluster...)); err != nil {
+	machines, containers, workers := &clusterv1.MachineList{}, &infrav1.ContainerMachineList{}, &clusterv1.MachineDeploymentList{}
+	err = errors.Join(c.List(ctx, machines, ofCluster...), c.List(ctx, containers, ofCluster...), c.List(ctx, workers, ofCluster...))
+	if err != nil {
 		return Observed{}, fmt.Errorf("observe machines of cluster %q: %w", name, err)
 	}
-	observed.Machines, observed.Containers = machines.Items, containers.Items
+	observed.Machines, observed.Containers, observed.Workers = machines.Items, containers.Items, workers.Items
 	if observed.Cluster == nil || !observed.Cluster.DeletionTimestamp.IsZero() {
 		return observed, nil
 	}
@@ -63,14 +65,17 @@ func hasKubeconfig(ctx context.Context, c client.Client, observed Observed) (boo
 	return err == nil, err
 }
 
+// observeSingles reads the objects that there is one of, by the references of the Cluster:
+// one that capcon did not create has other names.
 func observeSingles(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
 	r := &reader{client: c, namespace: namespace}
-	observed := Observed{
-		Cluster:        find[clusterv1.Cluster](ctx, r, name),
-		Infrastructure: find[infrav1.ContainerCluster](ctx, r, name),
-		ControlPlane:   find[controlplanev1.KubeadmControlPlane](ctx, r, objects.ControlPlaneName(name)),
-		Workers:        find[clusterv1.MachineDeployment](ctx, r, objects.WorkersName(name)),
+	observed := Observed{Cluster: find[clusterv1.Cluster](ctx, r, name)}
+	observed.Infrastructure = find[infrav1.ContainerCluster](ctx, r, infrastructureName(observed.Cluster, name))
+	controlPlane := objects.ControlPlaneName(name)
+	if observed.Cluster != nil {
+		controlPlane = cmp.Or(observed.Cluster.Spec.ControlPlaneRef.Name, controlPlane)
 	}
+	observed.ControlPlane = find[controlplanev1.KubeadmControlPlane](ctx, r, controlPlane)
 	return observed, r.err
 }
 

@@ -50,7 +50,7 @@ func ready() Observed {
 				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
 			},
 		},
-		Workers: &clusterv1.MachineDeployment{
+		Workers: []clusterv1.MachineDeployment{{
 			ObjectMeta: metav1.ObjectMeta{Name: "demo-worker", Generation: 1},
 			Spec:       clusterv1.MachineDeploymentSpec{Replicas: ptr.To[int32](1)},
 			Status: clusterv1.MachineDeploymentStatus{
@@ -58,7 +58,7 @@ func ready() Observed {
 				Replicas:           ptr.To[int32](1), ReadyReplicas: ptr.To[int32](1),
 				AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
 			},
-		},
+		}},
 		Machines:      []clusterv1.Machine{workerMachine("demo-worker-b"), controlPlaneMachine("demo-control-plane-a")},
 		Containers:    []infrav1.ContainerMachine{container("demo-worker-b"), container("demo-control-plane-a")},
 		HasKubeconfig: true,

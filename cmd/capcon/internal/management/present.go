@@ -19,57 +19,51 @@ package management
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
-// Present is what a cluster has now.
+// Present is a cluster as it is in the management cluster.
 type Present struct {
-	// Exists is false where there is no such Cluster; the rest is then what
-	// an earlier attempt may have left.
+	// Present is what an update is computed from. Its Cluster is nil where there is none.
+	update.Present
+	// Exists is false where there is no such Cluster.
 	Exists bool
 	// Deleting says that the Cluster is being deleted.
 	Deleting bool
+	// Provisioned says that its network and load balancer have been created.
+	Provisioned bool
 	// OwnerID of the cluster's containers; empty until it has one.
 	OwnerID string
-	// WithoutCNI says that the Pod network was left to the user.
-	WithoutCNI bool
-	// Values as they are; zero where the object that holds them is missing.
-	objects.Values
-	// HasControlPlane and HasWorkers say whether the counts are known.
-	HasControlPlane, HasWorkers bool
 }
 
-// Read what a cluster has now.
+// Read what is present of a cluster.
 func Read(ctx context.Context, c client.Client, namespace, name string) (Present, error) {
 	r := &reader{client: c, namespace: namespace}
-	p := Present{Values: objects.Values{Namespace: namespace, Name: name}}
-	if cluster := find[clusterv1.Cluster](ctx, r, name); cluster != nil {
-		r.err = p.readCluster(cluster)
+	p := Present{}
+	p.Cluster = find[clusterv1.Cluster](ctx, r, name)
+	if p.Cluster != nil {
+		p.Exists, p.Deleting = true, !p.Cluster.DeletionTimestamp.IsZero()
+		p.Provisioned = ptr.Deref(p.Cluster.Status.Initialization.InfrastructureProvisioned, false)
 	}
-	if infrastructure := find[infrav1.ContainerCluster](ctx, r, name); infrastructure != nil {
-		p.OwnerID = infrastructure.OwnerID()
-		p.Network = cmp.Or(infrastructure.Spec.Network.Name, p.Network)
-		p.LoadBalancerImage = cmp.Or(p.LoadBalancerImage, infrastructure.Spec.LoadBalancer.Image)
+	if infrastructure := find[infrav1.ContainerCluster](ctx, r, infrastructureName(p.Cluster, name)); infrastructure != nil {
+		p.OwnerID, p.Network = infrastructure.OwnerID(), infrastructure.Spec.Network.Name
 	}
-	if p.WithoutClass {
-		p.readWithoutClass(ctx, r)
-	}
-	if manifest := find[corev1.ConfigMap](ctx, r, objects.CNIName(name)); manifest != nil {
-		for _, text := range manifest.Data {
-			p.CNIManifest = text
-		}
+	if p.Exists && r.err == nil {
+		r.err = errors.Join(p.readClass(ctx, c), p.readMachines(ctx, c), p.readPodNetwork(ctx, c))
 	}
 	if r.err != nil {
 		return Present{}, fmt.Errorf("read cluster %q: %w", name, r.err)
@@ -77,62 +71,79 @@ func Read(ctx context.Context, c client.Client, namespace, name string) (Present
 	return p, nil
 }
 
-func (p *Present) readCluster(cluster *clusterv1.Cluster) error {
-	p.Exists, p.Deleting = true, !cluster.DeletionTimestamp.IsZero()
-	_, p.WithoutCNI = cluster.Annotations[objects.NoCNIAnnotation]
-	p.PodCIDR = cluster.Spec.ClusterNetwork.Pods.String()
-	p.ServiceCIDR = cluster.Spec.ClusterNetwork.Services.String()
-	if p.WithoutClass = !cluster.Spec.Topology.IsDefined(); p.WithoutClass {
+// Workers are how many the Cluster asks for, and whether "capcon up --workers" changes that.
+func (p Present) Workers() (count int32, scalable bool) {
+	if p.Cluster == nil || len(p.Cluster.Spec.Topology.Workers.MachineDeployments) != 1 {
+		return 0, false
+	}
+	return ptr.Deref(p.Cluster.Spec.Topology.Workers.MachineDeployments[0].Replicas, 1), true
+}
+
+// infrastructureName of a cluster that may be gone; what belongs to one of capcon has its
+// name.
+func infrastructureName(cluster *clusterv1.Cluster, name string) string {
+	if cluster == nil {
+		return name
+	}
+	return cmp.Or(cluster.Spec.InfrastructureRef.Name, name)
+}
+
+func (p *Present) readClass(ctx context.Context, c client.Client) error {
+	key, class := p.Cluster.GetClassKey(), &clusterv1.ClusterClass{}
+	if key.Name == "" {
 		return nil
 	}
-	return p.readTopology(cluster.Spec.Topology)
+	found, err := get(ctx, c, key.Namespace, key.Name, class)
+	if found {
+		p.Class = class
+	}
+	return err
 }
 
-// readTopology, and not what Cluster API makes of it: that may be on its way.
-func (p *Present) readTopology(topology clusterv1.Topology) error {
-	p.Class, p.KubernetesVersion = topology.ClassRef.Name, topology.Version
-	p.HasControlPlane, p.ControlPlanes = true, ptr.Deref(topology.ControlPlane.Replicas, 1)
-	for _, workers := range topology.Workers.MachineDeployments {
-		if objects.WorkersName(p.Name) == p.Name+"-"+workers.Name {
-			p.HasWorkers, p.Workers = true, ptr.Deref(workers.Replicas, 1)
-		}
-	}
-	var network infrav1.Network
-	var loadBalancer infrav1.LoadBalancerTemplate
-	into := map[string]any{
-		objects.NodeImagesVariable: &p.NodeImages, objects.NetworkVariable: &network, objects.LoadBalancerVariable: &loadBalancer,
-		objects.ResourcesVariable: &p.Resources, objects.EnvironmentVariable: &p.Environment,
-		objects.SchedulingVariable: &p.AllowSchedulingOnControlPlanes,
-	}
-	for _, variable := range topology.Variables {
-		if known := into[variable.Name]; known != nil {
-			if err := json.Unmarshal(variable.Value.Raw, known); err != nil {
-				return fmt.Errorf("read variable %s: %w", variable.Name, err)
-			}
-		}
-	}
-	p.NodeImage = p.NodeImages[p.KubernetesVersion]
-	p.Network, p.LoadBalancerImage = network.Name, loadBalancer.Image
-	return nil
+func (p *Present) readMachines(ctx context.Context, c client.Client) error {
+	machines := &clusterv1.MachineList{}
+	err := c.List(ctx, machines, client.InNamespace(p.Cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: p.Cluster.Name})
+	p.Machines = machines.Items
+	return err
 }
 
-// readWithoutClass reads the control plane and the workers of a cluster without a class.
-func (p *Present) readWithoutClass(ctx context.Context, r *reader) {
-	controlPlane := find[controlplanev1.KubeadmControlPlane](ctx, r, objects.ControlPlaneName(p.Name))
-	if controlPlane != nil {
-		p.HasControlPlane, p.ControlPlanes = true, ptr.Deref(controlPlane.Spec.Replicas, 1)
-		p.KubernetesVersion = controlPlane.Spec.Version
-		name := controlPlane.Spec.MachineTemplate.Spec.InfrastructureRef.Name
-		if template := find[infrav1.ContainerMachineTemplate](ctx, r, name); template != nil {
-			p.NodeImage = template.Spec.Template.Spec.Image
-		}
+func (p *Present) readPodNetwork(ctx context.Context, c client.Client) error {
+	manifest := &corev1.ConfigMap{}
+	_, err := get(ctx, c, p.Cluster.Namespace, objects.CNIName(p.Cluster.Name), manifest)
+	for _, text := range manifest.Data {
+		p.PodNetwork = text
 	}
-	workers := find[clusterv1.MachineDeployment](ctx, r, objects.WorkersName(p.Name))
-	if workers != nil {
-		p.HasWorkers, p.Workers = true, ptr.Deref(workers.Spec.Replicas, 1)
+	left, listErr := unowned(ctx, c, p.Cluster)
+	for _, object := range left {
+		p.Unowned = append(p.Unowned, kindOf(object)+" "+object.GetName())
 	}
+	return errors.Join(err, listErr)
 }
 
+// unowned are the objects of the Pod network of capcon that the Cluster does not own yet.
+func unowned(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) ([]client.Object, error) {
+	var found []client.Object
+	for _, object := range []client.Object{&corev1.ConfigMap{}, &addonsv1.ClusterResourceSet{}} {
+		there, err := get(ctx, c, cluster.Namespace, objects.CNIName(cluster.Name), object)
+		if err != nil {
+			return nil, err
+		}
+		owner := objects.OwnerOf(cluster)
+		if there && object.GetLabels()[clusterv1.ClusterNameLabel] == cluster.Name && !slices.Contains(object.GetOwnerReferences(), owner) {
+			found = append(found, object)
+		}
+	}
+	return found, nil
+}
+
+func kindOf(object client.Object) string {
+	if _, isConfigMap := object.(*corev1.ConfigMap); isConfigMap {
+		return "ConfigMap"
+	}
+	return "ClusterResourceSet"
+}
+
+// get an object of the management cluster, and whether it is there.
 func get(ctx context.Context, c client.Client, namespace, name string, into client.Object) (bool, error) {
 	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
 	if apierrors.IsNotFound(err) {

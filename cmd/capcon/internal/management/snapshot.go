@@ -39,7 +39,7 @@ type Observed struct {
 	Cluster        *clusterv1.Cluster
 	Infrastructure *infrav1.ContainerCluster
 	ControlPlane   *controlplanev1.KubeadmControlPlane
-	Workers        *clusterv1.MachineDeployment
+	Workers        []clusterv1.MachineDeployment
 	Machines       []clusterv1.Machine
 	Containers     []infrav1.ContainerMachine
 	// HasKubeconfig says that the host's kubeconfig is there; false where the Cluster is
@@ -163,7 +163,7 @@ func Summarize(o Observed) Snapshot {
 		Exists:             true,
 		Deleting:           !o.Cluster.DeletionTimestamp.IsZero(),
 		Power:              PowerOf(o.Cluster),
-		Stages:             append(topologyStage(o), infrastructureStage(o), controlPlaneStage(o), workersStage(o), nodesStage(machines)),
+		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(machines)}),
 		Machines:           machines,
 		Troubles:           troubles(o),
 		Available:          available && (o.ControlPlane == nil || controlPlanes > 0),
@@ -245,24 +245,37 @@ func readyMachines(machines []clusterv1.Machine, isOfKind func(*clusterv1.Machin
 	return &ready
 }
 
-// workersStage goes by the Nodes of its machines too: the MachineDeployment counts what its
-// MachineSet has counted before.
-func workersStage(o Observed) Stage {
+// workersStage goes by the Nodes of its machines too: a MachineDeployment counts what its
+// MachineSet has counted before. Without MachineDeployments there is no stage.
+func workersStage(o Observed) []Stage {
 	stage := Stage{Name: "workers", Detail: "not created yet"}
-	if o.Workers == nil {
-		return stage
+	wanted := len(o.Cluster.Spec.Topology.Workers.MachineDeployments)
+	switch {
+	case len(o.Workers) < wanted:
+		return []Stage{stage}
+	case len(o.Workers) == 0:
+		return nil
 	}
-	status := o.Workers.Status
-	isWorker := func(machine *clusterv1.Machine) bool {
-		return machine.Labels[clusterv1.MachineDeploymentNameLabel] == o.Workers.Name
+	stage.Done = true
+	var details []string
+	for i := range o.Workers {
+		workers := &o.Workers[i]
+		isWorker := func(machine *clusterv1.Machine) bool {
+			return machine.Labels[clusterv1.MachineDeploymentNameLabel] == workers.Name
+		}
+		counts := replicas{
+			wanted: workers.Spec.Replicas, present: workers.Status.Replicas,
+			ready: readyMachines(o.Machines, isWorker), upToDate: workers.Status.UpToDateReplicas,
+		}
+		stage.Done = stage.Done && workers.Status.ObservedGeneration == workers.Generation && counts.complete()
+		detail := counts.String()
+		if len(o.Workers) > 1 {
+			detail = workers.Name + " " + detail
+		}
+		details = append(details, detail)
 	}
-	counts := replicas{
-		wanted: o.Workers.Spec.Replicas, present: status.Replicas,
-		ready: readyMachines(o.Machines, isWorker), upToDate: status.UpToDateReplicas,
-	}
-	stage.Done = status.ObservedGeneration == o.Workers.Generation && counts.complete()
-	stage.Detail = counts.String()
-	return stage
+	stage.Detail = strings.Join(details, "; ")
+	return []Stage{stage}
 }
 
 // nodesStage guards against counts that have not caught up with a change:

@@ -66,13 +66,12 @@ func TestSummarizeNotReady(t *testing.T) {
 				*o = Observed{Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}}
 			},
 			[]string{
-				"infrastructure: network and load balancer", "control plane: not created yet", "workers: not created yet",
-				"nodes: 0 of 0 ready",
+				"infrastructure: network and load balancer", "control plane: not created yet", "nodes: 0 of 0 ready",
 			},
 		},
 		"scaled a moment ago": {
 			"The counts are those of before the change.",
-			func(o *Observed) { o.Workers.Generation, o.Workers.Spec.Replicas = 2, ptr.To[int32](2) },
+			func(o *Observed) { o.Workers[0].Generation, o.Workers[0].Spec.Replicas = 2, ptr.To[int32](2) },
 			[]string{"workers: 1 of 2 available"},
 		},
 		"generation not observed": {
@@ -88,7 +87,7 @@ func TestSummarizeNotReady(t *testing.T) {
 		"one too many": {
 			"Scaling down is not done while a machine is on its way out.",
 			func(o *Observed) {
-				o.Workers.Status.Replicas = ptr.To[int32](2)
+				o.Workers[0].Status.Replicas = ptr.To[int32](2)
 				leaving := machine("demo-worker-c")
 				leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 				o.Machines = append(o.Machines, leaving)
@@ -98,7 +97,7 @@ func TestSummarizeNotReady(t *testing.T) {
 		"surge": {
 			"\"2 of 1\" reads like an error.",
 			func(o *Observed) {
-				o.Workers.Status.Replicas = ptr.To[int32](2)
+				o.Workers[0].Status.Replicas = ptr.To[int32](2)
 				surge := *o.Machines[0].DeepCopy()
 				surge.Name = "demo-worker-surge"
 				o.Machines = append(o.Machines, surge)

@@ -19,7 +19,6 @@ package objects
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,7 +57,7 @@ func cluster(v Values) (*clusterv1.Cluster, error) {
 				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{v.ServiceCIDR}},
 			},
 			Topology: clusterv1.Topology{
-				ClassRef:     clusterv1.ClusterClassRef{Name: v.className()},
+				ClassRef:     clusterv1.ClusterClassRef{Name: ClassName()},
 				Version:      v.KubernetesVersion,
 				ControlPlane: clusterv1.ControlPlaneTopology{Replicas: ptr.To(v.ControlPlanes)},
 				Workers: clusterv1.WorkersTopology{MachineDeployments: []clusterv1.MachineDeploymentTopology{
@@ -77,17 +76,12 @@ func cluster(v Values) (*clusterv1.Cluster, error) {
 // variables says all of each value, defaults too: a value is replaced as a
 // whole, and what a default had filled in would come and go.
 func variables(v Values) ([]clusterv1.ClusterVariable, error) {
-	images := maps.Clone(v.NodeImages)
-	if images == nil {
-		images = map[string]string{}
-	}
-	images[v.KubernetesVersion] = v.NodeImage
 	type variable struct {
 		name  string
 		value any
 	}
 	values := []variable{
-		{NodeImagesVariable, images},
+		{NodeImagesVariable, map[string]string{v.KubernetesVersion: v.NodeImage}},
 		{LoadBalancerVariable, infrav1.LoadBalancerTemplate{Type: infrav1.LoadBalancerHAProxy, Image: v.LoadBalancerImage}},
 		{NetworkVariable, infrav1.Network{Name: v.Network}},
 	}

@@ -129,36 +129,6 @@ func TestRenderClass(t *testing.T) {
 
 // A cluster that was made by another release keeps the class it has, which
 // this program cannot make.
-func TestRenderKeepsTheClassOfACluster(t *testing.T) {
-	t.Parallel()
-	v := values()
-	v.Class = "container-of-before"
-	rendered, err := Render(v)
-	must.Succeed(t, err)
-	if len(rendered.Class) > 0 || rendered.Cluster.Spec.Topology.ClassRef.Name != v.Class {
-		t.Errorf("Got %d objects of a class, and a cluster of %q", len(rendered.Class), rendered.Cluster.Spec.Topology.ClassRef.Name)
-	}
-	v.WithoutClass = true
-	if rendered, err = Render(v); err != nil || rendered.Cluster != nil {
-		t.Errorf("A cluster without a class is left as it is, got %v, %v", rendered.Cluster, err)
-	}
-}
-
-// While a cluster is upgraded its machines have two versions.
-func TestRenderKeepsTheImagesOfOtherVersions(t *testing.T) {
-	t.Parallel()
-	v := values()
-	v.NodeImages = map[string]string{"v1.35.4": "node:v1.35.4"}
-	rendered := must.Get(Render(v))(t)
-	want := `{"v1.35.4":"node:v1.35.4","v1.36.3":"localhost/capcon/node:v1.36.3"}`
-	if got := string(rendered.Cluster.Spec.Topology.Variables[0].Value.Raw); got != want {
-		t.Errorf("Got the images %s, want %s", got, want)
-	}
-	if len(v.NodeImages) != 1 {
-		t.Errorf("The values were changed: %v", v.NodeImages)
-	}
-}
-
 func manifest(t *testing.T, rendered []client.Object) []byte {
 	t.Helper()
 	var documents [][]byte

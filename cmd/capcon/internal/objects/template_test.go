@@ -38,9 +38,10 @@ import (
 func TestClusterctlTemplate(t *testing.T) {
 	t.Parallel()
 	v := values()
-	v.CNIManifest, v.Class = "", "container"
+	v.CNIManifest = ""
 	v.LoadBalancerImage, v.NodeImage = "haproxy:3.2", "kindest/node:v1.36.3"
 	rendered := must.Get(Render(v))(t)
+	rendered.Cluster.Spec.Topology.ClassRef.Name = "container"
 	text := must.Get(yaml.Marshal(rendered.Cluster))(t)
 	byCapcon := documents(t, text)
 	unstructured.RemoveNestedField(byCapcon[0], "metadata", "annotations")

@@ -17,10 +17,7 @@ limitations under the License.
 package objects
 
 import (
-	"cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -28,7 +25,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// Values are the desired state of a cluster. All are required but those that say
+// Values are the desired state of a new cluster. All are required but those that say
 // otherwise.
 type Values struct {
 	// Namespace and Name of the Cluster.
@@ -37,17 +34,8 @@ type Values struct {
 	KubernetesVersion string
 	// ControlPlanes and Workers are how many machines of each there are.
 	ControlPlanes, Workers int32
-	// Class is the ClusterClass of a cluster that has one; empty = the one
-	// that this program brings along.
-	Class string
-	// WithoutClass says that the cluster is there and has no ClusterClass: an
-	// earlier release made it. It is left as it is.
-	WithoutClass bool
-	// NodeImage of every machine of that version.
+	// NodeImage of every machine.
 	NodeImage string
-	// NodeImages are those of other versions, by version: machines that have
-	// not been upgraded yet keep theirs.
-	NodeImages map[string]string
 	// LoadBalancerImage; empty = the provider's default.
 	LoadBalancerImage string
 	// Network of the engine; empty = the provider's default.
@@ -65,8 +53,6 @@ type Values struct {
 	CNIManifest string
 }
 
-func (v Values) className() string { return cmp.Or(v.Class, ClassName()) }
-
 // Names of the objects that belong to a cluster, as the ClusterClass has them.
 
 // ControlPlaneName of the KubeadmControlPlane.
@@ -78,44 +64,32 @@ func WorkersName(cluster string) string { return cluster + "-" + workers }
 // CNIName of the ClusterResourceSet with the Pod network.
 func CNIName(cluster string) string { return cluster + "-cni" }
 
-// Rendered are the objects of a cluster.
+// Rendered are the objects of a new cluster.
 type Rendered struct {
-	// Class is the ClusterClass behind its templates; none where the cluster
-	// has one already that this program does not bring along.
+	// Class is the ClusterClass behind its templates.
 	Class []client.Object
-	// Cluster has its whole topology, of which Cluster API makes the rest; nil
-	// where nothing is to be applied.
-	Cluster *clusterv1.Cluster
 	// Owned are further objects that go with the Cluster.
 	Owned []client.Object
+	// Cluster has its whole topology, of which Cluster API makes the rest.
+	Cluster *clusterv1.Cluster
 }
 
 // Render returns the objects, which are to be applied in the order of the
 // fields.
 func Render(v Values) (Rendered, error) {
-	if v.WithoutClass {
-		return Rendered{}, nil
-	}
 	topology, err := cluster(v)
 	if err != nil {
 		return Rendered{}, err
 	}
-	rendered := Rendered{Cluster: topology, Owned: cni(v)}
-	if v.className() == ClassName() {
-		rendered.Class, err = class(v.Namespace)
-	}
-	return rendered, err
+	parts, err := class(v.Namespace)
+	return Rendered{Class: parts, Owned: cni(v), Cluster: topology}, err
 }
 
-// OwnedByCluster makes the object go when the Cluster goes. Cluster API does
-// this for the objects it refers to; the others would be left behind.
-func OwnedByCluster(object client.Object, name string, uid types.UID) {
-	object.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: clusterv1.GroupVersion.String(),
-		Kind:       clusterv1.ClusterKind,
-		Name:       name,
-		UID:        uid,
-	}})
+// OwnerOf makes the object that has it go when the Cluster goes.
+func OwnerOf(cluster *clusterv1.Cluster) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: clusterv1.GroupVersion.String(), Kind: clusterv1.ClusterKind, Name: cluster.Name, UID: cluster.UID,
+	}
 }
 
 func meta(v Values, name string) metav1.ObjectMeta {

@@ -1,0 +1,417 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package update
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/yamlprocessor"
+	"sigs.k8s.io/yaml"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// requests are all flags that change a cluster, with what the engine has for them.
+var requests = map[string]struct {
+	request input.Request
+	chosen  Chosen
+}{
+	"nothing":             {},
+	"control-planes":      {request: input.Request{ControlPlanes: ptr.To(5)}},
+	"workers":             {request: input.Request{Workers: ptr.To(4)}},
+	"kubernetes-version":  {input.Request{KubernetesVersion: "v1.37.2"}, Chosen{NodeImage: "node:v1.37.2"}},
+	"the same version":    {request: input.Request{KubernetesVersion: "v1.36.3"}},
+	"image":               {input.Request{Image: "node:other"}, Chosen{NodeImage: "node:other"}},
+	"load-balancer-image": {input.Request{LoadBalancerImage: "haproxy:other"}, Chosen{LoadBalancerImage: "haproxy:other"}},
+	"registry":            {input.Request{Registry: "r:5000"}, Chosen{NodeImage: "r:5000/node", LoadBalancerImage: "r:5000/haproxy"}},
+	"cpus":                {request: input.Request{CPUs: "2"}},
+	"memory":              {request: input.Request{Memory: "3Gi"}},
+	"memory none":         {request: input.Request{Memory: input.None}},
+	"network":             {request: input.Request{Network: "other"}},
+	"pod-cidr":            {request: input.Request{PodCIDR: "10.1.0.0/16"}},
+	"service-cidr":        {request: input.Request{ServiceCIDR: "10.2.0.0/16"}},
+	"cni":                 {input.Request{CNI: "flannel"}, Chosen{PodNetwork: "kind: Flannel"}},
+	"immutable, the same": {request: input.Request{Network: "capcon", PodCIDR: "192.168.0.0/16", ServiceCIDR: "10.128.0.0/12"}},
+}
+
+const variables = "/spec/topology/variables"
+
+// Each flag changes exactly what it names, in clusters that capcon did not create or has
+// created before. Everything else stays byte for byte.
+func TestEachFlagChangesWhatItNames(t *testing.T) {
+	t.Parallel()
+	const (
+		controlPlanes = "/spec/topology/controlPlane/replicas"
+		workers       = "/spec/topology/workers/machineDeployments/0/replicas"
+		version       = "/spec/topology/version"
+	)
+	// refused by the flag's name; otherwise the paths that change.
+	always := map[string][]string{
+		"nothing": nil, "the same version": nil, "immutable, the same": nil, "control-planes": {controlPlanes},
+		"network": {"--network"}, "pod-cidr": {"--pod-cidr"}, "service-cidr": {"--service-cidr"}, "cni": {"--cni"},
+	}
+	cases := map[string]struct {
+		reason  string
+		present Present
+		want    map[string][]string
+	}{
+		"kubectl": {
+			"Made by hand from the class: it has variables and keys that capcon does not know.", file(t, "kubectl.yaml"),
+			map[string][]string{
+				"workers": {workers}, "kubernetes-version": {version, variables + "/2/value/v1.37.2"},
+				"image":               {variables + "/2/value/v1.36.3"},
+				"load-balancer-image": {variables + "/1/value/image"},
+				"registry":            {variables + "/1/value/image", variables + "/2/value/v1.36.3"},
+				"cpus":                {variables + "/3/value/cpu"}, "memory": {variables + "/3/value/memory"},
+				"memory none": {variables + "/3/value/memory"},
+			},
+		},
+		"several": {
+			"It has several MachineDeployments, and no variables.", file(t, "several.yaml"),
+			map[string][]string{
+				"workers":            {"--workers"},
+				"kubernetes-version": {version, variables + "/0/name", variables + "/0/value/v1.37.2"},
+				"image":              {variables + "/0/name", variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/0/name", variables + "/0/value/image"},
+				"registry": {variables + "/0/name", variables + "/0/value/image", variables + "/1/name", variables + "/1/value/v1.36.3"},
+				"cpus":     {variables + "/0/name", variables + "/0/value/cpu"}, "memory": {variables + "/0/name", variables + "/0/value/memory"}, "memory none": nil,
+			},
+		},
+		"earlier": {
+			"An earlier version of capcon created it.", file(t, "earlier.yaml"),
+			map[string][]string{
+				"workers": {workers}, "kubernetes-version": {version, variables + "/0/value/v1.37.2"},
+				"image": {variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/1/value/image"},
+				"registry": {variables + "/0/value/v1.36.3", variables + "/1/value/image"},
+				"cpus":     {variables + "/3/value/cpu"}, "memory": {variables + "/3/value/memory"},
+				// The only key: an empty object is not valid. What follows moves up.
+				"memory none": {variables + "/3/name", variables + "/3/value/0/name", variables + "/3/value/0/value", variables + "/3/value/memory", variables + "/4/name", variables + "/4/value/0/name", variables + "/4/value/0/value"},
+			},
+		},
+		"flavor topology": {
+			"clusterctl generated it from a template.", flavor(t, "cluster-template-topology.yaml"),
+			map[string][]string{
+				"workers": {workers}, "kubernetes-version": {version, variables + "/0/value/v1.37.2"},
+				"image": {variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/1/value/image"},
+				"registry": {variables + "/0/value/v1.36.3", variables + "/1/value/image"},
+				"cpus":     {variables + "/4/name", variables + "/4/value/cpu"}, "memory": {variables + "/4/name", variables + "/4/value/memory"}, "memory none": nil,
+			},
+		},
+		"foreign class": {
+			"Its class has none of the variables.", foreignClass(file(t, "kubectl.yaml")),
+			map[string][]string{
+				"workers": {workers}, "kubernetes-version": {version},
+				"image": {"--image"}, "load-balancer-image": {"--load-balancer-image"}, "registry": {"--registry", "--registry"},
+				"cpus": {"--cpus"}, "memory": {"--memory"}, "memory none": {"--memory"},
+			},
+		},
+	}
+	for name, tc := range cases {
+		for flags, given := range requests {
+			t.Run(name+"/"+flags, func(t *testing.T) {
+				t.Parallel()
+				want, known := tc.want[flags]
+				if !known {
+					want = always[flags]
+				}
+				want = slices.Sorted(slices.Values(want))
+				if diff := cmp.Diff(want, changed(t, tc.present, given.request, given.chosen)); diff != "" {
+					t.Errorf("%s Changed or refused (-want +got):\n%s", tc.reason, diff)
+				}
+			})
+		}
+	}
+}
+
+// A Cluster without a topology is changed through other objects.
+func TestWithoutTopologyIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cluster-template.yaml", "cluster-template-machine-pool.yaml", "cluster-template-ignition.yaml"} {
+		for flags, given := range requests {
+			switch flags {
+			case "nothing", "immutable, the same":
+				if got := changed(t, flavor(t, name), given.request, given.chosen); got != nil {
+					t.Errorf("%s: %s changes or refuses %v", name, flags, got)
+				}
+			default:
+				flag := "--" + strings.Fields(flags)[0]
+				if flags == "the same version" {
+					flag = "--kubernetes-version"
+				}
+				_, err := Compute(flavor(t, name), given.request, given.chosen)
+				if got := input.Problems(err); len(got) != 1 || got[0].Field != flag || got[0].Remedy == "" {
+					t.Errorf("%s: %s is refused with %v", name, flags, err)
+				}
+			}
+		}
+	}
+}
+
+// changed are the paths of the Cluster that a request changes, or the flags that are refused.
+func changed(t *testing.T, present Present, request input.Request, chosen Chosen) []string {
+	t.Helper()
+	plan, err := Compute(present, request, chosen)
+	if refused := new(input.Error); errors.As(err, &refused) {
+		var flags []string
+		for _, problem := range refused.Problems {
+			if problem.Reason == "" || problem.Remedy == "" || problem.Value == "" {
+				t.Errorf("the problem is not complete: %+v", problem)
+			}
+			flags = append(flags, problem.Field)
+		}
+		return flags
+	}
+	must.Succeed(t, err)
+	before := must.Get(json.Marshal(present.Cluster))(t)
+	patch := must.Get(plan.Patch())(t)
+	if patch == nil {
+		if len(plan.Changes) > 0 {
+			t.Errorf("changes without a patch: %s", plan)
+		}
+		return nil
+	}
+	after := must.Get(must.Get(jsonpatch.DecodePatch(patch))(t).Apply(before))(t)
+	return differing(t, before, after)
+}
+
+// differing are the paths of the values that differ.
+func differing(t *testing.T, before, after []byte) []string {
+	t.Helper()
+	first, second := map[string]string{}, map[string]string{}
+	flatten(t, "", before, first)
+	flatten(t, "", after, second)
+	paths := map[string]bool{}
+	for path, value := range first {
+		paths[path] = second[path] != value
+	}
+	for path, value := range second {
+		paths[path] = first[path] != value
+	}
+	maps.DeleteFunc(paths, func(_ string, differs bool) bool { return !differs })
+	if len(paths) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// flatten a JSON value to its leaves, as they are written.
+func flatten(t *testing.T, path string, value json.RawMessage, into map[string]string) {
+	t.Helper()
+	var object map[string]json.RawMessage
+	var list []json.RawMessage
+	switch {
+	case value[0] == '{' && json.Unmarshal(value, &object) == nil && len(object) > 0:
+		for key, each := range object {
+			flatten(t, path+"/"+key, each, into)
+		}
+	case value[0] == '[' && json.Unmarshal(value, &list) == nil && len(list) > 0:
+		for i, each := range list {
+			flatten(t, fmt.Sprintf("%s/%d", path, i), each, into)
+		}
+	default:
+		into[path] = string(value)
+	}
+}
+
+func file(t *testing.T, name string) Present {
+	t.Helper()
+	return read(t, must.Get(os.ReadFile(filepath.Join("testdata", name)))(t))
+}
+
+func flavor(t *testing.T, name string) Present {
+	t.Helper()
+	raw := must.Get(os.ReadFile(filepath.Join("../../../../templates", name)))(t)
+	given := map[string]string{
+		"CLUSTER_NAME": "demo", "NAMESPACE": "default", "KUBERNETES_VERSION": "v1.36.3", "CONTAINER_POD_CIDR": "192.168.0.0/16",
+		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1",
+	}
+	processed := must.Get(yamlprocessor.NewSimpleProcessor().Process(raw, func(name string) (string, error) {
+		if value, known := given[name]; known {
+			return value, nil
+		}
+		return "", fmt.Errorf("unknown variable %s", name)
+	}))(t)
+	first, _, _ := strings.Cut(string(processed), "\n---\n")
+	return read(t, []byte(first))
+}
+
+func read(t *testing.T, text []byte) Present {
+	t.Helper()
+	cluster, class := &clusterv1.Cluster{}, &clusterv1.ClusterClass{}
+	must.Succeed(t, yaml.UnmarshalStrict(text, cluster))
+	cluster.ResourceVersion = "7"
+	first, _, _ := strings.Cut(templates.ClusterClass, "\n---\n")
+	must.Succeed(t, yaml.UnmarshalStrict([]byte(first), class))
+	return Present{Cluster: cluster, Class: class, Machines: machines(cluster)}
+}
+
+func foreignClass(present Present) Present {
+	present.Class = &clusterv1.ClusterClass{Spec: clusterv1.ClusterClassSpec{Variables: []clusterv1.ClusterClassVariable{{
+		Name: "resources", Schema: clusterv1.VariableSchema{OpenAPIV3Schema: clusterv1.JSONSchemaProps{Type: "string"}},
+	}}}}
+	return present
+}
+
+// machines of a cluster, each with a Node "node-NAME".
+func machines(cluster *clusterv1.Cluster) []clusterv1.Machine {
+	var made []clusterv1.Machine
+	add := func(role, label, value string, count *int32) {
+		for i := range ptr.Deref(count, 1) {
+			name := fmt.Sprintf("%s-%d", role, i)
+			made = append(made, clusterv1.Machine{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{label: value}},
+				Status:     clusterv1.MachineStatus{NodeRef: clusterv1.MachineNodeReference{Name: "node-" + name}},
+			})
+		}
+	}
+	add("control-plane", clusterv1.MachineControlPlaneLabel, "", cluster.Spec.Topology.ControlPlane.Replicas)
+	for _, deployment := range cluster.Spec.Topology.Workers.MachineDeployments {
+		add(deployment.Name, clusterv1.ClusterTopologyMachineDeploymentNameLabel, deployment.Name, deployment.Replicas)
+	}
+	return made
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	stopped := file(t, "earlier.yaml")
+	stopped.Cluster.Annotations = map[string]string{infrav1.StoppedAnnotation: ""}
+	interrupted := file(t, "earlier.yaml")
+	interrupted.Unowned = []string{"ConfigMap demo-cni"}
+	cases := map[string]struct {
+		reason  string
+		present Present
+		request input.Request
+		chosen  Chosen
+		want    string
+		consent bool
+	}{
+		"nothing": {
+			"There is nothing to write.", file(t, "kubectl.yaml"), input.Request{}, Chosen{},
+			"change  nothing", false,
+		},
+		"rolls all": {
+			"All machines get the version.", file(t, "earlier.yaml"), input.Request{KubernetesVersion: "v1.37.2"}, Chosen{NodeImage: "node:v1.37.2"},
+			`change  Cluster demo, spec.topology.version: "v1.36.3" -> "v1.37.2"
+change  Cluster demo, spec.topology.variables[nodeImages].value[v1.37.2]: not set -> "node:v1.37.2"
+replace Machine control-plane-0 (spec.topology.version, spec.topology.variables[nodeImages].value[v1.37.2])
+replace Machine worker-0 (spec.topology.version, spec.topology.variables[nodeImages].value[v1.37.2])`, false,
+		},
+		"rolls some": {
+			"A MachineDeployment with its own limits keeps them.", file(t, "several.yaml"), input.Request{Memory: "3Gi"}, Chosen{},
+			`change  Cluster demo, spec.topology.variables[resources].value[memory]: not set -> "3Gi"
+replace Machine control-plane-0 (spec.topology.variables[resources].value[memory])
+replace Machine control-plane-1 (spec.topology.variables[resources].value[memory])
+replace Machine control-plane-2 (spec.topology.variables[resources].value[memory])
+replace Machine worker-0 (spec.topology.variables[resources].value[memory])
+warning the MachineDeployment large overrides the variable resources and keeps its own`, false,
+		},
+		"rolls none": {
+			"The load balancer is no Machine.", file(t, "earlier.yaml"), input.Request{LoadBalancerImage: "haproxy:3"}, Chosen{LoadBalancerImage: "haproxy:3"},
+			`change  Cluster demo, spec.topology.variables[loadBalancer].value[image]: "localhost/capcon/haproxy:2.6" -> "haproxy:3"`, false,
+		},
+		"another spelling": {
+			"The limit is the same.", file(t, "earlier.yaml"), input.Request{Memory: "4096Mi"}, Chosen{},
+			"change  nothing", false,
+		},
+		"scale down": {
+			"Machines are deleted.", file(t, "kubectl.yaml"), input.Request{Workers: ptr.To(1)}, Chosen{},
+			`change  Cluster demo, spec.topology.workers.machineDeployments[pool-a].replicas: 2 -> 1
+delete  1 of the Machines pool-a-0, pool-a-1 of MachineDeployment pool-a`, true,
+		},
+		"no worker left": {
+			"Nothing runs Pods any more.", file(t, "earlier.yaml"), input.Request{Workers: ptr.To(0)}, Chosen{},
+			`change  Cluster demo, spec.topology.workers.machineDeployments[worker].replicas: 1 -> 0
+delete  1 of the Machines worker-0 of MachineDeployment worker
+warning no worker is left, and control planes take no Pods: Pods stay Pending until there is a worker`, true,
+		},
+		"scale up": {
+			"Nothing is lost.", file(t, "earlier.yaml"), input.Request{Workers: ptr.To(2), ControlPlanes: ptr.To(3)}, Chosen{},
+			`change  Cluster demo, spec.topology.controlPlane.replicas: 1 -> 3
+change  Cluster demo, spec.topology.workers.machineDeployments[worker].replicas: 1 -> 2`, false,
+		},
+		"stopped": {
+			"It is started.", stopped, input.Request{}, Chosen{},
+			`change  Cluster demo, metadata.annotations[` + infrav1.StoppedAnnotation + `]: "" -> not set`, false,
+		},
+		"interrupted creation": {
+			"It is continued.", interrupted, input.Request{}, Chosen{},
+			`change  ConfigMap demo-cni, metadata.ownerReferences: not set -> "Cluster demo"`, false,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan := must.Get(Compute(tc.present, tc.request, tc.chosen))(t)
+			var lines []string
+			for line := range strings.Lines(plan.String()) {
+				if verb, rest, found := strings.Cut(strings.TrimSpace(line), " "); found && strings.HasPrefix(line, "  ") {
+					lines = append(lines, fmt.Sprintf("%-7s %s", verb, strings.TrimSpace(rest)))
+				}
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(lines, "\n")); diff != "" || plan.NeedsConsent != tc.consent {
+				t.Errorf("%s Consent: %t, plan (-want +got):\n%s", tc.reason, plan.NeedsConsent, diff)
+			}
+			if plan.IsEmpty() != (len(plan.Changes) == 0) {
+				t.Errorf("%s It is empty: %t", tc.reason, plan.IsEmpty())
+			}
+		})
+	}
+}
+
+func TestPodRangeIsLargeEnough(t *testing.T) {
+	t.Parallel()
+	present := file(t, "earlier.yaml")
+	present.Cluster.Spec.ClusterNetwork.Pods.CIDRBlocks = []string{"10.201.0.0/22"} // four nodes
+	for workers, want := range map[int]bool{0: true, 1: true, 2: true, 3: false} {
+		_, err := Compute(present, input.Request{Workers: &workers}, Chosen{})
+		problems := input.Problems(err)
+		if (err == nil) != want || !want && (problems[0].Field != "--workers" || !strings.Contains(problems[0].Reason, "10.201.0.0/22")) {
+			t.Errorf("%d workers: %v", workers, err)
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	t.Parallel()
+	present := file(t, "earlier.yaml")
+	plan := must.Get(Compute(present, input.Request{Workers: ptr.To(3)}, Chosen{}))(t)
+	present.Cluster.ResourceVersion = "8"
+	later := must.Get(Compute(present, input.Request{Workers: ptr.To(3)}, Chosen{}))(t)
+	if !later.Same(plan) {
+		t.Error("A change of the status makes another plan")
+	}
+	present.Cluster.Spec.Topology.Workers.MachineDeployments[0].Replicas = ptr.To[int32](2)
+	if later = must.Get(Compute(present, input.Request{Workers: ptr.To(3)}, Chosen{}))(t); later.Same(plan) {
+		t.Error("A change from 2 is the same as one from 1")
+	}
+}

@@ -1,0 +1,295 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package update
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+)
+
+// role of Machines in a topology.
+type role struct {
+	name string
+	// overrides of the topology's variables.
+	overrides []clusterv1.ClusterVariable
+	machines  []Machine
+}
+
+func (c *computation) controlPlane() role {
+	return role{
+		name: "control plane", overrides: c.topology.ControlPlane.Variables.Overrides,
+		machines: c.machines(util.IsControlPlaneMachine),
+	}
+}
+
+func (c *computation) deployment(topology *clusterv1.MachineDeploymentTopology) role {
+	return role{
+		name: "MachineDeployment " + topology.Name, overrides: topology.Variables.Overrides,
+		machines: c.machines(func(machine *clusterv1.Machine) bool {
+			return machine.Labels[clusterv1.ClusterTopologyMachineDeploymentNameLabel] == topology.Name
+		}),
+	}
+}
+
+func (c *computation) roles() []role {
+	roles := []role{c.controlPlane()}
+	for i := range c.topology.Workers.MachineDeployments {
+		roles = append(roles, c.deployment(&c.topology.Workers.MachineDeployments[i]))
+	}
+	for _, pool := range c.topology.Workers.MachinePools {
+		roles = append(roles, role{
+			name: "MachinePool " + pool.Name, overrides: pool.Variables.Overrides,
+			machines: c.machines(func(machine *clusterv1.Machine) bool {
+				return machine.Labels[clusterv1.ClusterTopologyMachinePoolNameLabel] == pool.Name
+			}),
+		})
+	}
+	return roles
+}
+
+// machines that are not being deleted already.
+func (c *computation) machines(ofRole func(*clusterv1.Machine) bool) []Machine {
+	var found []Machine
+	for i := range c.Machines {
+		if machine := &c.Machines[i]; machine.DeletionTimestamp.IsZero() && ofRole(machine) {
+			found = append(found, Machine{Name: machine.Name, Node: machine.Status.NodeRef.Name})
+		}
+	}
+	slices.SortFunc(found, func(a, b Machine) int { return cmp.Compare(a.Name, b.Name) })
+	return found
+}
+
+// replaceMachines because of a field, those of roles that have their own value of its
+// variable excepted.
+func (c *computation) replaceMachines(field, variable string) {
+	for _, role := range c.roles() {
+		if variable != "" && value(role.overrides, variable) != nil {
+			c.plan.Warnings = append(c.plan.Warnings, fmt.Sprintf("the %s overrides the variable %s and keeps its own", role.name, variable))
+			continue
+		}
+		for _, machine := range role.machines {
+			if !slices.Contains(c.replaced[machine], field) {
+				c.replaced[machine] = append(c.replaced[machine], field)
+			}
+		}
+	}
+}
+
+// edit of one key of a variable whose value is an object.
+type edit struct {
+	variable, key string
+	// value is nil where the key is removed.
+	value json.RawMessage
+}
+
+// variables of the class that the request names.
+func (c *computation) variables() {
+	version := cmp.Or(c.request.KubernetesVersion, c.topology.Version)
+	if image := c.chosen.NodeImage; image != "" {
+		given := c.given("--image", c.request.Image)
+		// A version alone needs no variable: the class may know its images.
+		if given.Field != "" || c.takes(objects.NodeImagesVariable, version) {
+			c.edit(given, edit{objects.NodeImagesVariable, version, text(image)})
+		}
+	}
+	if image := c.chosen.LoadBalancerImage; image != "" {
+		c.edit(c.given("--load-balancer-image", c.request.LoadBalancerImage), edit{objects.LoadBalancerVariable, "image", text(image)})
+	}
+	for key, problem := range map[string]input.Problem{
+		"cpu": {Field: "--cpus", Value: c.request.CPUs}, "memory": {Field: "--memory", Value: c.request.Memory},
+	} {
+		switch problem.Value {
+		case "":
+		case input.None:
+			c.edit(problem, edit{objects.ResourcesVariable, key, nil})
+		default:
+			c.edit(problem, edit{objects.ResourcesVariable, key, text(problem.Value)})
+		}
+	}
+	slices.SortStableFunc(c.edits, func(a, b edit) int {
+		return cmp.Or(cmp.Compare(a.variable, b.variable), cmp.Compare(a.key, b.key))
+	})
+	for _, edit := range c.edits {
+		field := fmt.Sprintf("spec.topology.variables[%s].value[%s]", edit.variable, edit.key)
+		c.change(field, "", c.keys(edit.variable)[edit.key], edit.value)
+		if edit.variable != objects.LoadBalancerVariable {
+			c.replaceMachines(field, edit.variable)
+		}
+	}
+	c.patchVariables()
+}
+
+// given is the flag that names an image: its own, or --registry; empty where it is neither.
+func (c *computation) given(flag, image string) input.Problem {
+	switch {
+	case image != "":
+		return input.Problem{Field: flag, Value: image}
+	case c.request.Registry != "":
+		return input.Problem{Field: "--registry", Value: c.request.Registry}
+	}
+	return input.Problem{}
+}
+
+// edit a variable, or refuse the flag that the class has no such variable for.
+func (c *computation) edit(flag input.Problem, wanted edit) {
+	present := c.keys(wanted.variable)
+	switch {
+	case !c.takes(wanted.variable, wanted.key):
+		c.refuse(flag.Field, flag.Value,
+			fmt.Sprintf("the ClusterClass %q has no variable %s with the field %q", c.topology.ClassRef.Name, wanted.variable, wanted.key),
+			fmt.Sprintf("change the variables that it has with kubectl edit cluster %s%s", c.Cluster.Name, kubectl))
+	case c.variable(wanted.variable) != nil && present == nil:
+		c.refuse(flag.Field, flag.Value, fmt.Sprintf("the variable %s of the Cluster is not an object", wanted.variable),
+			fmt.Sprintf("change it with kubectl edit cluster %s%s", c.Cluster.Name, kubectl))
+	case !equal(present[wanted.key], wanted.value):
+		c.edits = append(c.edits, wanted)
+	}
+}
+
+// takes reports whether the class has a variable, which is an object with the key, if there
+// is one.
+func (c *computation) takes(variable, key string) bool {
+	if c.Class == nil {
+		return false
+	}
+	for i := range c.Class.Spec.Variables {
+		if c.Class.Spec.Variables[i].Name != variable {
+			continue
+		}
+		schema := c.Class.Spec.Variables[i].Schema.OpenAPIV3Schema
+		_, known := schema.Properties[key]
+		return key == "" || schema.Type == "object" && (known || schema.AdditionalProperties != nil)
+	}
+	return false
+}
+
+// variable of the Cluster; nil where it is not set.
+func (c *computation) variable(name string) json.RawMessage { return value(c.topology.Variables, name) }
+
+func value(variables []clusterv1.ClusterVariable, name string) json.RawMessage {
+	for i := range variables {
+		if variables[i].Name == name {
+			return variables[i].Value.Raw
+		}
+	}
+	return nil
+}
+
+// keys of a variable whose value is an object; nil where it is none.
+func (c *computation) keys(variable string) map[string]json.RawMessage {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(c.variable(variable), &keys) != nil {
+		return nil
+	}
+	return keys
+}
+
+// equal compares two values, of which quantities have several spellings.
+func equal(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if string(a) == string(b) {
+		return true
+	}
+	first, err := resource.ParseQuantity(strings.Trim(string(a), `"`))
+	if err != nil {
+		return false
+	}
+	second, err := resource.ParseQuantity(strings.Trim(string(b), `"`))
+	return err == nil && first.Cmp(second) == 0
+}
+
+// patchVariables writes the edits as operations: only the edited keys of a variable that is
+// set, so that everything else stays as it is. Removals come last: they move what follows.
+func (c *computation) patchVariables() {
+	const list = "/spec/topology/variables"
+	var added, removed []operation
+	left := len(c.topology.Variables)
+	for _, name := range distinct(c.edits) {
+		keys := c.keys(name)
+		at := slices.IndexFunc(c.topology.Variables, func(v clusterv1.ClusterVariable) bool { return v.Name == name })
+		var operations []operation
+		if keys == nil {
+			keys = map[string]json.RawMessage{}
+		}
+		for _, edit := range c.edits {
+			if edit.variable != name {
+				continue
+			}
+			path := fmt.Sprintf("%s/%d/value/%s", list, at, pointer(edit.key))
+			if edit.value == nil {
+				delete(keys, edit.key)
+				operations = append(operations, operation{Op: "remove", Path: path})
+				continue
+			}
+			keys[edit.key] = edit.value
+			operations = append(operations, operation{Op: "add", Path: path, Value: edit.value})
+		}
+		switch {
+		case at < 0:
+			value, _ := json.Marshal(objectVariable{Name: name, Value: keys}) // It consists of JSON.
+			added = append(added, operation{Op: "add", Path: list + "/-", Value: value})
+			left++
+		case len(keys) == 0:
+			removed = append(removed, operation{Op: "remove", Path: fmt.Sprintf("%s/%d", list, at)})
+			left--
+		default:
+			c.plan.operations = append(c.plan.operations, operations...)
+		}
+	}
+	switch {
+	case left == 0 && len(removed) > 0:
+		removed = []operation{{Op: "remove", Path: list}}
+	case len(added) > 0 && len(c.topology.Variables) == 0:
+		added = append([]operation{{Op: "add", Path: list, Value: json.RawMessage("[]")}}, added...)
+	}
+	// The new ones are behind all others: of those that are removed there is at most one,
+	// because only limits can be removed.
+	c.plan.operations = append(append(c.plan.operations, added...), removed...)
+}
+
+// objectVariable is a ClusterVariable whose value is an object.
+type objectVariable struct {
+	Name  string                     `json:"name"`
+	Value map[string]json.RawMessage `json:"value"`
+}
+
+// distinct variables of edits.
+func distinct(edits []edit) []string {
+	var names []string
+	for _, edit := range edits {
+		if !slices.Contains(names, edit.variable) {
+			names = append(names, edit.variable)
+		}
+	}
+	return names
+}
+
+// pointer is a token of a JSON pointer (RFC 6901).
+func pointer(token string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(token) }
