@@ -137,7 +137,7 @@ func TestRecovery(t *testing.T) {
 				t.Run(f.String(), func(t *testing.T) {
 					s := s
 					if f.kind == refused {
-						// It is remembered for 15 seconds.
+						// It is cached for 15 seconds.
 						s.patience = 17
 					}
 					got := s.run(t, &f)

@@ -37,8 +37,8 @@ const connectionInterval = 2 * time.Second
 
 // waitForDisconnect delays a kubeadm init while this manager is connected to the cluster of an
 // earlier one. The new cluster has the same endpoint and the same CA: watches continue in it
-// without noticing, caches keep the objects of the earlier one, and whoever reads them, as the
-// controller of ClusterResourceSets does, finds objects that do not exist. Other managers
+// without noticing, caches keep the objects of the earlier one, and controllers that
+// read them, such as that of ClusterResourceSets, find objects that do not exist. Other managers
 // probe the same endpoint in the same way.
 func (r *Reconciler) waitForDisconnect(ctx context.Context, s *scope) error {
 	if s.hasStarted() || s.config.KubeadmOperation() != bootstrap.KubeadmInit {

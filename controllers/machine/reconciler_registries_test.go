@@ -141,7 +141,7 @@ func registries() map[string]reconcileTest {
 			assert: removed,
 		},
 		"RegistriesRemovedMeanwhile": {
-			reason: "What a node has is asked of the node: neither a manager nor a status remembers it.",
+			reason: "What a node has is asked of the node: neither a manager nor a status caches it.",
 			args: args{
 				options: []builders.Option{withRegistries(mirrored)},
 				setup:   removes,

@@ -141,8 +141,8 @@ func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *core
 }
 
 // EnsureLoadBalancer implements cloudprovider.LoadBalancer. What fails is retried by repair,
-// and the service controller is told that nothing is left to it: it would retry what fails
-// for ever, with an Event each time, and after a while only every five minutes.
+// and the service controller gets nothing to do: it would retry what fails
+// forever, with an Event each time, and after a while only every five minutes.
 func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
 	ctx, end, err := b.begin(ctx, service.UID)
 	if err != nil {
@@ -152,7 +152,7 @@ func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *c
 	if latest := b.latest(identify(service)); latest != nil && wantsLoadBalancer(latest) {
 		service = latest
 	}
-	b.remember(service)
+	b.record(service)
 	balanced, err := b.ensure(ctx, service)
 	if err = b.settle(ctx, service, err); err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func wantsLoadBalancer(service *corev1.Service) bool {
 		service.DeletionTimestamp.IsZero()
 }
 
-func (b *balancers) remember(service *corev1.Service) {
+func (b *balancers) record(service *corev1.Service) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.memories[service.UID] == nil {
@@ -213,7 +213,7 @@ func (b *balancers) remember(service *corev1.Service) {
 	}
 }
 
-// change what is remembered of a Service, where something is.
+// change what is recorded of a Service, where something is.
 func (b *balancers) change(uid types.UID, change func(*memory)) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -222,7 +222,7 @@ func (b *balancers) change(uid types.UID, change func(*memory)) {
 	}
 }
 
-// recall what is remembered of a Service.
+// recall what is recorded of a Service.
 func (b *balancers) recall(uid types.UID) (memory, bool) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()

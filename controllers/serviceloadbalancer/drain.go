@@ -38,7 +38,7 @@ import (
 
 // Drain removes the load balancers of all Services of a workload cluster that provides none
 // any more, once Run has returned: the finalizer and the status of each Service, then its
-// container. Without it the finalizer would keep Services and their namespaces for ever.
+// container. Without it the finalizer would keep Services and their namespaces forever.
 //
 // It is idempotent, and continues where an earlier call ended. Call it when load balancers
 // are switched off and until it succeeds, not later: a Service without loadBalancerClass and

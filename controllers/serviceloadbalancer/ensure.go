@@ -161,7 +161,7 @@ func (b *balancers) reserve(ctx context.Context, uid string) (release func(), _ 
 }
 
 // hostPorts are those that the plan's ports have; 0 for one that has none, or one out of the
-// range. What the Service says of them counts for nothing: its users do not choose ports of
+// range. What the Service says of them is ignored: its users do not choose ports of
 // the host.
 func (b *balancers) hostPorts(plan plan, before, found loadbalancer.State) map[uint16]uint16 {
 	all := map[uint16]uint16{}

@@ -89,7 +89,7 @@ func (c Config) completion(list, directory string, commands []Command) initCompl
 }
 
 // skippedPhases are those that have ended and those that the user skips, which kubeadm reads from its configuration only
-// where it is not told which to skip.
+// where no flag names those to skip.
 func (c Config) skippedPhases(config string) (phases []string, ok bool) {
 	phases = slices.Clone(startedPhases)
 	for _, file := range c.Files {

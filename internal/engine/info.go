@@ -30,13 +30,13 @@ type Info struct {
 	// any characters may be in it. Docker before version 23 keeps it with its
 	// configuration, not with its data.
 	ID string
-	// StorageID is the identity of what the engine stores, for everybody who
-	// concludes something from "not found": never empty, the same through every
+	// StorageID is the identity of what the engine stores, for callers that
+	// conclude something from "not found": never empty, the same through every
 	// endpoint, after restarts and upgrades of engine and host, and another where
 	// another engine, or one that lost all its data, answers at the same endpoint.
 	//
-	// Podman has no such identity, so its is that of StoreID. It cannot tell apart
-	// a store that was wiped, and two hosts of one name whose stores have one path
+	// Podman has no such identity, so its is that of StoreID. It is the same for
+	// a store that was wiped, and for two hosts of one name whose stores have one path
 	// and that are reached through local sockets. Docker's also changes when its
 	// network database is deleted. Callers have to accept a container that they
 	// find as proof of the engine, whatever its StorageID is.

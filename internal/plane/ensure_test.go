@@ -64,7 +64,7 @@ func TestEnsureStartsAStoppedPlane(t *testing.T) {
 }
 
 // The port is chosen on this host, and the engine may be on another one.
-func TestEnsureChoosesAnotherPortForANewPlane(t *testing.T) {
+func TestEnsureChoosesAnotherPortForFirstStart(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	eng.OccupyHostPort(testPort)

@@ -18,7 +18,7 @@
 #
 #   step, path   the name of that command, and the path of kubeadm's configuration
 #   run          completes the command and runs those after it
-#   config       the configuration, once the command has begun
+#   config       the configuration, once the command has started
 
 # shellcheck shell=sh disable=SC2154 # its variables are that script's
 

@@ -94,7 +94,7 @@ const permanentNetwork = "none"
 // the data, what is kept with the data only.
 func (e *Engine) storageID(ctx context.Context, info engine.Info) (string, error) {
 	if info.Name != "docker" {
-		return info.ID, nil // Podman builds its default networks anew at each call.
+		return info.ID, nil // Podman recreates its default networks at each call.
 	}
 	permanent, err := e.InspectNetwork(ctx, permanentNetwork)
 	if err != nil {
