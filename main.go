@@ -255,7 +255,7 @@ func setupWebhooks(mgr ctrl.Manager, port int) error {
 	if port == 0 {
 		return nil
 	}
-	if err := webhooks.Setup(mgr); err != nil {
+	if err := webhooks.Setup(mgr, nil); err != nil {
 		return err
 	}
 	// The API server calls only the Pods that are ready.

@@ -23,14 +23,17 @@ import (
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
@@ -52,7 +55,7 @@ func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 // the engine answers or not; the controllers connect to it when it does, and
 // the connection lives as long as the process.
 func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error {
-	if err := webhooks.Setup(mgr); err != nil {
+	if err := recordMoves(mgr); err != nil {
 		return err
 	}
 	if p.engine.Engine == "none" {
@@ -70,4 +73,19 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 	options := p.options
 	options.Engine, options.ClusterCache = counted, clusterCache
 	return controllers.Setup(ctx, mgr, options)
+}
+
+// recordMoves has each cluster recorded that is moved away, for capcon: its objects are
+// gone then, and its containers must not be taken for orphaned.
+func recordMoves(mgr ctrl.Manager) error {
+	begin := manager.RunnableFunc(func(ctx context.Context) error { return moves.Begin(ctx, mgr.GetClient()) })
+	if err := mgr.Add(begin); err != nil {
+		return fmt.Errorf("add the record of moved clusters: %w", err)
+	}
+	return webhooks.Setup(mgr, func(ctx context.Context, cluster *infrav1.ContainerCluster) error {
+		if cluster.OwnerID() == "" {
+			return nil // it has nothing on the engine
+		}
+		return moves.Add(ctx, mgr.GetClient(), cluster.OwnerID(), cluster.Namespace+"/"+cluster.Name)
+	})
 }

@@ -48,6 +48,9 @@ type Info struct {
 	// ChosenBy says for users what named the endpoint, such as "DOCKER_HOST",
 	// and what was passed over; empty where nothing was chosen.
 	ChosenBy string
+	// PassedOver are the endpoints that were tried before this one and did not
+	// respond, without credentials.
+	PassedOver []string
 	// CgroupVersion is "1" or "2", CgroupDriver "systemd" or "cgroupfs".
 	CgroupVersion, CgroupDriver string
 	// Rootless: the engine runs without root on its host.

@@ -30,13 +30,14 @@ import (
 )
 
 // +kubebuilder:webhook:verbs=create;update,path=/mutate-infrastructure-cluster-x-k8s-io-v1beta2-containercluster,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1beta2,name=default.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
-// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containercluster,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1beta2,name=validation.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containercluster,mutating=false,failurePolicy=fail,sideEffects=NoneOnDryRun,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1beta2,name=validation.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 
-func containerCluster() kind[*infrav1.ContainerCluster] {
+func containerCluster(moving Moving) kind[*infrav1.ContainerCluster] {
 	return kind[*infrav1.ContainerCluster]{
 		name: "ContainerCluster", object: &infrav1.ContainerCluster{},
 		converter:   conversion.ContainerCluster(),
 		setDefaults: defaultCluster, validate: validateCluster, validateUpdate: validateClusterUpdate, warn: warnCluster,
+		moving: moving,
 	}
 }
 

@@ -23,16 +23,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/topology"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 )
 
-// kind says how the objects of one kind are admitted. All its functions are
+// kind says how the objects of one kind are admitted. All its functions but moving are
 // pure.
 type kind[T client.Object] struct {
 	// name of the kind, and an empty object of it.
@@ -52,6 +54,9 @@ type kind[T client.Object] struct {
 	// it asks in a dry run what a template would become, and makes another
 	// one if that differs.
 	isTemplate bool
+	// moving is told of an object that clusterctl deletes because it has moved it; nil =
+	// nobody wants to know.
+	moving func(context.Context, T) error
 }
 
 // Default implements admission.Defaulter.
@@ -72,6 +77,9 @@ func (k kind[T]) ValidateCreate(_ context.Context, object T) (admission.Warnings
 // finalizers must go. What was wrong before does not stop another change:
 // rules that came after an object must not lock it.
 func (k kind[T]) ValidateUpdate(ctx context.Context, before, after T) (admission.Warnings, error) {
+	if err := k.tellMoving(ctx, before, after); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
 	if !after.GetDeletionTimestamp().IsZero() {
 		return nil, nil
 	}
@@ -99,6 +107,21 @@ func (k kind[T]) result(object T, errs field.ErrorList) (admission.Warnings, err
 		return warnings, nil
 	}
 	return warnings, apierrors.NewInvalid(infrav1.GroupVersion.WithKind(k.name).GroupKind(), object.GetName(), errs)
+}
+
+// tellMoving tells of the object as it was: clusterctl removes all its other annotations.
+func (k kind[T]) tellMoving(ctx context.Context, before, after T) error {
+	if _, moved := after.GetAnnotations()[clusterctlv1.DeleteForMoveAnnotation]; !moved || k.moving == nil {
+		return nil
+	}
+	request, err := admission.RequestFromContext(ctx)
+	if err != nil {
+		return fmt.Errorf("read admission request: %w", err)
+	}
+	if ptr.Deref(request.DryRun, false) {
+		return nil
+	}
+	return k.moving(ctx, before)
 }
 
 func (k kind[T]) topologyAsks(ctx context.Context, after T) (bool, error) {

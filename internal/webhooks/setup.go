@@ -17,17 +17,26 @@ limitations under the License.
 package webhooks
 
 import (
+	"context"
 	"fmt"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
+// Moving is told of a ContainerCluster that clusterctl is about to delete, because another
+// management cluster has it now, before the API server stores that. It is told again if
+// its error refused that, or if clusterctl is started again.
+type Moving func(ctx context.Context, cluster *infrav1.ContainerCluster) error
+
 // Setup registers the webhooks of all kinds at the manager's webhook server.
-// The configurations that lead an API server there are in config/webhook.
-func Setup(mgr ctrl.Manager) error {
+// The configurations that lead an API server there are in config/webhook. Moving may be
+// nil.
+func Setup(mgr ctrl.Manager, moving Moving) error {
 	for _, setup := range []func(ctrl.Manager) error{
-		containerCluster().setup, containerClusterTemplate().setup,
+		containerCluster(moving).setup, containerClusterTemplate().setup,
 		containerMachine().setup, containerMachineTemplate().setup,
 		containerMachinePool().setup, containerMachinePoolTemplate().setup,
 	} {

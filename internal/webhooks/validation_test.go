@@ -131,7 +131,7 @@ func TestDefaults(t *testing.T) {
 			template.Spec.Template.Spec.LoadBalancer.Type = tc.given.LoadBalancer.Type
 			// Twice is as once.
 			for range 2 {
-				must.Succeed(t, containerCluster().Default(t.Context(), cluster))
+				must.Succeed(t, containerCluster(nil).Default(t.Context(), cluster))
 				must.Succeed(t, containerClusterTemplate().Default(t.Context(), template))
 				if diff := cmp.Diff(tc.want, cluster.Spec); diff != "" {
 					t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
@@ -184,7 +184,7 @@ func TestWarning(t *testing.T) {
 		if !ok {
 			t.Fatal("the object is no cluster")
 		}
-		warnings := must.Get(containerCluster().ValidateCreate(t.Context(), cluster))(t)
+		warnings := must.Get(containerCluster(nil).ValidateCreate(t.Context(), cluster))(t)
 		if want := strings.HasSuffix(object, "{type: None}}"); (len(warnings) > 0) != want {
 			t.Errorf("%s: warnings %q", object, warnings)
 		}

@@ -42,7 +42,7 @@ func create(t *testing.T, object client.Object) error {
 	t.Helper()
 	switch object := object.(type) {
 	case *infrav1.ContainerCluster:
-		return admit(t, containerCluster(), nil, object)
+		return admit(t, containerCluster(nil), nil, object)
 	case *infrav1.ContainerClusterTemplate:
 		return admit(t, containerClusterTemplate(), nil, object)
 	case *infrav1.ContainerMachine:
@@ -63,7 +63,7 @@ func update(t *testing.T, before, after client.Object) error {
 	t.Helper()
 	switch after := after.(type) {
 	case *infrav1.ContainerCluster:
-		return admit(t, containerCluster(), before, after)
+		return admit(t, containerCluster(nil), before, after)
 	case *infrav1.ContainerClusterTemplate:
 		return admit(t, containerClusterTemplate(), before, after)
 	case *infrav1.ContainerMachine:

@@ -124,7 +124,7 @@ func serve(tb testing.TB, config *rest.Config) manifests.Server {
 	if err != nil {
 		tb.Fatalf("create manager: %v", err)
 	}
-	if err := webhooks.Setup(mgr); err != nil {
+	if err := webhooks.Setup(mgr, nil); err != nil {
 		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(tb.Context())

@@ -189,7 +189,7 @@ func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 		for _, one := range found {
 			eng, err := one.open(ctx, options.Timeout)
 			if err == nil {
-				return &chosen{Engine: eng, kinds: options.kinds, because: because(one, failed.Attempts)}, nil
+				return &chosen{Engine: eng, kinds: options.kinds, by: one.by(), passedOver: endpoints(failed.Attempts)}, nil
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -254,23 +254,21 @@ func (o Options) hosts(sockets []string, own, rootless string) []string {
 	return hosts
 }
 
-// because says for users why an engine was chosen.
-func because(one candidate, before []Attempt) string {
-	if len(before) == 0 {
-		return one.by()
+func endpoints(of []Attempt) []string {
+	var all []string
+	for _, attempt := range of {
+		all = append(all, attempt.Endpoint)
 	}
-	var passed []string
-	for _, attempt := range before {
-		passed = append(passed, attempt.Endpoint)
-	}
-	return fmt.Sprintf("%s; no engine found at %s", one.by(), strings.Join(passed, ", "))
+	return all
 }
 
 // chosen is an engine that can say why.
 type chosen struct {
 	engine.Engine
-	kinds   []kind
-	because string
+	kinds []kind
+	// by says what named the endpoint, passedOver what was tried before it.
+	by         string
+	passedOver []string
 }
 
 // Info implements engine.Host.
@@ -279,7 +277,10 @@ func (c *chosen) Info(ctx context.Context) (engine.Info, error) {
 	if err != nil {
 		return info, err //nolint:wrapcheck // It is the engine's.
 	}
-	info.ChosenBy = c.because
+	info.ChosenBy, info.PassedOver = c.by, c.passedOver
+	if len(c.passedOver) > 0 {
+		info.ChosenBy += "; no engine found at " + strings.Join(c.passedOver, ", ")
+	}
 	registered := slices.IndexFunc(c.kinds, func(one kind) bool { return one.name == info.Name })
 	if registered < 0 {
 		return info, engine.WithKind(fmt.Errorf("engine name %q is not registered", info.Name), engine.ErrInvalid)

@@ -111,6 +111,11 @@ func (b *board) finished(name, detail string) {
 	b.set(progress.Step{Name: name, State: progress.Done, Detail: detail})
 }
 
+// failed sets a step that this command cannot do.
+func (b *board) failed(name, detail string) {
+	b.set(progress.Step{Name: name, State: progress.Failed, Detail: detail})
+}
+
 // cluster replaces everything behind the steps that come before the cluster's own by
 // the snapshot.
 func (b *board) cluster(snapshot management.Snapshot) {

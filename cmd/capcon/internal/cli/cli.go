@@ -102,6 +102,10 @@ type app struct {
 	engineName, engineSocket string
 	// connected is the engine that answered, for messages; empty until then.
 	connected string
+	// warnings that are printed at the end.
+	warnings []string
+	// stateFailed: the state directory cannot be changed, which was reported.
+	stateFailed bool
 	// tunnels to the engine's host; nil where it is this one.
 	tunnels *tunnel.Tunnels
 }
@@ -119,6 +123,7 @@ func Run(ctx context.Context, args []string, streams Streams, deps Deps) int {
 		return a.checkEngine()
 	}
 	command, err := root.ExecuteContextC(ctx)
+	a.printWarnings()
 	switch {
 	case err == nil:
 		return exitOK

@@ -295,7 +295,12 @@ func TestDownRemovesWhatALostPlaneLeft(t *testing.T) {
 	}
 	mustContain(t, errs, "no management cluster", "demo", "capcon down")
 	mustContain(t, out, "demo-a-1234 of cluster demo is running")
-	if code, out, errs := w.run("down", "--all"); code != 0 {
+	code, out, errs = w.run("down", "--all")
+	if code != 1 || len(containerNames(t, w)) != 2 {
+		t.Errorf("Another management cluster may have it; down ended with %d:\n%s%s", code, out, errs)
+	}
+	mustContain(t, errs, `cluster "demo" was not deleted`, "kubectl --kubeconfig FILE delete cluster demo", "capcon down demo --force")
+	if code, out, errs := w.run("down", "--all", "--force"); code != 0 {
 		t.Fatalf("down ended with %d:\n%s%s", code, out, errs)
 	}
 	left, err := w.engine.ListContainers(t.Context(), nil)

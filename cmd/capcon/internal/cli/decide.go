@@ -136,7 +136,8 @@ func (s *session) readNodeImage(ctx context.Context, name string) (read images.N
 	if read, err = images.ReadNode(ctx, s.engine, name); err != nil {
 		return read, err
 	}
-	return read, s.state.SaveNodeImage(image.ID, read)
+	s.unsaved(s.state.SaveNodeImage(image.ID, read))
+	return read, nil
 }
 
 // podNetwork returns the manifest that was asked for, for the range of Pods; empty with none.

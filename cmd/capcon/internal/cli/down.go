@@ -37,8 +37,10 @@ type downOptions struct {
 	names     []string
 	all       bool
 	keepPlane bool
-	timeout   time.Duration
-	trace     string
+	// force: also containers that may be of another management cluster now.
+	force   bool
+	timeout time.Duration
+	trace   string
 }
 
 func (a *app) downCommand() *cobra.Command {
@@ -48,7 +50,8 @@ func (a *app) downCommand() *cobra.Command {
 		Short: "Delete a cluster, and the management plane after the last one",
 		Long: "Delete a cluster and wait until all of its resources are deleted. After the last cluster, the management\n" +
 			"plane, its data and the network are deleted too; images are kept. Run the command again to resume an\n" +
-			"interrupted deletion.",
+			"interrupted deletion. Containers of a cluster that was moved to another management cluster, or whose\n" +
+			"management plane is lost, are kept, unless --force is set.",
 		Example: "  capcon down demo\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			options.names = args
@@ -61,6 +64,7 @@ func (a *app) downCommand() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
+	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
 	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	flags.StringVar(&options.trace, "trace", "", traceUsage)
@@ -133,17 +137,42 @@ func (s *session) downOnce(ctx context.Context, b *board, options downOptions) e
 	if err := s.wakePlane(ctx, b, state); err != nil {
 		return err
 	}
+	known, err := s.askThisPlane(ctx)
+	if err != nil {
+		return err
+	}
+	s.updateRecords(known)
 	names, err := s.doomed(ctx, options)
 	if err != nil {
 		return err
 	}
 	s.trace.watch(ctx, s)
+	kept, err := deleteEach(b, names, func(name string) error { return s.deleteCluster(ctx, b, name, options.force) })
+	if err != nil || kept != nil && !options.all {
+		return errors.Join(kept, err)
+	}
+	return errors.Join(kept, s.removePlane(ctx, b, options))
+}
+
+// deleteEach cluster. One whose containers are kept does not keep the others; kept says
+// which and why.
+func deleteEach(b *board, names []string, deleteOne func(name string) error) (kept, err error) {
 	for _, name := range names {
-		if err := s.deleteCluster(ctx, b, name); err != nil {
-			return err
+		err := deleteOne(name)
+		var unproven *unprovenError
+		var unknown *elsewhereError
+		switch {
+		case errors.As(err, &unproven):
+			b.failed("cluster "+name, "not deleted: "+unproven.reason)
+			kept = errors.Join(kept, unproven)
+		case errors.As(err, &unknown):
+			b.failed("cluster "+name, "not deleted: unknown on this engine")
+			kept = errors.Join(kept, unknown)
+		case err != nil:
+			return kept, err
 		}
 	}
-	return s.removePlane(ctx, b, options)
+	return kept, nil
 }
 
 // wakePlane starts a plane that does not answer: only it can delete what
@@ -162,16 +191,13 @@ func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) er
 }
 
 // doomed are the names of the clusters to delete, also of those that are only
-// saved: their containers may be all that is left.
+// recorded: their containers may be all that is left.
 func (s *session) doomed(ctx context.Context, options downOptions) ([]string, error) {
 	if !options.all {
 		return options.names, nil
 	}
-	names, err := s.state.Clusters()
-	if err != nil {
-		return nil, err
-	}
-	err = s.persist(ctx, func() error {
+	names := s.recordedNames()
+	err := s.persist(ctx, func() error {
 		clusters, err := management.Clusters(ctx, s.client)
 		for _, cluster := range clusters {
 			if cluster.Namespace == namespace && !slices.Contains(names, cluster.Name) {
@@ -184,24 +210,20 @@ func (s *session) doomed(ctx context.Context, options downOptions) ([]string, er
 }
 
 // deleteCluster deletes one and waits until nothing is left of it.
-func (s *session) deleteCluster(ctx context.Context, b *board, name string) error {
+func (s *session) deleteCluster(ctx context.Context, b *board, name string, force bool) error {
 	step := "cluster " + name
 	b.waiting(step, "deleting the Cluster")
 	present, err := s.read(ctx, name)
 	if err != nil {
 		return err
 	}
-	saved, known, err := s.state.Load(name)
-	if err != nil {
-		return err
-	}
-	if present.OwnerID != "" {
-		saved.OwnerID, saved.Namespace = present.OwnerID, namespace
-		if err := s.state.Save(name, saved); err != nil { // for a second attempt
+	record, _ := s.recorded(name)
+	if present.OwnerID != "" && present.OwnerID != record.OwnerID {
+		if record, err = s.remember(ctx, name, present.OwnerID); err != nil { // for a second attempt
 			return err
 		}
 	}
-	if !present.Exists && !known && present.OwnerID == "" {
+	if !present.Exists && record.OwnerID == "" {
 		var missing *notFoundError
 		if err := s.notFound(ctx, name); !errors.As(err, &missing) {
 			return err
@@ -209,15 +231,25 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string) erro
 		b.finished(step, fmt.Sprintf("not found in %s, which has %s", missing.where, missing.present()))
 		return nil
 	}
+	if !present.Exists && present.OwnerID == "" && !force {
+		containers, err := s.containersOfOwner(ctx, name, record.OwnerID)
+		if err == nil && len(containers) == 0 {
+			err = s.checkStorage(name, record)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	err = s.persist(ctx, func() error { return management.Delete(ctx, s.client, namespace, name) })
 	if err != nil {
 		return err
 	}
-	if err := s.waitGone(ctx, b, name); err != nil {
+	if err := s.waitGone(ctx, b, &deletion{name: name, record: record, force: force}); err != nil {
 		return err
 	}
 	b.finished(step, "deleted")
-	return s.state.Forget(name)
+	s.forgetOwner(name, record.OwnerID)
+	return nil
 }
 
 // removePlane when no cluster is left that it is needed for. It is the plane that
@@ -257,36 +289,40 @@ func (s *session) removePlane(ctx context.Context, b *board, options downOptions
 func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOptions) error {
 	names := options.names
 	if options.all {
-		saved, err := s.state.Clusters()
-		if err != nil {
-			return err
-		}
-		names = saved
+		names = s.recordedNames()
 	}
-	for _, name := range names {
-		step := "cluster " + name
-		containers, err := s.containersOf(ctx, name)
-		if err != nil {
-			return err
-		}
-		if err := s.removeContainers(ctx, b, name, containers); err != nil {
-			return err
-		}
-		if err := s.state.Forget(name); err != nil {
-			return err
-		}
-		detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.connected
-		if len(containers) > 0 {
-			detail = plural(len(containers), "container") + " removed"
-		}
-		b.finished(step, detail)
-	}
-	if options.keepPlane {
-		return nil
+	kept, err := deleteEach(b, names, func(name string) error { return s.deleteContainers(ctx, b, name, options.force) })
+	if err != nil || options.keepPlane {
+		return errors.Join(kept, err)
 	}
 	// What a removal that was interrupted left, such as the network.
 	if _, err := s.removeUnused(ctx); err != nil {
-		return fmt.Errorf("remove the management plane: %w", err)
+		return errors.Join(kept, fmt.Errorf("remove the management plane: %w", err))
 	}
+	return kept
+}
+
+// deleteContainers of a cluster without a management plane.
+func (s *session) deleteContainers(ctx context.Context, b *board, name string, force bool) error {
+	record, _ := s.recorded(name)
+	containers, err := s.containersOfOwner(ctx, name, record.OwnerID)
+	if err != nil {
+		return err
+	}
+	if len(containers) == 0 && !force {
+		if err := s.elsewhere(ctx, name); err != nil {
+			return err
+		}
+	}
+	one := &deletion{name: name, record: record, force: force}
+	if err := s.removeOrphaned(ctx, b, one, containers); err != nil {
+		return err
+	}
+	s.forgetOwner(name, record.OwnerID)
+	detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.connected
+	if len(containers) > 0 {
+		detail = plural(len(containers), "container") + " removed"
+	}
+	b.finished("cluster "+name, detail)
 	return nil
 }

@@ -31,7 +31,7 @@ func (a *app) forgetCommand() *cobra.Command {
 		Use:   "forget NAME",
 		Short: "Remove the local record of a cluster that was moved",
 		Long: "Remove the local record of a cluster, after \"clusterctl move\" to another management cluster.\n" +
-			"The cluster is not changed. As long as there is a record, \"down\" and \"gc\" delete its resources.",
+			"The cluster is not changed. Until then, \"up\" does not create another cluster of that name.",
 		Example: "  capcon forget demo",
 		Args:    oneCluster,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
@@ -42,16 +42,11 @@ func (a *app) forgetCommand() *cobra.Command {
 }
 
 func (s *session) forget(ctx context.Context, name string) error {
-	_, known, err := s.state.Load(name)
-	if err != nil {
-		return err
-	}
-	if !known {
-		names, err := s.state.Clusters()
-		if err != nil {
+	if _, known := s.recorded(name); !known {
+		if err := s.elsewhere(ctx, name); err != nil {
 			return err
 		}
-		s.say("No record of cluster %s on %s; there are records of %s.", name, s.connected, orNone(names))
+		s.say("No record of cluster %s on %s; there are records of %s.", name, s.connected, orNone(s.recordedNames()))
 		return nil
 	}
 	plane, err := s.reachPlane(ctx)

@@ -160,7 +160,7 @@ func (s *session) sweep(ctx context.Context, world inventory.World, decisions []
 		}
 	}
 	if len(failed) == 0 {
-		failed = append(failed, s.forgetOrphans(world, decisions))
+		s.forgetOrphans(world, decisions)
 	}
 	return errors.Join(failed...)
 }
@@ -186,25 +186,16 @@ func (s *session) removeObject(ctx context.Context, object inventory.Object) (go
 }
 
 // forgetOrphans of which nothing is left: their kubeconfigs lead nowhere.
-func (s *session) forgetOrphans(world inventory.World, decisions []inventory.Decision) error {
-	names, err := s.state.Clusters()
-	if err != nil {
-		return err
-	}
-	var failed []error
-	for _, name := range names {
-		saved, _, err := s.state.Load(name)
-		if err != nil {
-			return err
-		}
+func (s *session) forgetOrphans(world inventory.World, decisions []inventory.Decision) {
+	for _, name := range s.recordedNames() {
+		saved, _ := s.recorded(name)
 		ofIt := func(remove bool) bool {
 			return slices.ContainsFunc(decisions, func(d inventory.Decision) bool {
 				return d.Owner.ID == saved.OwnerID && d.Owner.ID != "" && d.Remove == remove
 			})
 		}
 		if _, managed := world.ManagerOf(saved.OwnerID); !managed && ofIt(true) && !ofIt(false) {
-			failed = append(failed, s.state.Forget(name))
+			s.forgetOwner(name, saved.OwnerID)
 		}
 	}
-	return errors.Join(failed...)
 }

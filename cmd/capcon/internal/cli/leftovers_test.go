@@ -61,7 +61,7 @@ func leftoverWorld(t *testing.T) *world {
 	}, Spec: infrav1.ContainerClusterSpec{OwnerID: "demo-id"}}
 	directory := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated")
 	err := errors.Join(w.client.Create(ctx, cluster),
-		directory.Save("demo", state.Cluster{OwnerID: "demo-id"}), directory.Save("lost", state.Cluster{OwnerID: "lost-id"}))
+		directory.Save("demo", state.Cluster{OwnerID: "demo-id"}), directory.Save("lost", state.Cluster{OwnerID: "lost-id", Plane: "plane"}))
 	must.Succeed(t, err)
 	return w
 }

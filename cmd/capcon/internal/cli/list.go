@@ -106,11 +106,14 @@ func (s *session) list(ctx context.Context, options listOptions) error {
 		if len(result.Clusters) > 0 {
 			return s.printContainers(result.Clusters)
 		}
-		return s.listedNowhere(world, options.name)
+		return s.listedNowhere(ctx, world, options.name)
 	})
 }
 
-func (s *session) listedNowhere(world inventory.World, name string) error {
+func (s *session) listedNowhere(ctx context.Context, world inventory.World, name string) error {
+	if err := s.elsewhere(ctx, name); err != nil {
+		return err
+	}
 	missing := &notFoundError{name: name, where: "any available management cluster or on " + s.connected, remedy: s.creates(name)}
 	for _, cluster := range listingOf(world, "").Clusters {
 		missing.others = append(missing.others, shown(cluster.Namespace, cluster.Name))

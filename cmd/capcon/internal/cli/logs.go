@@ -130,11 +130,9 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
 		}
 	}
-	saved, found, err := s.state.Load(name)
-	known := found && saved.OwnerID != ""
+	saved, _ := s.recorded(name)
+	known := saved.OwnerID != ""
 	switch {
-	case err != nil:
-		return identity.Owner{}, errors.Join(err, notRead)
 	case !known && notRead != nil:
 		return identity.Owner{}, notRead
 	case !known && present.Exists:
@@ -142,9 +140,9 @@ func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, err
 	case !known && plane.Answers:
 		return identity.Owner{}, s.notFound(ctx, name)
 	case !known:
-		return identity.Owner{}, s.planeSilent(plane, name)
+		return identity.Owner{}, s.planeSilent(ctx, plane, name)
 	}
-	return owner(name, saved), nil
+	return identity.Owner{Namespace: namespace, Cluster: name, ID: saved.OwnerID}, nil
 }
 
 // partsOf the containers that were asked for, machines in their order and load

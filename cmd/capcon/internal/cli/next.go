@@ -19,10 +19,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -40,7 +40,8 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 	}
 	path, err := s.state.WriteKubeconfig(name, kubeconfig)
 	if err != nil {
-		return err
+		s.unsaved(err)
+		path = ""
 	}
 	kubectl, err := s.kubectl(ctx, name, path)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 // kubectl commands that work on this machine. Where it has no kubectl, the
 // one in the node does.
 func (s *session) kubectl(ctx context.Context, name, path string) (string, error) {
-	export := "  export KUBECONFIG=" + path + "\n"
+	export := s.exportKubeconfig(path, name) + "\n"
 	if _, err := s.LookPath("kubectl"); err == nil {
 		return export + "  kubectl get nodes -o wide\n  kubectl get pods -A", nil
 	}
@@ -72,7 +73,7 @@ func (s *session) kubectl(ctx context.Context, name, path string) (string, error
 	}
 	inside := fmt.Sprintf("  %s exec %s kubectl --kubeconfig /etc/kubernetes/admin.conf", s.info.Name, node)
 	return inside + " get nodes -o wide\n" + inside + " get pods -A\n" +
-		"  (or, with kubectl installed: export KUBECONFIG=" + path + ")", nil
+		"  (or, with kubectl installed: " + strings.TrimSpace(s.exportKubeconfig(path, name)) + ")", nil
 }
 
 // controlPlaneContainer is the name of one that runs; empty where none does.
@@ -87,6 +88,20 @@ func (s *session) controlPlaneContainer(ctx context.Context, name string) (strin
 	return "", err
 }
 
-func owner(name string, saved state.Cluster) identity.Owner {
-	return identity.Owner{Namespace: saved.Namespace, Cluster: name, ID: saved.OwnerID}
+// exportKubeconfig is the command that selects a kubeconfig that was saved, or writes one
+// that could not be saved.
+func (a *app) exportKubeconfig(path, cluster string) string {
+	if path == "" {
+		return fmt.Sprintf("  %s kubeconfig %s > kubeconfig && export KUBECONFIG=$PWD/kubeconfig", a.Program, cluster)
+	}
+	return "  export KUBECONFIG=" + shellQuote(path)
+}
+
+// shellQuote quotes a word for a POSIX shell, where it needs that.
+func shellQuote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

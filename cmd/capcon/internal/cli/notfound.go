@@ -49,6 +49,9 @@ func (s *session) managementCluster() string {
 
 // notFound in the management cluster, which answers.
 func (s *session) notFound(ctx context.Context, name string) error {
+	if err := s.elsewhere(ctx, name); err != nil {
+		return err
+	}
 	clusters, err := management.Clusters(ctx, s.client)
 	if err != nil {
 		return err

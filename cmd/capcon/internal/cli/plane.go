@@ -73,7 +73,7 @@ func (s *session) planeUp(ctx context.Context, request input.Request) error {
 		return err
 	}
 	s.say("\nThe %s is ready after %s.\n\nNext:", s.managementCluster(), s.Now().Sub(started).Round(time.Second))
-	s.say("  export KUBECONFIG=%s", s.state.ManagementKubeconfigPath())
+	s.say("%s", s.exportKubeconfig(s.managementFile, "--management"))
 	s.say("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
 	s.say("  %s status", s.Program)
 	s.say("  %s plane down", s.Program)

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 // remains are what is still there of a cluster that is being deleted.
@@ -65,14 +64,15 @@ func (r remains) none() bool {
 
 // waitGone waits until neither the management plane nor the engine has
 // anything of the cluster.
-func (s *session) waitGone(ctx context.Context, b *board, name string) error {
+func (s *session) waitGone(ctx context.Context, b *board, one *deletion) error {
+	name := one.name
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	deleted := management.WatchDeletion(watching, s.client, namespace, name)
 	var last remains
 	for {
 		began, pause := s.Now(), time.Duration(0)
-		found, err := s.leftovers(ctx, b, name)
+		found, err := s.leftovers(ctx, b, one)
 		switch {
 		case ctx.Err() != nil:
 			return s.notGone(ctx, name, last)
@@ -97,7 +97,8 @@ func (s *session) waitGone(ctx context.Context, b *board, name string) error {
 }
 
 // leftovers of the cluster, in the management plane and on the engine.
-func (s *session) leftovers(ctx context.Context, b *board, name string) (remains, error) {
+func (s *session) leftovers(ctx context.Context, b *board, one *deletion) (remains, error) {
+	name := one.name
 	observed, err := management.Observe(ctx, s.client, namespace, name)
 	if err != nil {
 		return remains{}, err
@@ -109,41 +110,19 @@ func (s *session) leftovers(ctx context.Context, b *board, name string) (remains
 			return remains{}, err
 		}
 	}
-	containers, err := s.containersOf(ctx, name)
+	containers, err := s.containersOfOwner(ctx, name, one.record.OwnerID)
 	if err != nil {
 		return remains{}, err
 	}
 	// A finalizer keeps the objects until their containers are gone. No controller
 	// removes what is here without them.
 	if observed.Orphaned() {
-		return found, s.removeContainers(ctx, b, name, containers)
+		return found, s.removeOrphaned(ctx, b, one, containers)
 	}
 	for _, container := range containers {
 		found.containers = append(found.containers, "container "+container.Name)
 	}
 	return found, nil
-}
-
-func (s *session) removeContainers(ctx context.Context, b *board, cluster string, containers []engine.Container) error {
-	for _, container := range containers {
-		b.waiting("cluster "+cluster, "management plane not found, removing container "+container.Name)
-		if err := s.engine.RemoveContainer(ctx, container.Name); err != nil {
-			return fmt.Errorf("remove container %q: %w", container.Name, err)
-		}
-	}
-	return nil
-}
-
-func (s *session) containersOf(ctx context.Context, name string) ([]engine.Container, error) {
-	saved, found, err := s.state.Load(name)
-	if err != nil || !found || saved.OwnerID == "" {
-		return nil, err
-	}
-	containers, err := s.engine.ListContainers(ctx, owner(name, saved).Labels())
-	if err != nil {
-		return nil, fmt.Errorf("list containers of cluster %q: %w", name, err)
-	}
-	return containers, nil
 }
 
 func (s *session) notGone(ctx context.Context, name string, last remains) error {

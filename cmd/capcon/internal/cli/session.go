@@ -46,7 +46,12 @@ type session struct {
 	engine engine.Engine
 	info   engine.Info
 	plane  Plane
-	state  state.Directory
+	// state of this engine, below the root of all.
+	state     state.Directory
+	stateRoot string
+	// managementFile has the kubeconfig of the management plane; empty where it could not
+	// be saved.
+	managementFile string
 	// client of the management plane; nil until it answers.
 	client client.WithWatch
 	// planeID is the plane's that is in use; empty until there is one.
@@ -57,6 +62,10 @@ type session struct {
 
 // connect to the engine. The caller closes the session.
 func (a *app) connect(ctx context.Context) (*session, error) {
+	root, err := state.Root(a.Getenv)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // It says what was looked for.
+	}
 	e, err := a.Connect(ctx, a.engineName)
 	if err != nil {
 		return nil, err
@@ -69,11 +78,10 @@ func (a *app) connect(ctx context.Context) (*session, error) {
 	if plane.NeedsTunnels(info) {
 		a.tunnels = tunnel.New(ctx, e)
 	}
-	root, err := state.Root(a.Getenv)
-	if err != nil {
+	s := &session{app: a, engine: e, info: info, state: state.For(root, info.Name, info.ID), stateRoot: root}
+	if err := s.checkPassedOver(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	s := &session{app: a, engine: e, info: info, state: state.For(root, info.Name, info.ID)}
 	s.plane = s.planeNamed(plane.DefaultName, s.state.ManagementKubeconfig())
 	return s, nil
 }
@@ -142,8 +150,12 @@ func (s *session) use(kubeconfig []byte) error {
 		return err
 	}
 	s.client = c
-	_, err = s.state.WriteManagementKubeconfig(kubeconfig)
-	return err
+	path, err := s.state.WriteManagementKubeconfig(kubeconfig)
+	if err == nil {
+		s.managementFile = path
+	}
+	s.unsaved(err)
+	return nil
 }
 
 // reachPlane uses the management plane from now on if it answers, and returns its state.

@@ -48,10 +48,17 @@ func TestEnginesOfOneNameShareNothing(t *testing.T) {
 	}
 	here, planeHere := w.engine, w.plane
 	w.engine, w.plane = simulated.New(simulated.WithInfo(engine.Info{ID: "another"})), &fakePlane{}
-	for _, command := range [][]string{{"down", "demo"}, {"down", "--all"}, {"gc", "--yes"}} {
+	for _, command := range [][]string{{"down", "--all"}, {"gc", "--yes"}} {
 		if code, out, errs := w.run(command...); code != 0 {
 			t.Fatalf("%v on the other engine ended with %d:\n%s%s", command, code, out, errs)
 		}
+	}
+	for _, command := range [][]string{{"down", "demo"}, {"status", "demo"}, {"kubeconfig", "demo"}, {"logs", "demo"}, {"list", "demo"}, {"forget", "demo"}} {
+		code, out, errs := w.run(command...)
+		if code != 1 {
+			t.Errorf("%v on the other engine ended with %d:\n%s%s", command, code, out, errs)
+		}
+		mustContain(t, errs, `state of cluster "demo" is unknown: it was created on simulated at simulated://`, "--engine")
 	}
 
 	// Without the management plane only what is saved leads to them.
@@ -61,7 +68,7 @@ func TestEnginesOfOneNameShareNothing(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "server: https://127.0.0.1:40123\n") {
 		t.Errorf("kubeconfig ended with %d:\n%s%s", code, out, errs)
 	}
-	if code, out, errs := w.run("down", "demo"); code != 0 {
+	if code, out, errs := w.run("down", "demo", "--force"); code != 0 {
 		t.Errorf("down ended with %d:\n%s%s", code, out, errs)
 	}
 	if left := containerNames(t, w); slices.Contains(left, "demo-a-1234") {

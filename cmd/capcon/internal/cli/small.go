@@ -71,7 +71,7 @@ func (s *session) managementKubeconfig(ctx context.Context) error {
 		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\"", s.connected, s.Program)
 	}
 	if !plane.Answers {
-		return s.planeSilent(plane, "")
+		return s.planeSilent(ctx, plane, "")
 	}
 	return s.print(plane.Kubeconfig)
 }
@@ -84,7 +84,7 @@ func (s *session) kubeconfig(ctx context.Context, name string) error {
 		return err
 	}
 	if !plane.Answers {
-		return s.storedKubeconfig(plane, name)
+		return s.storedKubeconfig(ctx, plane, name)
 	}
 	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
 	if errors.Is(err, management.ErrNoKubeconfig) {
@@ -98,10 +98,10 @@ func (s *session) kubeconfig(ctx context.Context, name string) error {
 	return s.print(kubeconfig)
 }
 
-func (s *session) storedKubeconfig(plane plane.State, name string) error {
+func (s *session) storedKubeconfig(ctx context.Context, plane plane.State, name string) error {
 	stored, err := os.ReadFile(s.state.KubeconfigPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.planeSilent(plane, name)
+		return s.planeSilent(ctx, plane, name)
 	}
 	if err != nil {
 		return fmt.Errorf("read stored kubeconfig: %w", err)
@@ -157,7 +157,7 @@ func (a *app) savedNames() ([]string, error) {
 	}
 	var names []string
 	for _, directory := range engines {
-		found, err := directory.Clusters()
+		found, _, err := directory.Clusters()
 		if err != nil {
 			return nil, err
 		}

@@ -157,7 +157,7 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 	}
 	if !plane.Answers {
 		result.Containers, err = s.containerReports(ctx, name)
-		return result, errors.Join(err, s.planeSilent(plane, name))
+		return result, errors.Join(err, s.planeSilent(ctx, plane, name))
 	}
 	if err := s.use(plane.Kubeconfig); err != nil {
 		return result, err
@@ -168,10 +168,7 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 
 // containerReports are the containers of the clusters that are saved.
 func (s *session) containerReports(ctx context.Context, name string) ([]containerReport, error) {
-	names, err := s.state.Clusters()
-	if err != nil {
-		return nil, err
-	}
+	names := s.recordedNames()
 	var result []containerReport
 	for _, cluster := range names {
 		if name != "" && name != cluster {
@@ -189,19 +186,21 @@ func (s *session) containerReports(ctx context.Context, name string) ([]containe
 }
 
 // planeSilent is no error where no plane is expected.
-func (s *session) planeSilent(plane plane.State, name string) error {
+func (s *session) planeSilent(ctx context.Context, plane plane.State, name string) error {
 	if plane.Exists {
 		return fmt.Errorf("the management plane is not ready (%s), and the status of its clusters is unknown; "+
 			"restart it with \"%s plane up\"", plane.Detail, s.Program)
 	}
-	saved, err := s.state.Clusters()
-	if err != nil {
-		return err
-	}
+	saved := s.recordedNames()
 	left := fmt.Sprintf("no management cluster found on %s", s.connected)
 	if len(saved) > 0 {
 		left += fmt.Sprintf("; containers of these clusters may remain: %s; delete them with \"%s down NAME\"",
 			strings.Join(saved, ", "), s.Program)
+	}
+	if name != "" {
+		if err := s.elsewhere(ctx, name); err != nil {
+			return err
+		}
 	}
 	switch {
 	case name != "" && !slices.Contains(saved, name):

@@ -78,7 +78,7 @@ func (s *session) request(ctx context.Context, b *board, name string, change fun
 		return err
 	}
 	if state.ID == "" {
-		return s.planeSilent(state, name)
+		return s.planeSilent(ctx, state, name)
 	}
 	if err := s.wakePlane(ctx, b, state); err != nil {
 		return err

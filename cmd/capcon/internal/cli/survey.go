@@ -25,11 +25,14 @@ import (
 	"slices"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 )
 
 // askTimeout bounds asking one management cluster for its clusters.
@@ -48,9 +51,6 @@ func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.W
 		return inventory.World{}, err
 	}
 	world := inventory.World{Objects: objects, Now: s.Now()}
-	if world.Saved, err = s.savedOwners(); err != nil {
-		return inventory.World{}, err
-	}
 	for _, name := range planeNames(objects) {
 		manager, found, err := s.askPlane(ctx, name)
 		if err != nil {
@@ -67,6 +67,7 @@ func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.W
 		}
 		world.Managers = append(world.Managers, s.ask(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
 	}
+	world.Records = s.updateRecords(world.Managers...)
 	return world, ctx.Err()
 }
 
@@ -96,6 +97,7 @@ func (s *session) askPlane(ctx context.Context, name string) (inventory.Manager,
 		manager.Detail = state.Detail
 		return manager, true, nil
 	}
+	manager.ID = state.ID
 	return s.ask(ctx, manager, state.Kubeconfig), true, nil
 }
 
@@ -108,10 +110,22 @@ func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig
 		manager.Detail = management.OneLine(err.Error())
 		return manager
 	}
+	if err := describeManager(ctx, c, &manager); err != nil {
+		manager.Detail = management.OneLine(err.Error())
+	}
+	return manager
+}
+
+// describeManager by its clusters, and a plane by those that were moved away from it.
+func describeManager(ctx context.Context, c client.Client, manager *inventory.Manager) error {
 	clusters, err := management.ContainerClusters(ctx, c)
 	if err != nil {
-		manager.Detail = management.OneLine(err.Error())
-		return manager
+		return err
+	}
+	if manager.Plane {
+		if manager.Moves, err = moves.Read(ctx, c); err != nil {
+			return err //nolint:wrapcheck // It says what was read.
+		}
 	}
 	manager.Answers, manager.Detail = true, "ready"
 	for i := range clusters {
@@ -122,23 +136,5 @@ func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig
 			Network: cmp.Or(clusters[i].Spec.Network.Name, network.DefaultName),
 		})
 	}
-	return manager
-}
-
-func (s *session) savedOwners() ([]string, error) {
-	names, err := s.state.Clusters()
-	if err != nil {
-		return nil, err
-	}
-	var owners []string
-	for _, name := range names {
-		saved, found, err := s.state.Load(name)
-		if err != nil {
-			return nil, err
-		}
-		if found && saved.OwnerID != "" {
-			owners = append(owners, saved.OwnerID)
-		}
-	}
-	return owners, nil
+	return nil
 }

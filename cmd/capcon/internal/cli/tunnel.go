@@ -58,7 +58,7 @@ func tunnelAll(ctx context.Context, s *session, _ []string) error {
 		return err
 	}
 	if !found.Answers {
-		return cmp.Or(s.planeSilent(found, ""), fmt.Errorf("no management cluster found on %s; create a cluster with \"%s up NAME\"", s.connected, s.Program))
+		return cmp.Or(s.planeSilent(ctx, found, ""), fmt.Errorf("no management cluster found on %s; create a cluster with \"%s up NAME\"", s.connected, s.Program))
 	}
 	s.say("Forwarding ports of 127.0.0.1 to %s. Press Ctrl-C to stop.", s.connected)
 	reported := ""

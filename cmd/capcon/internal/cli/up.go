@@ -172,7 +172,9 @@ func (s *session) settle(ctx context.Context, b *board, request input.Request) (
 	case present.Exists:
 		err = s.update(ctx, b, request, present)
 	default:
-		err = s.create(ctx, b, request)
+		if err = s.checkForgotten(ctx, request.Name, present); err == nil {
+			err = s.create(ctx, b, request)
+		}
 	}
 	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
 		err = errors.Join(err, s.removeCreated(ctx))
@@ -264,6 +266,9 @@ func (s *session) preparePlane(ctx context.Context, b *board, request input.Requ
 	if !before.Exists {
 		// There can be no such cluster yet: what is wrong with a new one is
 		// found before anything is created.
+		if err := s.checkForgotten(ctx, request.Name, management.Present{}); err != nil {
+			return false, err
+		}
 		if _, err := s.decide(ctx, b, request); err != nil {
 			return false, err
 		}
@@ -290,7 +295,8 @@ func (s *session) removeUnused(ctx context.Context) (clusters []string, err erro
 		return clusters, err
 	}
 	s.planeID = ""
-	return nil, s.state.ForgetManagement()
+	s.unsaved(s.state.ForgetManagement())
+	return nil, nil
 }
 
 // within bounds ctx by a timeout; 0 = no limit.

@@ -222,7 +222,7 @@ func (s *session) dryRun(ctx context.Context, request input.Request) error {
 		return err
 	}
 	if found.Exists && !found.Answers {
-		return s.planeSilent(found, request.Name)
+		return s.planeSilent(ctx, found, request.Name)
 	}
 	plan, err := s.dryPlan(ctx, request, found.Answers)
 	if err != nil {

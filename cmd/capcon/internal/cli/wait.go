@@ -30,7 +30,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 )
 
 const (
@@ -140,7 +139,7 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	}
 	w.board.cluster(w.last)
 	if !w.saved {
-		if w.saved, err = w.save(w.request.Name, observed); err != nil {
+		if w.saved, err = w.saveOwner(ctx, w.request.Name, observed); err != nil {
 			return false, err
 		}
 	}
@@ -167,14 +166,11 @@ func (w *watch) useRegistry(ctx context.Context, infrastructure *infrav1.Contain
 }
 
 // save whose the containers are, as soon as that is decided.
-func (s *session) save(name string, observed management.Observed) (bool, error) {
+func (s *session) saveOwner(ctx context.Context, name string, observed management.Observed) (bool, error) {
 	if observed.Infrastructure == nil || observed.Infrastructure.OwnerID() == "" {
 		return false, nil
 	}
-	err := s.state.Save(name, state.Cluster{
-		Namespace: namespace,
-		OwnerID:   observed.Infrastructure.OwnerID(),
-	})
+	_, err := s.remember(ctx, name, observed.Infrastructure.OwnerID())
 	return err == nil, err
 }
 

@@ -50,6 +50,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -71,6 +72,8 @@ type world struct {
 	clientError error
 	// connectError is what connecting answers; nil = the engine.
 	connectError error
+	// passedOver are the endpoints that were tried before the engine's.
+	passedOver []string
 	// environment of the command, beside the state's directory.
 	environment map[string]string
 	// systemd has what its commands print.
@@ -106,7 +109,7 @@ func (p *fakePlane) Ensure(_ context.Context, image string, _ func(string)) (pla
 	if fresh {
 		p.created++
 	}
-	p.state = plane.State{ID: fmt.Sprintf("plane-%d", p.created), Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
+	p.state = plane.State{ID: cmp.Or(p.state.ID, fmt.Sprintf("plane-%d", p.created)), Exists: true, Answers: true, Image: image, Kubeconfig: []byte("management")}
 	ready := plane.Ready{ID: p.state.ID, Created: fresh, Kubeconfig: p.state.Kubeconfig}
 	p.others("Ensure")
 	return ready, nil
@@ -140,6 +143,7 @@ func newWorld(t *testing.T) *world {
 		client:      fake.NewClientBuilder().WithScheme(scheme).Build(),
 		controllers: func() {},
 	}
+	must.Succeed(t, moves.Begin(t.Context(), w.client)) // as the manager of a plane does
 	w.plane.clusters = w.clusters
 	addImages(w.engine)
 	return w
@@ -201,7 +205,9 @@ func (w *world) clusters() []string {
 func (w *world) deps() Deps {
 	return Deps{
 		Program: "capcon",
-		Connect: func(context.Context, string) (engine.Engine, error) { return unclosed{w.engine}, w.connectError },
+		Connect: func(context.Context, string) (engine.Engine, error) {
+			return unclosed{w.engine, w.passedOver}, w.connectError
+		},
 		Plane: func(_ engine.Engine, options plane.Options) Plane {
 			w.options = options
 			if other := w.others[options.Name]; other != nil {
@@ -244,9 +250,18 @@ func (w *world) deps() Deps {
 }
 
 // unclosed keeps an engine usable for the next command.
-type unclosed struct{ *simulated.Engine }
+type unclosed struct {
+	*simulated.Engine
+	passedOver []string
+}
 
 func (unclosed) Close() error { return nil }
+
+func (u unclosed) Info(ctx context.Context) (engine.Info, error) {
+	info, err := u.Engine.Info(ctx)
+	info.PassedOver = u.passedOver
+	return info, err //nolint:wrapcheck // It is the engine's.
+}
 
 func (w *world) time() time.Time {
 	w.mu.Lock()
@@ -387,11 +402,17 @@ func (w *world) vanish() {
 	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
 		w.t.Fatal(err)
 	}
-	for _, kind := range []client.Object{
-		&infrav1.ContainerCluster{}, &infrav1.ContainerMachineTemplate{}, &controlplanev1.KubeadmControlPlane{},
-		&clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &corev1.Secret{}, &corev1.ConfigMap{},
-		&bootstrapv1.KubeadmConfigTemplate{}, &addonsv1.ClusterResourceSet{},
-	} {
+	w.vanishObjects()
+}
+
+// vanishObjects of a Cluster that is being deleted, as where it has no containers.
+func (w *world) vanishObjects() {
+	ctx := w.t.Context()
+	cluster := &clusterv1.Cluster{}
+	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
+		return
+	}
+	for _, kind := range goneWithTheCluster() {
 		if err := w.client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
 			w.t.Fatal(err)
 		}
@@ -408,5 +429,13 @@ func mustContain(t *testing.T, text string, words ...string) {
 		if !strings.Contains(text, word) {
 			t.Errorf("Want %q in:\n%s", word, text)
 		}
+	}
+}
+
+func goneWithTheCluster() []client.Object {
+	return []client.Object{
+		&infrav1.ContainerCluster{}, &infrav1.ContainerMachineTemplate{}, &controlplanev1.KubeadmControlPlane{},
+		&clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &corev1.Secret{}, &corev1.ConfigMap{},
+		&bootstrapv1.KubeadmConfigTemplate{}, &addonsv1.ClusterResourceSet{},
 	}
 }

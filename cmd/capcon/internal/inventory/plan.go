@@ -24,6 +24,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 )
 
 // Manager is a management plane of the engine, or another management cluster.
@@ -33,8 +34,11 @@ type Manager struct {
 	// Answers: its clusters are known. Otherwise Detail says why not.
 	Answers bool
 	Detail  string
-	// Plane says that it is one on the engine, and not named by the user.
+	// Plane says that it is one on the engine, and not named by the user. ID is its
+	// identity then, and Moves are the clusters that were moved away from it.
 	Plane bool
+	ID    string
+	Moves moves.Moves
 	// Clusters that it has.
 	Clusters []Cluster
 }
@@ -46,16 +50,58 @@ type Cluster struct {
 	Network string
 }
 
+// Has reports whether it has the cluster of an owner ID.
+func (m Manager) Has(ownerID string) bool {
+	return slices.ContainsFunc(m.Clusters, func(c Cluster) bool { return c.Owner.ID == ownerID })
+}
+
+// Record of a cluster that this user created with capcon.
+type Record struct {
+	OwnerID string
+	// Plane is the ID of the management plane that had it last and that records
+	// which clusters are moved away from it; empty where none did.
+	Plane string
+	// Moved says that it was.
+	Moved bool
+}
+
+// Update the record by what a management plane knows.
+func (r Record) Update(m Manager) Record {
+	switch {
+	case r.OwnerID == "" || !m.Answers || !m.Plane:
+	case m.Has(r.OwnerID):
+		r.Moved, r.Plane = false, ""
+		if m.Moves.Recorded {
+			r.Plane = m.ID
+		}
+	case m.Moves.Has(r.OwnerID):
+		r.Moved = true
+	}
+	return r
+}
+
+// KeptBecause says why what a cluster that no manager has must be kept; empty if one of the
+// planes knows that the cluster was not moved to another management cluster.
+func (r Record) KeptBecause(planes []string) string {
+	switch {
+	case r.Moved:
+		return "\"clusterctl move\" moved it to another management cluster"
+	case r.Plane != "" && slices.Contains(planes, r.Plane):
+		return ""
+	}
+	return "no management plane shows whether it was moved to another management cluster"
+}
+
 // World is everything that a plan depends on.
 type World struct {
 	Objects  []Object
 	Managers []Manager
-	// Saved are the owner IDs of clusters that this user made with
-	// capcon.
-	Saved []string
-	Now   time.Time
+	// Records are of the clusters that this user created with capcon.
+	Records []Record
+	Now     time.Time
 	// All: also what may belong to a manager that does not answer or is not
-	// known. Named are owner IDs for which that is so.
+	// known. Named are owner IDs for which that is so, and of clusters that were
+	// moved away.
 	All   bool
 	Named []string
 }
@@ -86,7 +132,7 @@ func Plan(w World) []Decision {
 // ManagerOf a cluster; false where none that answers has it.
 func (w World) ManagerOf(ownerID string) (Manager, bool) {
 	for _, manager := range w.Managers {
-		if manager.Answers && slices.ContainsFunc(manager.Clusters, func(c Cluster) bool { return c.Owner.ID == ownerID }) {
+		if manager.Answers && manager.Has(ownerID) {
 			return manager, true
 		}
 	}
@@ -138,11 +184,12 @@ func (w World) decideOwned(object Object) Decision {
 	if manager, found := w.ManagerOf(object.Owner.ID); found {
 		return keep(object, fmt.Sprintf("its cluster is in %s", manager.Name))
 	}
-	why := w.doubt(object.Owner.ID)
+	record := w.recordOf(object.Owner.ID)
+	why := w.doubt(record)
 	switch {
 	case why == "":
 		return remove(object, "orphaned: its cluster was created by this user's capcon, and is in no management plane")
-	case w.All:
+	case w.All && !record.Moved:
 		return remove(object, why+"; selected by --all")
 	case slices.Contains(w.Named, object.Owner.ID):
 		return remove(object, why+"; selected by --owner")
@@ -150,13 +197,26 @@ func (w World) decideOwned(object Object) Decision {
 	return keep(object, fmt.Sprintf("%s; delete it with --owner %s", why, object.Owner.ID))
 }
 
+// recordOf an owner; empty where there is none.
+func (w World) recordOf(ownerID string) Record {
+	for _, record := range w.Records {
+		if record.OwnerID == ownerID {
+			return record
+		}
+	}
+	return Record{}
+}
+
 // doubt says why an object that no manager knows may be needed all the same,
 // if it may. What this user's capcon made belongs to a plane on this engine.
-func (w World) doubt(ownerID string) string {
-	mine := slices.Contains(w.Saved, ownerID)
-	var silent []string
+func (w World) doubt(record Record) string {
+	mine := record.OwnerID != ""
+	var silent, planes []string
 	for _, manager := range w.Managers {
-		if !manager.Answers && (manager.Plane || !mine) {
+		switch {
+		case manager.Answers && manager.Plane:
+			planes = append(planes, manager.ID)
+		case !manager.Answers && (manager.Plane || !mine):
 			silent = append(silent, fmt.Sprintf("%s, which is not available (%s)", manager.Name, manager.Detail))
 		}
 	}
@@ -165,6 +225,9 @@ func (w World) doubt(ownerID string) string {
 		return "may belong to " + strings.Join(silent, " or ")
 	case !mine:
 		return "owner not found in the queried management clusters, and not created by this user's capcon; query another management cluster with --kubeconfig FILE"
+	}
+	if why := record.KeptBecause(planes); why != "" {
+		return why + "; query it with --kubeconfig FILE"
 	}
 	return ""
 }

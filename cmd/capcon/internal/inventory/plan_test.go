@@ -40,10 +40,11 @@ func node(id string) Object {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	plane := Manager{Name: "plane", Plane: true, Answers: true, Clusters: []Cluster{{owned("known"), "capcon"}}}
+	plane := Manager{Name: "plane", Plane: true, Answers: true, ID: "p", Clusters: []Cluster{{owned("known"), "capcon"}}}
 	silent := Manager{Name: "plane", Plane: true, Detail: "is starting"}
 	other := Manager{Name: "mine", Answers: true, Clusters: []Cluster{{owned("theirs"), "net"}}}
 	otherSilent := Manager{Name: "mine", Detail: "refused"}
+	gone := []Record{{OwnerID: "gone", Plane: "p"}}
 	net := func(name string, users ...string) Object { return Object{Kind: Network, Name: name, Users: users} }
 	cases := map[string]struct {
 		reason string
@@ -63,15 +64,40 @@ func TestPlan(t *testing.T) {
 		},
 		"Orphan": {
 			"What this user made and no plane has goes; the network stays for the plane.",
-			World{Managers: []Manager{plane}, Saved: []string{"gone"}, Objects: []Object{node("gone"), net("capcon", "node-gone")}},
+			World{Managers: []Manager{plane}, Records: gone, Objects: []Object{node("gone"), net("capcon", "node-gone")}},
 			[]string{"remove node-gone: is in no management plane", "keep capcon: c-known"},
 		},
 		"OrphanWithoutPlane": {
-			"Without any plane everything of it goes, in the order that works.",
-			World{Saved: []string{"gone"}, Objects: []Object{
+			"No plane says that it was not moved; until the user says so, it stays.",
+			World{Records: gone, Objects: []Object{net("capcon", "node-gone"), node("gone")}},
+			[]string{"keep node-gone: no management plane shows whether it was moved", "keep capcon: used by container node-gone"},
+		},
+		"OrphanOfAnotherPlane": {
+			"A plane that was created later cannot know it.",
+			World{Managers: []Manager{{Name: "plane", Plane: true, Answers: true, ID: "p2"}}, Records: gone, Objects: []Object{node("gone")}},
+			[]string{"keep node-gone: no management plane shows whether it was moved"},
+		},
+		"OrphanOfAPlaneThatRecordsNothing": {
+			"An earlier version's record names no plane.",
+			World{Managers: []Manager{plane}, Records: []Record{{OwnerID: "gone"}}, Objects: []Object{node("gone")}},
+			[]string{"keep node-gone: no management plane shows whether it was moved"},
+		},
+		"Moved": {
+			"Another management cluster has it, also where the user wants all that is in doubt.",
+			World{Managers: []Manager{plane}, All: true, Records: []Record{{OwnerID: "gone", Plane: "p", Moved: true}}, Objects: []Object{node("gone")}},
+			[]string{"keep node-gone: \"clusterctl move\" moved it to another management cluster"},
+		},
+		"MovedNamed": {
+			"Until the user names its owner.",
+			World{Managers: []Manager{plane}, Named: []string{"gone"}, Records: []Record{{OwnerID: "gone", Plane: "p", Moved: true}}, Objects: []Object{node("gone")}},
+			[]string{"remove node-gone: selected by --owner"},
+		},
+		"OrphanNamedWithoutPlane": {
+			"Then everything of it goes, in the order that works.",
+			World{Records: gone, Named: []string{"gone"}, Objects: []Object{
 				{Kind: Volume, Name: "vol", Owner: owned("gone")}, net("capcon", "node-gone"), node("gone"),
 			}},
-			[]string{"remove node-gone: is in no management plane", "remove capcon: unused network of this provider", "remove vol: is in no management plane"},
+			[]string{"remove node-gone: selected by --owner", "remove capcon: unused network of this provider", "remove vol: selected by --owner"},
 		},
 		"Stranger": {
 			"What another user made may have a manager that cannot be reached.",
@@ -95,17 +121,17 @@ func TestPlan(t *testing.T) {
 		},
 		"Silent": {
 			"A plane that does not answer may have anything, also what is saved.",
-			World{Managers: []Manager{silent}, Saved: []string{"gone"}, Objects: []Object{node("gone"), node("strange"), net("capcon")}},
+			World{Managers: []Manager{silent}, Records: gone, Objects: []Object{node("gone"), node("strange"), net("capcon")}},
 			[]string{"keep node-gone: not available (is starting)", "keep node-strange: not available", "keep capcon: node-gone"},
 		},
 		"SilentAll": {
 			"Until the user says so; its own network stays.",
-			World{All: true, Managers: []Manager{silent}, Saved: []string{"gone"}, Objects: []Object{node("gone"), net("capcon")}},
+			World{All: true, Managers: []Manager{silent}, Records: gone, Objects: []Object{node("gone"), net("capcon")}},
 			[]string{"remove node-gone: selected by --all", "keep capcon: reserved for"},
 		},
 		"SilentElsewhere": {
 			"What this user's capcon made is not in a management cluster elsewhere.",
-			World{Managers: []Manager{plane, otherSilent}, Saved: []string{"gone"}, Objects: []Object{node("gone"), node("strange")}},
+			World{Managers: []Manager{plane, otherSilent}, Records: gone, Objects: []Object{node("gone"), node("strange")}},
 			[]string{"remove node-gone: is in no management plane", "keep node-strange: mine, which is not available (refused)"},
 		},
 		"Planes": {

@@ -38,6 +38,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -49,9 +50,20 @@ const (
 	fileMode      = 0o600
 )
 
+// NoRootError says that the environment names no place for the state.
+type NoRootError struct {
+	// Variable of the home directory on this system.
+	Variable string
+}
+
+// Error implements error.
+func (e *NoRootError) Error() string {
+	return fmt.Sprintf("find the state directory: neither %s nor XDG_STATE_HOME (an absolute path) is set; set one of them in the environment", e.Variable)
+}
+
 // Root returns the directory of capcon's state: below XDG_STATE_HOME, or
-// .local/state of the home directory, or on Windows %LocalAppData%. Getenv is
-// os.Getenv but for tests.
+// .local/state of the home directory, or on Windows %LocalAppData%. Neither is
+// set: *NoRootError. Getenv is os.Getenv but for tests.
 func Root(getenv func(string) string) (string, error) { return rootOn(runtime.GOOS, getenv) }
 
 func rootOn(system string, getenv func(string) string) (string, error) {
@@ -64,10 +76,13 @@ func rootOn(system string, getenv func(string) string) (string, error) {
 	}
 	base := getenv(variable)
 	if base == "" {
-		return "", fmt.Errorf("find the state directory: neither XDG_STATE_HOME nor %s is set", variable)
+		return "", &NoRootError{Variable: variable}
 	}
 	return filepath.Join(append([]string{base}, below...)...), nil
 }
+
+// directoryName is what For makes.
+var directoryName = regexp.MustCompile(`^[a-z]+-[0-9a-f]{12}$`)
 
 // Directory is the state of one engine.
 type Directory struct {
@@ -83,7 +98,7 @@ func For(root, engine, id string) Directory {
 	return Directory{root: root, path: filepath.Join(root, engine+"-"+hex.EncodeToString(sum[:])[:idDigits])}
 }
 
-// All returns the state of every engine.
+// All returns the state of every engine. What else lies in the root is skipped.
 func All(root string) ([]Directory, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -91,23 +106,16 @@ func All(root string) ([]Directory, error) {
 	}
 	all := make([]Directory, 0, len(entries))
 	for _, entry := range entries {
-		all = append(all, Directory{root: root, path: filepath.Join(root, entry.Name())})
+		if entry.IsDir() && directoryName.MatchString(entry.Name()) {
+			all = append(all, Directory{root: root, path: filepath.Join(root, entry.Name())})
+		}
 	}
 	return all, nil
 }
 
-// Cluster is the saved data of a cluster.
-type Cluster struct {
-	// OwnerID marks the cluster's containers. With it they can be removed
-	// when the management plane is lost.
-	OwnerID string `json:"ownerID"`
-	// Namespace of the Cluster.
-	Namespace string `json:"namespace"`
-}
-
 // KubeconfigPath of a cluster.
 func (d Directory) KubeconfigPath(cluster string) string {
-	return filepath.Join(d.cluster(cluster), "kubeconfig")
+	return filepath.Join(d.ClusterPath(cluster), "kubeconfig")
 }
 
 // ManagementKubeconfigPath of the management plane.
@@ -153,54 +161,6 @@ func (d Directory) WriteManagementKubeconfig(kubeconfig []byte) (string, error) 
 	return path, d.write(path, kubeconfig)
 }
 
-// Save a cluster.
-func (d Directory) Save(name string, cluster Cluster) error {
-	text, err := json.Marshal(cluster)
-	if err != nil {
-		return fmt.Errorf("save state of cluster %q: %w", name, err)
-	}
-	return d.write(d.record(name), append(text, '\n'))
-}
-
-// Load a cluster; found is false where capcon did not make it.
-func (d Directory) Load(name string) (cluster Cluster, found bool, err error) {
-	text, err := os.ReadFile(d.record(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Cluster{}, false, nil
-	}
-	if err != nil {
-		return Cluster{}, false, fmt.Errorf("read state of cluster %q: %w", name, err)
-	}
-	if err := json.Unmarshal(text, &cluster); err != nil {
-		return Cluster{}, false, fmt.Errorf("parse state of cluster %q in %s: %w", name, d.record(name), err)
-	}
-	return cluster, true, nil
-}
-
-// Clusters that are saved, by name.
-func (d Directory) Clusters() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(d.path, "clusters"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list state of clusters: %w", err)
-	}
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	return names, nil
-}
-
-// Forget a cluster. It succeeds where nothing is saved.
-func (d Directory) Forget(cluster string) error {
-	if err := os.RemoveAll(d.cluster(cluster)); err != nil {
-		return fmt.Errorf("delete state of cluster %q: %w", cluster, err)
-	}
-	return removeEmpty(filepath.Join(d.path, "clusters"))
-}
-
 // ForgetManagement forgets the management plane and the node images, and leaves no directory
 // that would be empty.
 func (d Directory) ForgetManagement() error {
@@ -219,10 +179,6 @@ func (d Directory) nodeImages() string { return filepath.Join(d.path, "node-imag
 func (d Directory) nodeImage(id string) string {
 	return filepath.Join(d.nodeImages(), strings.ReplaceAll(id, ":", "-")+".json")
 }
-
-func (d Directory) cluster(name string) string { return filepath.Join(d.path, "clusters", name) }
-
-func (d Directory) record(name string) string { return filepath.Join(d.cluster(name), "cluster.json") }
 
 // write puts the file in place in one step, so that a reader never sees half
 // of it, and tightens directories that exist with a wider mode.

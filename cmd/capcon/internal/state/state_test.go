@@ -116,7 +116,8 @@ func TestForgetLeavesOthersAlone(t *testing.T) {
 	fill(t, one)
 	fill(t, other)
 	must.Succeed(t, errors.Join(one.Forget("demo"), one.ForgetManagement()))
-	names := must.Get(other.Clusters())(t)
+	names, _, err := other.Clusters()
+	must.Succeed(t, err)
 	if diff := cmp.Diff([]string{"demo"}, names); diff != "" {
 		t.Errorf("clusters of the other engine differ (-want +got):\n%s", diff)
 	}
@@ -128,7 +129,7 @@ func TestAFileInPlaceOfTheDirectoryIsAnError(t *testing.T) {
 	must.Succeed(t, os.WriteFile(root, nil, 0o600))
 	directory := For(root, "docker", "id")
 	_, all := All(root)
-	_, clusters := directory.Clusters()
+	_, _, clusters := directory.Clusters()
 	_, _, loaded := directory.Load("demo")
 	for what, err := range map[string]error{
 		"All": all, "Clusters": clusters, "Load": loaded, "Save": directory.Save("demo", Cluster{OwnerID: "x"}),
@@ -153,6 +154,29 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 	if diff := cmp.Diff(Cluster{OwnerID: "abc", Namespace: "default"}, got); diff != "" {
 		t.Errorf("cluster differs (-want +got):\n%s", diff)
+	}
+}
+
+// Other programs put files anywhere, such as .DS_Store and the backups of editors.
+func TestForeignFilesAreNoRecords(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join(t.TempDir(), "capcon")
+	directory := For(root, "docker", "ID:1")
+	fill(t, directory)
+	clusters := filepath.Dir(directory.ClusterPath("demo"))
+	must.Succeed(t, errors.Join(
+		os.WriteFile(filepath.Join(root, ".DS_Store"), nil, 0o600), os.Mkdir(filepath.Join(root, "docker-backup"), 0o700),
+		os.WriteFile(filepath.Join(clusters, ".DS_Store"), nil, 0o600), os.WriteFile(filepath.Join(clusters, "lab"), nil, 0o600),
+		os.Mkdir(filepath.Join(clusters, "demo~"), 0o700),
+	))
+	names, foreign, err := directory.Clusters()
+	must.Succeed(t, err)
+	want := []string{filepath.Join(clusters, ".DS_Store"), filepath.Join(clusters, "demo~"), filepath.Join(clusters, "lab")}
+	if diff := cmp.Diff([][]string{{"demo"}, want}, [][]string{names, foreign}); diff != "" {
+		t.Errorf("clusters and foreign files (-want +got):\n%s", diff)
+	}
+	if all := must.Get(All(root))(t); len(all) != 1 || all[0] != directory {
+		t.Errorf("engines: got %v", all)
 	}
 }
 
