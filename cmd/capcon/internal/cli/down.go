@@ -54,7 +54,9 @@ func (a *app) downCommand() *cobra.Command {
 			"management plane is lost, are kept, unless --force is set.",
 		Example: "  capcon down demo\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
-			options.names = args
+			if options.names = args; len(args) == 0 && !options.all {
+				return a.nameMissing("use the name of one cluster, or --all")
+			}
 			return options.validate()
 		},
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {

@@ -33,7 +33,7 @@ func (a *app) forgetCommand() *cobra.Command {
 		Long: "Remove the local record of a cluster, after \"clusterctl move\" to another management cluster.\n" +
 			"The cluster is not changed. Until then, \"up\" does not create another cluster of that name.",
 		Example: "  capcon forget demo",
-		Args:    oneCluster,
+		Args:    a.oneCluster,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
 			return s.forget(ctx, args[0])
 		}),

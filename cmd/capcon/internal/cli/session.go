@@ -110,7 +110,10 @@ func (s *session) explainVersion(err error) error {
 }
 
 // oneCluster checks that the arguments are the name of one cluster.
-func oneCluster(command *cobra.Command, args []string) error {
+func (a *app) oneCluster(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return a.nameMissing("use the name of one cluster")
+	}
 	if err := cobra.ExactArgs(1)(command, args); err != nil {
 		return err
 	}

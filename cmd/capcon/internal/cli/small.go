@@ -42,6 +42,9 @@ func (a *app) kubeconfigCommand() *cobra.Command {
 		Short:   "Print the kubeconfig of a cluster for this host",
 		Example: "  capcon kubeconfig demo > demo.kubeconfig\n  capcon kubeconfig --management",
 		PreRunE: func(_ *cobra.Command, args []string) error {
+			if !managementPlane && len(args) == 0 {
+				return a.nameMissing("use the name of one cluster, or --management")
+			}
 			if managementPlane != (len(args) == 0) || len(args) > 1 {
 				return &input.Error{Problems: []input.Problem{{
 					Field: "NAME", Value: strings.Join(args, " "), Reason: "more than one kubeconfig requested",
@@ -143,6 +146,15 @@ func (a *app) versionCommand() *cobra.Command {
 			return a.table(lines)
 		},
 	}
+}
+
+// nameMissing refuses a command without the name of a cluster, and says which there are.
+func (a *app) nameMissing(remedy string) error {
+	reason := "missing"
+	if names, err := a.savedNames(); err == nil && len(names) > 0 {
+		reason += "; clusters: " + strings.Join(names, ", ")
+	}
+	return input.Refuse(input.Problem{Field: "NAME", Reason: reason, Remedy: remedy})
 }
 
 // savedNames are those of clusters of any engine.

@@ -33,6 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -129,6 +130,9 @@ type statusOptions struct {
 // status prints what it could find out, also when that ends in an error.
 func (a *app) status(ctx context.Context, options statusOptions) error {
 	result, err := a.inspect(ctx, options.name)
+	if missing := new(state.NoRootError); errors.As(err, &missing) {
+		return err // nothing was asked
+	}
 	printed := a.printOutput(options.output, result, func() error { return a.printReport(result, options) })
 	return cmp.Or(printed, err)
 }

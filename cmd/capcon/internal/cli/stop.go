@@ -51,9 +51,9 @@ func (a *app) powerCommand(use, short, long string, run func(*session, context.C
 	var timeout time.Duration
 	command := &cobra.Command{
 		Use: use + " NAME", Short: short, Long: long, Example: "  capcon " + use + " demo",
-		Args: cobra.ExactArgs(1),
-		PreRunE: func(_ *cobra.Command, args []string) error {
-			return input.Refuse(append(input.CheckName(args[0]), input.CheckTimeout(timeout)...)...)
+		Args: a.oneCluster,
+		PreRunE: func(*cobra.Command, []string) error {
+			return input.Refuse(input.CheckTimeout(timeout)...)
 		},
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
 			limited, cancel := within(ctx, timeout)

@@ -46,7 +46,7 @@ func (a *app) supportBundleCommand() *cobra.Command {
 			"redacted. Errors of the collection are listed in errors.txt. Clusters created by this user require no\n" +
 			"management plane.",
 		Example: "  capcon support-bundle demo\n  capcon support-bundle demo --file /tmp/demo.tar.gz",
-		Args:    oneCluster,
+		Args:    a.oneCluster,
 		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
 			return s.supportBundle(ctx, args[0], file)
 		}),

@@ -37,6 +37,9 @@ type Problem struct {
 
 // String is one line for users.
 func (p Problem) String() string {
+	if p.Value == "" {
+		return fmt.Sprintf("%s: %s; %s", p.Field, p.Reason, p.Remedy)
+	}
 	return fmt.Sprintf("%s %q: %s; %s", p.Field, p.Value, p.Reason, p.Remedy)
 }
 
