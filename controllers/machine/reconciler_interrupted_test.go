@@ -195,6 +195,62 @@ func interrupted() map[string]reconcileTest {
 	}
 }
 
+// lost tests control planes whose container was removed after they were Nodes.
+func lost() map[string]reconcileTest {
+	gone := all(record("done"), becomesNode, func(t *testing.T, w *world.World) {
+		t.Helper()
+		must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
+	})
+	missing := func(message string) want {
+		return want{
+			containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
+			message: message, provisioned: true,
+		}
+	}
+	other := func(o *builders.Objects) {
+		machine, containerMachine := builders.MachinePair("other")
+		builders.MakeControlPlane(machine)
+		o.Others = append(o.Others, machine, containerMachine, builders.DataSecret("other", builders.JoinControlPlaneData))
+	}
+	joins := func(_ *testing.T, w *world.World) { w.SettleMachine("other") }
+	joined := func(t *testing.T, w *world.World) {
+		t.Helper()
+		joins(t, w)
+		world.EditStatus(w, "other", &clusterv1.Machine{}, func(m *clusterv1.Machine) {
+			m.Status.NodeRef = clusterv1.MachineNodeReference{Name: "other"}
+		})
+	}
+	removed := func(t *testing.T, w *world.World) {
+		t.Helper()
+		must.Succeed(t, w.Engine.RemoveContainer(t.Context(), builders.Container("other")))
+	}
+	controlPlane := builders.ControlPlane(builders.InitData)
+	const replace = "delete the Machine, or let a MachineHealthCheck remediate it"
+	const create = "capcon down c1, then capcon up c1"
+	return map[string]reconcileTest{
+		"LostWorker": {
+			reason: "Its Pods run elsewhere.",
+			args:   args{change: gone}, want: missing(replace),
+		},
+		"LostOnlyControlPlane": {
+			reason: "A Machine that replaces it has nothing to join.",
+			args:   args{options: []builders.Option{controlPlane}, change: gone}, want: missing(create),
+		},
+		"LostControlPlane": {
+			reason: "The others have the data.",
+			args:   args{options: []builders.Option{controlPlane, other}, setup: joined, change: gone}, want: missing(replace),
+		},
+		"LostControlPlaneBesideAJoin": {
+			reason: "What joins has no data.",
+			args:   args{options: []builders.Option{controlPlane, other}, setup: joins, change: gone}, want: missing(create),
+		},
+		"LostLastControlPlane": {
+			reason: "The container of the other one is gone too.",
+			args:   args{options: []builders.Option{controlPlane, other}, setup: all(joined, removed), change: gone}, want: missing(create),
+		},
+	}
+}
+
 // recorded compares the record, except for the addresses.
 func recorded(want infrav1.MachineBootstrap) func(*testing.T, *world.World) {
 	return func(t *testing.T, w *world.World) {

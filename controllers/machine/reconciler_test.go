@@ -70,7 +70,7 @@ type want struct {
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for _, table := range []map[string]reconcileTest{
-		waiting(), publishedPorts(), invalidInput(), running(), exited(), disrupted(), engineFailures(), interrupted(), adopted(), named(), pooled(), registries(), copied(),
+		waiting(), publishedPorts(), invalidInput(), running(), exited(), disrupted(), engineFailures(), interrupted(), lost(), adopted(), named(), pooled(), registries(), copied(),
 	} {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func (test reconcileTest) run(t *testing.T) {
 	if diff := gocmp.Diff(test.want.complete(got), got, gocmp.AllowUnexported(want{})); diff != "" {
 		t.Errorf("%s (-want +got):\n%s\nerror: %v", test.reason, diff, outcome.Err)
 	}
-	if volumes := w.Engine.VolumeNames(); got.containers == 0 && len(volumes) > 0 {
+	if volumes := w.Engine.VolumeNames(); len(volumes) > 0 && len(containersOf(t, w, nil)) == 0 {
 		t.Errorf("%s\nleaked volumes: %v", test.reason, volumes)
 	}
 	w.CheckMachine(builders.Machine, test.check)
@@ -147,9 +147,12 @@ func first(states ...string) string {
 // containers of the machine.
 func containers(t *testing.T, w *world.World) []engine.Container {
 	t.Helper()
-	found := must.Get(w.Engine.ListContainers(t.Context(), map[string]string{
-		identity.LabelOwnerID: builders.OwnerID, identity.LabelMachine: builders.Machine,
-	}))(t)
+	return containersOf(t, w, map[string]string{identity.LabelOwnerID: builders.OwnerID, identity.LabelMachine: builders.Machine})
+}
+
+func containersOf(t *testing.T, w *world.World, labels map[string]string) []engine.Container {
+	t.Helper()
+	found := must.Get(w.Engine.ListContainers(t.Context(), labels))(t)
 	return found
 }
 

@@ -20,14 +20,19 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -72,21 +77,52 @@ func (s *scope) recordContainer() {
 
 // checkLostState stops the reconcile where a container is missing that cannot be
 // recreated, whatever else is missing as well.
-func (r *Reconciler) checkLostState(_ context.Context, s *scope) error {
-	return s.reportMissing(s.lostState())
+func (r *Reconciler) checkLostState(ctx context.Context, s *scope) error {
+	return r.reportMissing(ctx, s, s.lostState())
 }
 
 // reportMissing reports a container that is not recreated, and why. Without a
 // reason, or where the container is there, it does nothing.
-func (s *scope) reportMissing(lost string) error {
+func (r *Reconciler) reportMissing(ctx context.Context, s *scope, lost string) error {
 	if lost == "" || s.hasStarted() {
 		return nil
 	}
+	remedy := "delete the Machine, or let a MachineHealthCheck remediate it"
+	clusterLost, err := r.isClusterLost(ctx, s)
+	if err != nil {
+		return err
+	}
+	if clusterLost {
+		// A control plane that replaced it could not join, and nothing removes its member
+		// from etcd.
+		remedy = fmt.Sprintf("no other control plane is left, and the data of the cluster is lost with it: "+
+			"delete the cluster and create it again (capcon down %[1]s, then capcon up %[1]s), or restore a backup of its etcd", s.clusterName)
+	}
 	s.wait(infrav1.ContainerNotFoundReason, fmt.Sprintf(
-		"container %s not found and not recreated, because %s; delete the Machine, or let a MachineHealthCheck remediate it",
-		s.containerName(), lost))
+		"container %s not found and not recreated, because %s; %s", s.containerName(), lost, remedy))
 	s.publishStatus()
 	return phase.RequeueAfter(0)
+}
+
+// isClusterLost reports whether the missing container was that of the last control plane.
+func (r *Reconciler) isClusterLost(ctx context.Context, s *scope) (bool, error) {
+	initialized := ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false)
+	if !util.IsControlPlaneMachine(s.machine) || !initialized && !s.holdsNode() {
+		return false, nil
+	}
+	others, err := r.otherControlPlanes(ctx, s)
+	if err != nil || len(others) == 0 {
+		return err == nil, err
+	}
+	containers, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
+	if err != nil {
+		return false, s.engineError(fmt.Errorf("list control planes: %w", err))
+	}
+	return !slices.ContainsFunc(containers, func(container engine.Container) bool {
+		return slices.ContainsFunc(others, func(other clusterv1.Machine) bool {
+			return other.Spec.InfrastructureRef.Name == container.Labels[identity.LabelMachine]
+		})
+	}), nil
 }
 
 // lostState says why a missing container must not be recreated; empty where it

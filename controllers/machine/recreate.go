@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,17 +119,23 @@ const clusterInitialized = "the control plane of the Cluster is initialized, and
 // otherControlPlane says that another control plane of the cluster is a Node; empty where
 // none is.
 func (r *Reconciler) otherControlPlane(ctx context.Context, s *scope) (string, error) {
+	others, err := r.otherControlPlanes(ctx, s)
+	if err != nil || len(others) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("control plane %s is a Node, and kubeadm init would create another cluster", others[0].Name), nil
+}
+
+// otherControlPlanes of the cluster that are Nodes.
+func (r *Reconciler) otherControlPlanes(ctx context.Context, s *scope) ([]clusterv1.Machine, error) {
 	machines := &clusterv1.MachineList{}
 	if err := r.Live.List(ctx, machines, client.InNamespace(s.machine.Namespace),
 		client.MatchingLabels{clusterv1.ClusterNameLabel: s.clusterName}, client.HasLabels{clusterv1.MachineControlPlaneLabel}); err != nil {
-		return "", fmt.Errorf("list control planes: %w", err)
+		return nil, fmt.Errorf("list control planes: %w", err)
 	}
-	for i := range machines.Items {
-		if other := &machines.Items[i]; other.Name != s.machine.Name && other.Status.NodeRef.IsDefined() {
-			return fmt.Sprintf("control plane %s is a Node, and kubeadm init would create another cluster", other.Name), nil
-		}
-	}
-	return "", nil
+	return slices.DeleteFunc(machines.Items, func(other clusterv1.Machine) bool {
+		return other.Name == s.machine.Name || !other.Status.NodeRef.IsDefined()
+	}), nil
 }
 
 // checkRepeatable is checkLostState for what the bootstrap data says.
@@ -140,7 +147,7 @@ func (r *Reconciler) checkRepeatable(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	return s.reportMissing(blocker)
+	return r.reportMissing(ctx, s, blocker)
 }
 
 // creationBlocker says why a container must not be created for the bootstrap data; empty

@@ -118,17 +118,21 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.ContainerReadyCondition, infrav1.ContainerCrashLoopReason, "see why it exits with capcon logs; an --image that is not a node image exits at once"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerDisconnectedReason, "connect the container to the network with its address"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, "delete the Machine; its controller replaces it"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, deleteRemedy},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, bootstrapRemedy},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "see the log of the bootstrap with capcon logs"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, "delete the Machine; its controller replaces it"},
+	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, deleteRemedy},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "fix the kubeadm configuration"},
 	{infrav1.BootstrapCompletedCondition, infrav1.ProviderIDMismatchReason, "remove --provider-id from the kubelet's arguments"},
 }
 
+// replacing are the remedies that end the only control plane.
+var replacing = []string{deleteRemedy, bootstrapRemedy}
+
 const (
+	deleteRemedy    = "delete the Machine; its controller replaces it"
 	bootstrapRemedy = "fix the cause where the KubeadmConfig comes from (runcmd is preKubeadmCommands, kubeadm and postKubeadmCommands), " +
-		"then delete the Machine; its controller replaces it"
+		"then " + deleteRemedy
 	imageRemedy  = "build it (make images), load it (capcon images load FILE), or use an existing image with"
 	subnetRemedy = "delete machines, or create the cluster on a network with a larger subnet (--network)"
 )
@@ -167,12 +171,16 @@ func machineOf(o Observed, container *infrav1.ContainerMachine) *clusterv1.Machi
 func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine *clusterv1.Machine) []Trouble {
 	found := troublesOf("machine "+container.Name, container.Status.Conditions)
 	for i := range found {
-		if machine != nil && replaceable(o, machine, found[i].Reason) {
+		switch {
+		case machine == nil:
+		case replaceable(o, machine, found[i].Reason):
 			found[i].Replace = machine.Name
 			found[i].Remedy = fmt.Sprintf("\"capcon up %s\" replaces the Machine", o.Cluster.Name)
-		}
-		if found[i].Reason == infrav1.ContainerNotFoundReason && isOnlyControlPlane(o, machine) {
+		case !slices.Contains(replacing, found[i].Remedy) || !isOnlyControlPlane(o, machine):
+		case found[i].Reason == infrav1.ContainerNotFoundReason:
 			found[i].Remedy = fmt.Sprintf("the cluster is lost with its only control plane; delete it with \"capcon down %s\"", o.Cluster.Name)
+		default:
+			found[i].Remedy = fmt.Sprintf("no other control plane can replace it: create the cluster again, with \"capcon down %[1]s\" and \"capcon up %[1]s\"", o.Cluster.Name)
 		}
 	}
 	if silent, found := kubeletSilent(container, machine); found {
@@ -222,7 +230,7 @@ func isOnlyControlPlane(o Observed, machine *clusterv1.Machine) bool {
 			controlPlanes++
 		}
 	}
-	return machine != nil && o.Cluster != nil && util.IsControlPlaneMachine(machine) && controlPlanes == 1
+	return util.IsControlPlaneMachine(machine) && hasState(o, machine) && controlPlanes == 1
 }
 
 // kubeletSilent: the container runs, and its kubelet has reported nothing for 40 s. It does

@@ -22,26 +22,41 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 // replaceable reports whether a machine's replacement resolves a trouble of its
-// container. What such a machine had is gone already, so nothing is lost. A
-// control plane needs another one that is ready: the new one joins it, and it
-// removes the old one's member from etcd.
+// container: what it had is gone already, or it was made from a template that has been
+// corrected. Where a control plane may have state, another one must be ready: the new one
+// joins it, and it removes the old one's member from etcd.
 func replaceable(o Observed, machine *clusterv1.Machine, reason string) bool {
-	lost := []string{infrav1.ContainerNotFoundReason, infrav1.BootstrapInterruptedReason}
-	if !slices.Contains(lost, reason) {
+	isControlPlane := util.IsControlPlaneMachine(machine)
+	lost := slices.Contains([]string{infrav1.ContainerNotFoundReason, infrav1.BootstrapInterruptedReason}, reason)
+	if !lost && (!isControlPlane || !isOutdated(machine)) {
 		return false
 	}
-	return !util.IsControlPlaneMachine(machine) || slices.ContainsFunc(o.Machines, func(other clusterv1.Machine) bool {
+	return !isControlPlane || !hasState(o, machine) || slices.ContainsFunc(o.Machines, func(other clusterv1.Machine) bool {
 		return other.Name != machine.Name && util.IsControlPlaneMachine(&other) && machineReady(&other)
 	})
+}
+
+// isOutdated: it failed before it became a Node, and its template has been corrected since. Its
+// control plane provider replaces no Machine before the cluster is initialized.
+func isOutdated(machine *clusterv1.Machine) bool {
+	condition := conditions.Get(machine, clusterv1.MachineUpToDateCondition)
+	return !machine.Status.NodeRef.IsDefined() && condition != nil && condition.Reason == clusterv1.MachineNotUpToDateReason
+}
+
+// hasState reports whether a control plane may hold the state of the cluster.
+func hasState(o Observed, machine *clusterv1.Machine) bool {
+	return machine.Status.NodeRef.IsDefined() || o.Cluster != nil && ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false)
 }
 
 // Replace deletes a Machine, whose owner makes another. It succeeds if the

@@ -18,15 +18,34 @@ package management
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
+
+const onlyControlPlane = "no other control plane can replace it: create the cluster again, with \"capcon down demo\" and \"capcon up demo\""
+
+// firstControlPlane makes the first machine the only control plane of a cluster that is not
+// initialized.
+func firstControlPlane(reason string) func(*Observed) {
+	return func(o *Observed) {
+		o.Machines = o.Machines[:1]
+		o.Machines[0].Labels = map[string]string{clusterv1.MachineControlPlaneLabel: ""}
+		o.Machines[0].Status.NodeRef = clusterv1.MachineNodeReference{}
+		status := metav1.ConditionFalse
+		if reason == clusterv1.MachineUpToDateReason {
+			status = metav1.ConditionTrue
+		}
+		conditions.Set(&o.Machines[0], metav1.Condition{Type: clusterv1.MachineUpToDateCondition, Status: status, Reason: reason})
+		o.Cluster.Status.Initialization.ControlPlaneInitialized = nil
+	}
+}
 
 func TestReplaceable(t *testing.T) {
 	t.Parallel()
@@ -36,6 +55,8 @@ func TestReplaceable(t *testing.T) {
 		// failed is the reason of the container's condition.
 		failed string
 		want   string
+		// remedy that the trouble has; empty = any.
+		remedy string
 	}{
 		"worker": {
 			reason: "A worker's state is gone with its container.",
@@ -51,7 +72,7 @@ func TestReplaceable(t *testing.T) {
 				o.Machines = o.Machines[slices.IndexFunc(o.Machines, func(m clusterv1.Machine) bool { return m.Name == "demo-worker-b" }):][:1]
 				o.Machines[0].Labels[clusterv1.MachineControlPlaneLabel] = ""
 			},
-			failed: infrav1.ContainerNotFoundReason,
+			failed: infrav1.ContainerNotFoundReason, remedy: `the cluster is lost with its only control plane; delete it with "capcon down demo"`,
 		},
 		"further control plane": {
 			reason: "The new one joins those that are ready.",
@@ -61,6 +82,39 @@ func TestReplaceable(t *testing.T) {
 				}
 			},
 			failed: infrav1.BootstrapInterruptedReason, want: "demo-worker-b",
+		},
+		"corrected control plane": {
+			reason: "Nothing else replaces one that failed before the cluster was initialized.",
+			change: firstControlPlane(clusterv1.MachineNotUpToDateReason),
+			failed: infrav1.BootstrapFailedReason, want: "demo-worker-b",
+		},
+		"control plane as wanted": {
+			reason: "It would fail again.",
+			change: firstControlPlane(clusterv1.MachineUpToDateReason),
+			failed: infrav1.BootstrapFailedReason,
+		},
+		"corrected control plane of a cluster": {
+			reason: "The cluster ends with it.",
+			change: func(o *Observed) {
+				firstControlPlane(clusterv1.MachineNotUpToDateReason)(o)
+				o.Cluster.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+			},
+			failed: infrav1.BootstrapFailedReason, remedy: onlyControlPlane,
+		},
+		"control plane interrupted too often": {
+			reason: "The next one starts again.",
+			change: firstControlPlane(clusterv1.MachineUpToDateReason),
+			failed: infrav1.BootstrapInterruptedReason, want: "demo-worker-b",
+		},
+		"corrected worker": {
+			reason: "Its MachineDeployment replaces it.",
+			change: func(o *Observed) {
+				o.Machines[0].Status.NodeRef = clusterv1.MachineNodeReference{}
+				conditions.Set(&o.Machines[0], metav1.Condition{
+					Type: clusterv1.MachineUpToDateCondition, Status: metav1.ConditionFalse, Reason: clusterv1.MachineNotUpToDateReason,
+				})
+			},
+			failed: infrav1.BootstrapFailedReason,
 		},
 	}
 	for name, tc := range cases {
@@ -77,23 +131,11 @@ func TestReplaceable(t *testing.T) {
 			observed.Containers[0].Status.Conditions = []metav1.Condition{{Type: conditionType, Reason: tc.failed, Status: metav1.ConditionFalse}}
 			troubles := Summarize(observed).Troubles
 			if len(troubles) != 1 || troubles[0].Replace != tc.want {
-				t.Errorf("%s Want one trouble that replaces %q, got %+v", tc.reason, tc.want, troubles)
+				t.Fatalf("%s Want one trouble that replaces %q, got %+v", tc.reason, tc.want, troubles)
+			}
+			if tc.remedy != "" && troubles[0].Remedy != tc.remedy {
+				t.Errorf("%s Remedy %q, want %q", tc.reason, troubles[0].Remedy, tc.remedy)
 			}
 		})
-	}
-}
-
-// TestOnlyControlPlaneRemoved: nothing is left that another control plane could join.
-func TestOnlyControlPlaneRemoved(t *testing.T) {
-	t.Parallel()
-	observed := ready()
-	observed.Machines = observed.Machines[slices.IndexFunc(observed.Machines, func(m clusterv1.Machine) bool { return m.Name == "demo-worker-b" }):][:1]
-	observed.Machines[0].Labels[clusterv1.MachineControlPlaneLabel] = ""
-	observed.Containers[0].Status.Conditions = []metav1.Condition{{
-		Type: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerNotFoundReason, Status: metav1.ConditionFalse,
-	}}
-	found := Summarize(observed).Troubles
-	if !slices.ContainsFunc(found, func(trouble Trouble) bool { return strings.Contains(trouble.Remedy, "capcon down demo") }) {
-		t.Errorf("troubles %+v", found)
 	}
 }
