@@ -101,19 +101,23 @@ func (c Config) skippedPhases(config string) (phases []string, ok bool) {
 			return nil, false
 		}
 		for _, document := range documents {
-			list := document.get("skipPhases")
-			if !document.is(kubeadmGroup, kindInit) || list == nil {
-				continue
-			}
-			for _, phase := range deref(list).Content {
-				if !plainWord.MatchString(phase.Value) {
-					return nil, false
-				}
-				phases = append(phases, phase.Value)
-			}
+			phases = append(phases, document.skipPhases()...)
 		}
 	}
-	return phases, true
+	return phases, !slices.ContainsFunc(phases, func(phase string) bool { return !plainWord.MatchString(phase) })
+}
+
+// skipPhases of an InitConfiguration.
+func (d document) skipPhases() []string {
+	list := d.get("skipPhases")
+	if list == nil || !d.is(kubeadmGroup, kindInit) {
+		return nil
+	}
+	var phases []string
+	for _, phase := range deref(list).Content {
+		phases = append(phases, phase.Value)
+	}
+	return phases
 }
 
 func stepName(list string, index int) string { return fmt.Sprintf("%s[%d]", list, index) }
