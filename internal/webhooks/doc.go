@@ -19,8 +19,8 @@ limitations under the License.
 // with the field, the value and what to do, all at once.
 //
 // It decides from the object alone, and asks neither an engine nor an API
-// server. A program may be told of clusters that are moved away. What controllers refuse as well is decided by the same functions, in
-// packages network, node and identity. What the controllers choose, such as an
+// server. A program may record clusters that are moved away. What controllers refuse as
+// well is decided by the same functions, in packages network, node and identity. What the controllers choose, such as an
 // endpoint or an image, is left to them.
 //
 //	err := webhooks.Setup(mgr, nil)

@@ -54,8 +54,8 @@ type kind[T client.Object] struct {
 	// it asks in a dry run what a template would become, and makes another
 	// one if that differs.
 	isTemplate bool
-	// moving is told of an object that clusterctl deletes because it has moved it; nil =
-	// nobody wants to know.
+	// moving is called with an object that clusterctl deletes because it has moved it; may be
+	// nil.
 	moving func(context.Context, T) error
 }
 
@@ -77,7 +77,7 @@ func (k kind[T]) ValidateCreate(_ context.Context, object T) (admission.Warnings
 // finalizers must go. What was wrong before does not stop another change:
 // rules that came after an object must not lock it.
 func (k kind[T]) ValidateUpdate(ctx context.Context, before, after T) (admission.Warnings, error) {
-	if err := k.tellMoving(ctx, before, after); err != nil {
+	if err := k.reportMoving(ctx, before, after); err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
 	if !after.GetDeletionTimestamp().IsZero() {
@@ -109,8 +109,8 @@ func (k kind[T]) result(object T, errs field.ErrorList) (admission.Warnings, err
 	return warnings, apierrors.NewInvalid(infrav1.GroupVersion.WithKind(k.name).GroupKind(), object.GetName(), errs)
 }
 
-// tellMoving tells of the object as it was: clusterctl removes all its other annotations.
-func (k kind[T]) tellMoving(ctx context.Context, before, after T) error {
+// reportMoving passes the object as it was: clusterctl removes all its other annotations.
+func (k kind[T]) reportMoving(ctx context.Context, before, after T) error {
 	if _, moved := after.GetAnnotations()[clusterctlv1.DeleteForMoveAnnotation]; !moved || k.moving == nil {
 		return nil
 	}

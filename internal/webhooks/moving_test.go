@@ -31,7 +31,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-func TestMovingIsToldBeforeTheObjectMayGo(t *testing.T) {
+func TestMovingIsReportedBeforeTheObjectMayGo(t *testing.T) {
 	t.Parallel()
 	unable := errors.New("no space left")
 	mark := map[string]string{clusterctlv1.DeleteForMoveAnnotation: ""}
@@ -41,7 +41,7 @@ func TestMovingIsToldBeforeTheObjectMayGo(t *testing.T) {
 		after  metav1.ObjectMeta
 		dryRun bool
 		answer error
-		told   int
+		calls  int
 	}{
 		"Marked":   {"Without the mark clusterctl deletes nothing.", metav1.ObjectMeta{Annotations: mark}, false, nil, 1},
 		"Unable":   {"What is not recorded must not be moved.", metav1.ObjectMeta{Annotations: mark}, false, unable, 1},
@@ -51,9 +51,9 @@ func TestMovingIsToldBeforeTheObjectMayGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var told []string
+			var reported []string
 			k := containerCluster(func(_ context.Context, cluster *infrav1.ContainerCluster) error {
-				told = append(told, cluster.OwnerID())
+				reported = append(reported, cluster.OwnerID())
 				return tc.answer
 			})
 			before := &infrav1.ContainerCluster{Spec: infrav1.ContainerClusterSpec{OwnerID: "abc"}}
@@ -62,8 +62,8 @@ func TestMovingIsToldBeforeTheObjectMayGo(t *testing.T) {
 			after.ObjectMeta = tc.after
 			ctx := admission.NewContextWithRequest(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{DryRun: ptr.To(tc.dryRun)}})
 			_, err := k.ValidateUpdate(ctx, before, after)
-			if (err != nil) != (tc.answer != nil) || len(told) != tc.told || tc.told > 0 && told[0] != "abc" {
-				t.Errorf("%s told %v, error %v", tc.reason, told, err)
+			if (err != nil) != (tc.answer != nil) || len(reported) != tc.calls || tc.calls > 0 && reported[0] != "abc" {
+				t.Errorf("%s reported %v, error %v", tc.reason, reported, err)
 			}
 		})
 	}

@@ -26,8 +26,8 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// Moving is told of a ContainerCluster that clusterctl is about to delete, because another
-// management cluster has it now, before the API server stores that. It is told again if
+// Moving is called with a ContainerCluster that clusterctl is about to delete, because another
+// management cluster has it now, before the API server stores that. It is called again if
 // its error refused that, or if clusterctl is started again.
 type Moving func(ctx context.Context, cluster *infrav1.ContainerCluster) error
 

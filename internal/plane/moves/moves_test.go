@@ -41,7 +41,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// Before the manager has begun the record.
+// Before the manager has created the record.
 func TestAddBegins(t *testing.T) {
 	t.Parallel()
 	c := fake.NewClientBuilder().Build()

@@ -221,7 +221,7 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string, forc
 	}
 	record, _ := s.recorded(name)
 	if present.OwnerID != "" && present.OwnerID != record.OwnerID {
-		if record, err = s.remember(ctx, name, present.OwnerID); err != nil { // for a second attempt
+		if record, err = s.saveRecord(ctx, name, present.OwnerID); err != nil { // for a second attempt
 			return err
 		}
 	}

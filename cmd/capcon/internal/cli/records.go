@@ -76,10 +76,10 @@ func (s *session) recorded(name string) (record state.Cluster, found bool) {
 	return record, found
 }
 
-// remember that the management plane has the cluster of an owner ID. The record of another
+// saveRecord saves that the management plane has the cluster of an owner ID. The record of another
 // one of that name is not overwritten while its containers exist: nothing else leads to
 // them.
-func (s *session) remember(ctx context.Context, name, ownerID string) (state.Cluster, error) {
+func (s *session) saveRecord(ctx context.Context, name, ownerID string) (state.Cluster, error) {
 	known, err := s.askThisPlane(ctx)
 	if err != nil {
 		return state.Cluster{}, err

@@ -26,7 +26,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// A full disk must not keep anybody from deleting what fills it.
+// What fills a full disk can be deleted.
 func TestStateDirectoryThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

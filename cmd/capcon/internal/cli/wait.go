@@ -170,7 +170,7 @@ func (s *session) saveOwner(ctx context.Context, name string, observed managemen
 	if observed.Infrastructure == nil || observed.Infrastructure.OwnerID() == "" {
 		return false, nil
 	}
-	_, err := s.remember(ctx, name, observed.Infrastructure.OwnerID())
+	_, err := s.saveRecord(ctx, name, observed.Infrastructure.OwnerID())
 	return err == nil, err
 }
 
