@@ -65,7 +65,7 @@ func drain(ctx context.Context, client kubernetes.Interface, containers engine.C
 	kept := map[string]bool{}
 	for i := range services.Items {
 		service := &services.Items[i]
-		if err := release(ctx, client, service, balanced[string(service.UID)].Name != ""); err != nil {
+		if err := release(client, service, balanced[string(service.UID)].Name != ""); err != nil {
 			errs = append(errs, err)
 			kept[string(service.UID)] = true
 		}
@@ -102,7 +102,7 @@ func serviceOf(labels map[string]string) loadbalancer.Service {
 
 // release removes from a Service what was written for its load balancer. hasContainer says
 // that there is one.
-func release(ctx context.Context, client kubernetes.Interface, service *corev1.Service, hasContainer bool) error {
+func release(client kubernetes.Interface, service *corev1.Service, hasContainer bool) error {
 	_, annotated := service.Annotations[HostPortsAnnotation]
 	served := hasContainer || annotated
 	ingress := service.Status.LoadBalancer.Ingress
@@ -121,7 +121,7 @@ func release(ctx context.Context, client kubernetes.Interface, service *corev1.S
 		return nil
 	}
 	// One patch: what says that the Service is to be released ends with the rest.
-	_, err := helpers.PatchService(client.CoreV1(), service, released)
+	_, err := helpers.PatchService(client.CoreV1(), service, released) // it takes no context
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("release Service %s/%s: %w", service.Namespace, service.Name, err)
 	}

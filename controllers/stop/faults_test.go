@@ -101,6 +101,14 @@ func operations() map[string]struct {
 	}
 }
 
+// side of the effect that a fault is on.
+type side string
+
+const (
+	before side = "before"
+	after  side = "after"
+)
+
 // TestOneFault: the end is the same whichever call of the engine fails once in whatever way, and
 // wherever the manager is killed.
 func TestOneFault(t *testing.T) {
@@ -131,19 +139,19 @@ func TestOneFault(t *testing.T) {
 			t.Run(operation+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				for number := 1; number <= calls; number++ {
-					for _, after := range []bool{false, true} {
-						if after && !errors.Is(fault, errKilled) && !errors.Is(fault, engine.ErrUnavailable) {
+					for _, at := range []side{before, after} {
+						if at == after && !errors.Is(fault, errKilled) && !errors.Is(fault, engine.ErrUnavailable) {
 							continue // What is refused has no effect.
 						}
 						w := newWorld(t, nil)
 						o.prepare(w)
 						w.engine.ResetJournal()
-						w.disturbCalls(number, after, fault)
+						w.disturbCalls(number, at, fault)
 						o.begin(w)
 						w.settle()
 						w.expectEnd(o.want)
 						if t.Failed() {
-							t.Fatalf("fault at call %d, after its effect: %t", number, after)
+							t.Fatalf("fault at call %d, %s its effect", number, at)
 						}
 					}
 				}
@@ -158,14 +166,14 @@ func TestLostWrite(t *testing.T) {
 	t.Parallel()
 	for operation, o := range operations() {
 		for _, kill := range []bool{false, true} {
-			for _, after := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/kill=%t/after=%t", operation, kill, after), func(t *testing.T) {
+			for _, at := range []side{before, after} {
+				t.Run(fmt.Sprintf("%s/kill=%t/%s", operation, kill, at), func(t *testing.T) {
 					t.Parallel()
 					for number, struck := 1, true; struck; number++ {
 						w := newWorld(t, nil)
 						o.prepare(w)
 						struck = false
-						w.disturbWrites(number, after, func() error {
+						w.disturbWrites(number, at, func() error {
 							struck = true
 							w.dead.Store(kill)
 							return apierrors.NewTimeoutError("the API server does not answer", 1)
@@ -184,7 +192,7 @@ func TestLostWrite(t *testing.T) {
 }
 
 // disturbCalls lets the call of that number fail, before or after its effect.
-func (w *world) disturbCalls(number int, after bool, fault error) {
+func (w *world) disturbCalls(number int, at side, fault error) {
 	strike := func(call simulated.Call) error {
 		if call.Number != number {
 			return nil
@@ -192,8 +200,8 @@ func (w *world) disturbCalls(number int, after bool, fault error) {
 		w.dead.Store(errors.Is(fault, errKilled))
 		return fault
 	}
-	w.disturbWrites(0, false, nil)
-	if after {
+	w.disturbWrites(0, before, nil)
+	if at == after {
 		w.engine.AfterCall(strike)
 	} else {
 		w.engine.OnCall(strike)
@@ -201,7 +209,7 @@ func (w *world) disturbCalls(number int, after bool, fault error) {
 }
 
 // disturbWrites lets the write of that number strike, before or after its effect.
-func (w *world) disturbWrites(number int, after bool, strike func() error) {
+func (w *world) disturbWrites(number int, at side, strike func() error) {
 	made := 0
 	w.engine.OnCall(func(simulated.Call) error {
 		if w.dead.Load() {
@@ -214,11 +222,11 @@ func (w *world) disturbWrites(number int, after bool, strike func() error) {
 			return errKilled
 		}
 		made++
-		if made == number && !after {
+		if made == number && at == before {
 			return strike()
 		}
 		err := write()
-		if made == number && after {
+		if made == number && at == after {
 			return strike()
 		}
 		return err

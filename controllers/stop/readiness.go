@@ -134,15 +134,16 @@ func checkEndpoints(ctx context.Context, workload client.Client, restarted map[s
 	if err := workload.List(ctx, slicesOfAll); err != nil {
 		return fmt.Errorf("list EndpointSlices: %w", err)
 	}
+	isStale := func(endpoint discoveryv1.Endpoint) bool {
+		if endpoint.TargetRef == nil || endpoint.TargetRef.Kind != "Pod" || ptr.Deref(endpoint.Conditions.Terminating, false) {
+			return false
+		}
+		pod := known[client.ObjectKey{Namespace: endpoint.TargetRef.Namespace, Name: endpoint.TargetRef.Name}]
+		return pod == nil || !isCurrent(endpoint, pod)
+	}
 	for _, slice := range slicesOfAll.Items {
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.TargetRef == nil || endpoint.TargetRef.Kind != "Pod" || ptr.Deref(endpoint.Conditions.Terminating, false) {
-				continue
-			}
-			pod := known[client.ObjectKey{Namespace: endpoint.TargetRef.Namespace, Name: endpoint.TargetRef.Name}]
-			if pod == nil || !isCurrent(endpoint, pod) {
-				return errEndpoints
-			}
+		if slices.ContainsFunc(slice.Endpoints, isStale) {
+			return errEndpoints
 		}
 	}
 	return nil

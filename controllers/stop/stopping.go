@@ -108,29 +108,32 @@ func (p *stopPass) run(ctx context.Context, sorted [][]engine.Container) error {
 			}
 		}
 	}
+	if err := p.reportProgress(ctx); err != nil {
+		return err
+	}
 	for i, tier := range sorted {
 		before := p.running
 		limit := grace
 		if i > 0 {
 			limit = shortGrace
 		}
-		if err := p.reportProgress(ctx, i == 0); err != nil {
-			return err
-		}
 		p.stopTier(ctx, tier, limit)
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("stop containers: %w", err)
 		}
-		if err := p.reportProgress(ctx, p.running != before); err != nil {
+		if p.running == before {
+			continue
+		}
+		if err := p.reportProgress(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reportProgress that was made, unless it is the end, which is reported with what follows.
-func (p *stopPass) reportProgress(ctx context.Context, made bool) error {
-	if !made || p.running == 0 || p.late {
+// reportProgress unless it is the end, which is reported with what follows.
+func (p *stopPass) reportProgress(ctx context.Context) error {
+	if p.running == 0 || p.late {
 		return nil
 	}
 	return p.report(ctx, p.scope, metav1.ConditionFalse, infrav1.StoppingReason, p.message())

@@ -72,7 +72,8 @@ func newChoice(ctx context.Context, containers engine.ContainerReader, spec Spec
 	for _, hostPort := range spec.HostPorts {
 		c.used[hostPort] = true
 	}
-	return c, c.complete()
+	err := c.complete()
+	return c, err
 }
 
 // complete chooses a port for each that has none.

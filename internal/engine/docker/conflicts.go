@@ -83,7 +83,7 @@ func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Ad
 	}
 	found, err := e.network(ctx, name)
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // It is not seen, see above.
 	}
 	for _, address := range static {
 		if slices.ContainsFunc(subnets(found.IPAM), func(s engine.Subnet) bool { return s.Gateway == address }) {

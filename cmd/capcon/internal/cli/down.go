@@ -149,7 +149,9 @@ func (s *session) downOnce(ctx context.Context, b *board, options downOptions) e
 		return err
 	}
 	s.trace.watch(ctx, s)
-	kept, err := deleteEach(b, names, func(name string) error { return s.deleteCluster(ctx, b, name, options.force) })
+	kept, err := deleteEach(b, names, func(name string) error { 
+		return s.deleteCluster(ctx, b, &deletion{name: name, force: options.force})
+	})
 	if err != nil || kept != nil && !options.all {
 		return errors.Join(kept, err)
 	}
@@ -212,8 +214,8 @@ func (s *session) doomed(ctx context.Context, options downOptions) ([]string, er
 }
 
 // deleteCluster deletes one and waits until nothing is left of it.
-func (s *session) deleteCluster(ctx context.Context, b *board, name string, force bool) error {
-	step := "cluster " + name
+func (s *session) deleteCluster(ctx context.Context, b *board, one *deletion) error {
+	name, step := one.name, "cluster "+one.name
 	b.waiting(step, "deleting the Cluster")
 	present, err := s.read(ctx, name)
 	if err != nil {
@@ -233,12 +235,9 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string, forc
 		b.finished(step, fmt.Sprintf("not found in %s, which has %s", missing.where, missing.present()))
 		return nil
 	}
-	if !present.Exists && present.OwnerID == "" && !force {
-		containers, err := s.containersOfOwner(ctx, name, record.OwnerID)
-		if err == nil && len(containers) == 0 {
-			err = s.checkStorage(name, record)
-		}
-		if err != nil {
+	one.record = record
+	if !present.Exists && present.OwnerID == "" {
+		if err := s.checkLost(ctx, one); err != nil {
 			return err
 		}
 	}
@@ -246,12 +245,25 @@ func (s *session) deleteCluster(ctx context.Context, b *board, name string, forc
 	if err != nil {
 		return err
 	}
-	if err := s.waitGone(ctx, b, &deletion{name: name, record: record, force: force}); err != nil {
+	if err := s.waitGone(ctx, b, one); err != nil {
 		return err
 	}
 	b.finished(step, "deleted")
 	s.forgetOwner(name, record.OwnerID)
 	return nil
+}
+
+// checkLost refuses to forget a cluster without objects whose containers another engine may
+// have.
+func (s *session) checkLost(ctx context.Context, one *deletion) error {
+	if one.force {
+		return nil
+	}
+	containers, err := s.containersOfOwner(ctx, one.name, one.record.OwnerID)
+	if err == nil && len(containers) == 0 {
+		err = s.checkStorage(one.name, one.record)
+	}
+	return err
 }
 
 // removePlane when no cluster is left that it is needed for. It is the plane that
@@ -293,7 +305,9 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 	if options.all {
 		names = s.recordedNames()
 	}
-	kept, err := deleteEach(b, names, func(name string) error { return s.deleteContainers(ctx, b, name, options.force) })
+	kept, err := deleteEach(b, names, func(name string) error { 
+		return s.deleteContainers(ctx, b, &deletion{name: name, force: options.force})
+	})
 	if err != nil || options.keepPlane {
 		return errors.Join(kept, err)
 	}
@@ -305,18 +319,19 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 }
 
 // deleteContainers of a cluster without a management plane.
-func (s *session) deleteContainers(ctx context.Context, b *board, name string, force bool) error {
+func (s *session) deleteContainers(ctx context.Context, b *board, one *deletion) error {
+	name := one.name
 	record, _ := s.recorded(name)
+	one.record = record
 	containers, err := s.containersOfOwner(ctx, name, record.OwnerID)
 	if err != nil {
 		return err
 	}
-	if len(containers) == 0 && !force {
+	if len(containers) == 0 && !one.force {
 		if err := s.elsewhere(ctx, name); err != nil {
 			return err
 		}
 	}
-	one := &deletion{name: name, record: record, force: force}
 	if err := s.removeOrphaned(ctx, b, one, containers); err != nil {
 		return err
 	}

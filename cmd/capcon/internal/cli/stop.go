@@ -142,7 +142,7 @@ func (s *session) start(ctx context.Context, name string) error {
 		err = s.awaitPower(ctx, b, name, management.PowerOn)
 	}
 	if err == nil {
-		err = s.waitReady(ctx, b, input.Request{Name: name}, false)
+		err = s.waitReady(ctx, b, input.Request{Name: name}, nil)
 	}
 	b.close()
 	if err != nil {

@@ -31,6 +31,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -140,10 +141,10 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 		return err
 	}
 	for {
-		creating, err := s.settle(limited, b, request)
+		registry, err := s.settle(limited, b, request)
 		switch {
 		case err == nil:
-			return s.waitReady(limited, b, request, creating)
+			return s.waitReady(limited, b, request, registry)
 		case apierrors.IsAlreadyExists(err), s.replaced(limited):
 			// Another process created the cluster, or removed the management plane.
 		default:
@@ -153,15 +154,15 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 }
 
 // settle the objects of the cluster, in a management plane that is created first if there is
-// none: create them, or update them as requested. Creating is true until the cluster's
-// infrastructure has been provisioned. Where it fails, a plane that was created for it and
+// none: create them, or update them as requested. It returns the local registry, if there is
+// one, until the cluster's infrastructure has been provisioned. Where it fails, a plane that was created for it and
 // has no other cluster by now is removed.
-func (s *session) settle(ctx context.Context, b *board, request input.Request) (creating bool, err error) {
+func (s *session) settle(ctx context.Context, b *board, request input.Request) (registry *localregistry.Registry, err error) {
 	prepared := s.trace.span(s.Now, "prepare")
 	created, err := s.preparePlane(ctx, b, request)
 	prepared()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	s.trace.watch(ctx, s)
 	present, err := s.read(ctx, request.Name)
@@ -179,7 +180,18 @@ func (s *session) settle(ctx context.Context, b *board, request input.Request) (
 	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
 		err = errors.Join(err, s.removeCreated(ctx))
 	}
-	return !present.Provisioned, err
+	if err != nil || present.Provisioned {
+		return nil, err
+	}
+	return s.findRegistry(ctx)
+}
+
+func (s *session) findRegistry(ctx context.Context) (*localregistry.Registry, error) {
+	registry, found, err := localregistry.Find(ctx, s.engine)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &registry, nil
 }
 
 // create the objects of a new cluster.

@@ -224,7 +224,7 @@ func (s *session) dryRun(ctx context.Context, request input.Request) error {
 	if found.Exists && !found.Answers {
 		return s.planeSilent(ctx, found, request.Name)
 	}
-	plan, err := s.dryPlan(ctx, request, found.Answers)
+	plan, err := s.dryPlan(ctx, request)
 	if err != nil {
 		return err
 	}
@@ -234,8 +234,8 @@ func (s *session) dryRun(ctx context.Context, request input.Request) error {
 	})
 }
 
-func (s *session) dryPlan(ctx context.Context, request input.Request, hasPlane bool) (update.Plan, error) {
-	if hasPlane {
+func (s *session) dryPlan(ctx context.Context, request input.Request) (update.Plan, error) {
+	if s.client != nil { // otherwise there is no management plane
 		present, err := s.read(ctx, request.Name)
 		switch {
 		case err != nil:

@@ -299,7 +299,7 @@ func TestUpDryRun(t *testing.T) {
 		t.Parallel()
 		w := created(t)
 		w.plane.state.Answers = false
-		if code, _, errs := w.run("up", "demo", "--dry-run"); code != exitError || len(errs) == 0 {
+		if code, _, errs := w.run("up", "demo", "--dry-run"); code != exitError || errs == "" {
 			t.Errorf("up ended with %d: %s", code, errs)
 		}
 	})
@@ -322,10 +322,10 @@ func TestUpContinuesAnInterruptedCreation(t *testing.T) {
 		inner := w.client
 		w.client = interceptor.NewClient(inner, interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-				return errors.Join(stop(), ifNot(calls > failing, func() error { return c.Create(ctx, o, options...) }))
+				return errors.Join(stop(), until(failing, calls, func() error { return c.Create(ctx, o, options...) }))
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
-				return errors.Join(stop(), ifNot(calls > failing, func() error { return c.Patch(ctx, o, patch, options...) }))
+				return errors.Join(stop(), until(failing, calls, func() error { return c.Patch(ctx, o, patch, options...) }))
 			},
 		})
 		w.plane.clusters = func() []string { return []string{"default/kept"} } // it was killed: nothing is cleaned up
@@ -341,11 +341,12 @@ func TestUpContinuesAnInterruptedCreation(t *testing.T) {
 	}
 }
 
-func ifNot(skip bool, f func() error) error {
-	if skip {
+// until makes a call unless those before it have been as many as the last one's number.
+func until(last, number int, call func() error) error {
+	if number > last {
 		return nil
 	}
-	return f()
+	return call()
 }
 
 func TestUpEndsWhenItsClusterIsDeleted(t *testing.T) {

@@ -63,21 +63,12 @@ type watch struct {
 	registry *localregistry.Registry
 }
 
-// waitReady shows the cluster's way until it is ready. One that is being created is given
-// the local registry.
-func (s *session) waitReady(ctx context.Context, b *board, request input.Request, creating bool) error {
+// waitReady shows the cluster's way until it is ready. Nodes of one that is being created pull
+// from the registry, which is nil where there is none.
+func (s *session) waitReady(ctx context.Context, b *board, request input.Request, registry *localregistry.Registry) error {
 	waited := s.trace.span(s.Now, "wait until ready")
 	defer waited()
-	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}}
-	if creating {
-		registry, found, err := localregistry.Find(ctx, s.engine)
-		if err != nil {
-			return err
-		}
-		if found {
-			w.registry = &registry
-		}
-	}
+	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}, registry: registry}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	progress := management.WatchReadiness(watching, s.client, namespace, request.Name)

@@ -31,17 +31,14 @@ const maxManifest = 1 << 20
 
 // CheckManifest checks a file of --cni: it has Kubernetes objects and fits into a ConfigMap.
 func CheckManifest(path, manifest string) []Problem {
-	reason, remedy := "", "use a file with the Kubernetes objects of a Pod network"
 	if len(manifest) > maxManifest {
-		reason = fmt.Sprintf("has %d bytes, more than the %d of a ConfigMap", len(manifest), maxManifest)
-		remedy = "use --cni none, then apply the file with kubectl"
-	} else {
-		reason = manifestProblem(manifest)
+		reason := fmt.Sprintf("has %d bytes, more than the %d of a ConfigMap", len(manifest), maxManifest)
+		return []Problem{{"--cni", path, reason, "use --cni none, then apply the file with kubectl"}}
 	}
-	if reason == "" {
-		return nil
+	if reason := manifestProblem(manifest); reason != "" {
+		return []Problem{{"--cni", path, reason, "use a file with the Kubernetes objects of a Pod network"}}
 	}
-	return []Problem{{"--cni", path, reason, remedy}}
+	return nil
 }
 
 func manifestProblem(manifest string) string {

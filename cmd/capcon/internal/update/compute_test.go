@@ -250,7 +250,7 @@ func file(t *testing.T, name string) Present {
 
 func flavor(t *testing.T, name string) Present {
 	t.Helper()
-	raw := must.Get(os.ReadFile(filepath.Join("../../../../templates", name)))(t)
+	raw := must.Get(os.ReadFile(filepath.Join("..", "..", "..", "..", "templates", name)))(t)
 	given := map[string]string{
 		"CLUSTER_NAME": "demo", "NAMESPACE": "default", "KUBERNETES_VERSION": "v1.36.3", "CONTAINER_POD_CIDR": "192.168.0.0/16",
 		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1",

@@ -232,25 +232,8 @@ func (c *computation) patchVariables() {
 	var added, removed []operation
 	left := len(c.topology.Variables)
 	for _, name := range distinct(c.edits) {
-		keys := c.keys(name)
 		at := slices.IndexFunc(c.topology.Variables, func(v clusterv1.ClusterVariable) bool { return v.Name == name })
-		var operations []operation
-		if keys == nil {
-			keys = map[string]json.RawMessage{}
-		}
-		for _, edit := range c.edits {
-			if edit.variable != name {
-				continue
-			}
-			path := fmt.Sprintf("%s/%d/value/%s", list, at, pointer(edit.key))
-			if edit.value == nil {
-				delete(keys, edit.key)
-				operations = append(operations, operation{Op: "remove", Path: path})
-				continue
-			}
-			keys[edit.key] = edit.value
-			operations = append(operations, operation{Op: "add", Path: path, Value: edit.value})
-		}
+		keys, operations := c.edited(name, fmt.Sprintf("%s/%d/value/", list, at))
 		switch {
 		case at < 0:
 			value, _ := json.Marshal(objectVariable{Name: name, Value: keys}) // It consists of JSON.
@@ -272,6 +255,27 @@ func (c *computation) patchVariables() {
 	// The new ones are behind all others: of those that are removed there is at most one,
 	// because only limits can be removed.
 	c.plan.operations = append(append(c.plan.operations, added...), removed...)
+}
+
+// edited returns the keys of a variable after its edits, and the operations of these on its
+// value at the path.
+func (c *computation) edited(variable, path string) (keys map[string]json.RawMessage, operations []operation) {
+	if keys = c.keys(variable); keys == nil {
+		keys = map[string]json.RawMessage{}
+	}
+	for _, edit := range c.edits {
+		at := path + pointer(edit.key)
+		switch {
+		case edit.variable != variable:
+		case edit.value == nil:
+			delete(keys, edit.key)
+			operations = append(operations, operation{Op: "remove", Path: at})
+		default:
+			keys[edit.key] = edit.value
+			operations = append(operations, operation{Op: "add", Path: at, Value: edit.value})
+		}
+	}
+	return keys, operations
 }
 
 // objectVariable is a ClusterVariable whose value is an object.

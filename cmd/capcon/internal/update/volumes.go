@@ -32,34 +32,39 @@ func (p Plan) WithVolumes(volumes []corev1.PersistentVolume, nodes []corev1.Node
 	machines := p.machinesByNode()
 	p.Volumes = nil
 	for i := range volumes {
-		lost := Volume{Name: volumes[i].Name}
+		machine, isLost := lostWith(&volumes[i], machines, nodes)
+		if !isLost {
+			continue
+		}
+		lost := Volume{Name: volumes[i].Name, Machine: machine}
 		if claim := volumes[i].Spec.ClaimRef; claim != nil {
 			lost.Claim = claim.Namespace + "/" + claim.Name
 		}
-		required := volumes[i].Spec.NodeAffinity
-		if required == nil || required.Required == nil {
-			if volumes[i].Spec.HostPath != nil || volumes[i].Spec.Local != nil {
-				p.Volumes = append(p.Volumes, lost)
-			}
-			continue
-		}
-		stays := false
-		for j := range nodes {
-			switch machine, ends := machines[nodes[j].Name]; {
-			case !allows(required.Required, &nodes[j]):
-			case ends:
-				lost.Machine = machine
-			default:
-				stays = true
-			}
-		}
-		if lost.Machine != "" && !stays {
-			p.Volumes = append(p.Volumes, lost)
-		}
+		p.Volumes = append(p.Volumes, lost)
 	}
 	slices.SortFunc(p.Volumes, func(a, b Volume) int { return cmp.Compare(a.Name, b.Name) })
 	p.NeedsConsent = p.NeedsConsent || len(p.Volumes) > 0
 	return p
+}
+
+// lostWith reports whether a volume is lost with Machines, which are given by their Nodes, and
+// names the one that has it, where that is known.
+func lostWith(volume *corev1.PersistentVolume, machines map[string]string, nodes []corev1.Node) (machine string, isLost bool) {
+	required := volume.Spec.NodeAffinity
+	if required == nil || required.Required == nil {
+		return "", volume.Spec.HostPath != nil || volume.Spec.Local != nil
+	}
+	for i := range nodes {
+		if !allows(required.Required, &nodes[i]) {
+			continue
+		}
+		ending, ends := machines[nodes[i].Name]
+		if !ends {
+			return "", false // another Node can use it
+		}
+		machine = ending
+	}
+	return machine, machine != ""
 }
 
 // WithUnknownVolumes says why the volumes on the Machines of the plan are not known: there
