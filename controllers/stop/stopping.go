@@ -19,6 +19,7 @@ package stop
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -102,11 +103,7 @@ func (p *stopPass) message() string {
 func (p *stopPass) run(ctx context.Context, sorted [][]engine.Container) error {
 	for _, tier := range sorted {
 		p.all += len(tier)
-		for _, container := range tier {
-			if isUp(container) {
-				p.running++
-			}
-		}
+		p.running += len(slices.DeleteFunc(slices.Clone(tier), func(container engine.Container) bool { return !isUp(container) }))
 	}
 	if err := p.reportProgress(ctx); err != nil {
 		return err

@@ -149,7 +149,7 @@ func (s *session) downOnce(ctx context.Context, b *board, options downOptions) e
 		return err
 	}
 	s.trace.watch(ctx, s)
-	kept, err := deleteEach(b, names, func(name string) error { 
+	kept, err := deleteEach(b, names, func(name string) error {
 		return s.deleteCluster(ctx, b, &deletion{name: name, force: options.force})
 	})
 	if err != nil || kept != nil && !options.all {
@@ -305,7 +305,7 @@ func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOp
 	if options.all {
 		names = s.recordedNames()
 	}
-	kept, err := deleteEach(b, names, func(name string) error { 
+	kept, err := deleteEach(b, names, func(name string) error {
 		return s.deleteContainers(ctx, b, &deletion{name: name, force: options.force})
 	})
 	if err != nil || options.keepPlane {
