@@ -44,7 +44,8 @@ import (
 func TestIntegrationStorage(t *testing.T) {
 	t.Parallel()
 	config := env.StartEmpty(t)
-	api := must.Get(client.New(config, client.Options{}))(t)
+	// Not client-go's own scheme, to which the library's controller adds when it is created.
+	api := must.Get(client.New(config, client.Options{Scheme: builders.Scheme(t)}))(t)
 	must.Succeed(t, api.Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "worker", Labels: map[string]string{corev1.LabelHostname: "worker"}},
 		Spec:       corev1.NodeSpec{ProviderID: identity.ProviderID("worker")},
