@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -130,8 +131,13 @@ func Update(ctx context.Context, c client.Client, namespace string, plan update.
 }
 
 // adopt lets the objects of the Pod network go with the Cluster. Cluster API does this for
-// the objects it refers to; the others would be left behind.
+// the objects it refers to; the others would be left behind. It adds itself as an owner at
+// the same time, so that the objects may change meanwhile.
 func adopt(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return adoptOnce(ctx, c, cluster) })
+}
+
+func adoptOnce(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) error {
 	objectsLeft, err := unowned(ctx, c, cluster)
 	if err != nil {
 		return fmt.Errorf("read Pod network of cluster %q: %w", cluster.Name, err)
