@@ -260,8 +260,8 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 	}
 	for _, workers := range observed.Workers {
 		result.Workers.Wanted += ptr.Deref(workers.Spec.Replicas, 1)
-		result.Workers.Ready += ptr.Deref(workers.Status.ReadyReplicas, 0)
 	}
+	result.Workers.Ready = snapshot.ReadyWorkers
 	if result.Available {
 		if result.State, err = s.stateOfContainers(ctx, observed.Infrastructure, result.State); err != nil {
 			return clusterReport{}, err
@@ -302,21 +302,10 @@ func (a *app) printReport(result report, options statusOptions) error {
 		return nil
 	}
 	a.say("")
-	if options.name != "" {
-		columns, _ := a.Size(a.Out)
-		for _, cluster := range result.Clusters {
-			if cluster.Power == management.PowerStopped {
-				a.say("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)
-			}
-			if err := describe.Print(a.Out, *cluster.Tree, describe.Options{Now: a.Now(), Columns: columns, All: options.all}); err != nil {
-				return err
-			}
-			a.printTroubles(cluster.Troubles)
-		}
-		return nil
-	}
 	if len(result.Clusters) == 0 {
-		a.say("No clusters found. Create one with \"%s up NAME\".", a.Program)
+		if options.name == "" {
+			a.say("No clusters found. Create one with \"%s up NAME\".", a.Program)
+		}
 		return nil
 	}
 	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
@@ -328,9 +317,29 @@ func (a *app) printReport(result report, options statusOptions) error {
 		return err
 	}
 	for _, cluster := range result.Clusters {
+		if err := a.printTree(cluster, options); err != nil {
+			return err
+		}
 		a.printTroubles(cluster.Troubles)
 	}
 	return nil
+}
+
+// printTree of the one cluster that was asked for.
+func (a *app) printTree(cluster clusterReport, options statusOptions) error {
+	if cluster.Tree == nil {
+		return nil
+	}
+	a.say("")
+	if cluster.Power == management.PowerStopped {
+		a.say("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)
+	}
+	columns, _ := a.Size(a.Out)
+	shown := describe.Options{Now: a.Now(), Columns: columns, All: options.all}
+	if !cluster.Available {
+		shown.Unavailable = cluster.State
+	}
+	return describe.Print(a.Out, *cluster.Tree, shown)
 }
 
 func (a *app) printTroubles(troubles []management.Trouble) {

@@ -17,10 +17,12 @@ limitations under the License.
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -42,11 +44,42 @@ func TestStatusOfStoppedContainer(t *testing.T) {
 	conditions.Set(cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue, Reason: "Available"})
 	must.Succeed(t, w.client.Update(t.Context(), cluster))
 	_, out, _ := w.run("status")
-	mustContain(t, out, "0/1      available")
+	mustContain(t, out, "1/1             1/1      available")
+	_, out, _ = w.run("status", "demo")
+	mustContain(t, out, "1/1             1/1      available", "True   Available  0s")
 
 	must.Succeed(t, w.engine.StopContainer(t.Context(), "demo-a-1234", time.Second))
 	_, out, _ = w.run("status")
 	mustContain(t, out, "not available: container demo-a-1234 is exited")
+	_, out, _ = w.run("status", "demo")
+	mustContain(t, out, "1/1      not available: container demo-a-1234 is exited", "False                 not available: container demo-a-1234 is exited")
 	_, out, _ = w.run("status", "-o", "json")
 	mustContain(t, out, `"available": false`)
+}
+
+// Both forms of status go by the Nodes, which Cluster API's summary follows by some seconds.
+func TestStatusGoesByTheNodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	if code, out, errs := w.run("up", "demo"); code != 0 {
+		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
+	}
+	cluster := w.cluster()
+	cluster.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+	conditions.Set(cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue, Reason: "Available"})
+	must.Succeed(t, w.client.Update(t.Context(), cluster))
+	for _, name := range []string{"demo-a", "demo-worker-0"} {
+		machine := &clusterv1.Machine{}
+		must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, machine))
+		conditions.Set(machine, metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: "NodeNotReady"})
+		must.Succeed(t, w.client.Update(t.Context(), machine))
+	}
+	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
+		_, out, _ := w.run(args...)
+		mustContain(t, out, "0/1             0/1      not available: control plane: 0 of 1 available")
+		if strings.Contains(out, "True") {
+			t.Errorf("%v contradicts itself:\n%s", args, out)
+		}
+	}
 }

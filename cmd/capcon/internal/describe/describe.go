@@ -106,6 +106,9 @@ var negative = map[string]bool{
 
 // Options of Print.
 type Options struct {
+	// Unavailable is why the cluster is not available. It is shown where the Cluster's own
+	// summary does not say so yet, which follows the Nodes by some seconds; empty = it is right.
+	Unavailable string
 	// Now is what ages are measured from.
 	Now time.Time
 	// Columns that a line may have; 0 = any number.
@@ -113,16 +116,23 @@ type Options struct {
 	// All conditions are shown, also those that only repeat in the words of
 	// one object what is wrong with another.
 	All bool
+	// paused says that an object above is paused.
+	paused bool
 }
 
 // Print writes the tree: a line per object with its summary. Below those
 // where causes are found, container and kubeadm configuration, there is a
-// line for each condition that is not as it should be.
+// line for each condition that is not as it should be. A Cluster that is paused is
+// reported once.
 func Print(w io.Writer, root Node, options Options) error {
 	const columnGap = 2
 	var aligned strings.Builder
 	table := tabwriter.NewWriter(&aligned, 0, 0, columnGap, ' ', 0)
-	lines := append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, rows(root, "", "", options)...)
+	tree := rows(root, "", "", options)
+	if whole := summary(root); options.Unavailable != "" && whole != nil && whole.Status == metav1.ConditionTrue {
+		tree[0] = strings.Join([]string{title(root), string(metav1.ConditionFalse), "", "", options.Unavailable}, "\t")
+	}
+	lines := append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, tree...)
 	_, err := io.WriteString(table, strings.Join(lines, "\n")+"\n")
 	if err := errors.Join(err, table.Flush()); err != nil {
 		return fmt.Errorf("align tree: %w", err)
@@ -144,11 +154,10 @@ func rows(node Node, first, next string, options Options) []string {
 	if len(node.Children) > 0 {
 		pipe = "│ "
 	}
-	if options.All || causes[node.Kind] {
-		for _, condition := range remarkable(node) {
-			lines = append(lines, row(next+pipe+"  "+condition.Type, &condition, options.Now))
-		}
+	for _, condition := range shown(node, options) {
+		lines = append(lines, row(next+pipe+"  "+condition.Type, &condition, options.Now))
 	}
+	options.paused = options.paused || meta.IsStatusConditionTrue(node.Conditions, clusterv1.PausedCondition)
 	for i, child := range node.Children {
 		if i == len(node.Children)-1 {
 			lines = append(lines, rows(child, next+"└─", next+"  ", options)...)
@@ -157,6 +166,26 @@ func rows(node Node, first, next string, options Options) []string {
 		lines = append(lines, rows(child, next+"├─", next+"│ ", options)...)
 	}
 	return lines
+}
+
+// shown are the conditions that get lines of their own. Those of the Cluster are what no other
+// object says.
+func shown(node Node, options Options) []metav1.Condition {
+	found := remarkable(node)
+	if options.All {
+		return found
+	}
+	return slices.DeleteFunc(found, func(condition metav1.Condition) bool {
+		switch {
+		case node.Kind == clusterv1.ClusterKind && condition.Type == clusterv1.ClusterTopologyReconciledCondition:
+			return condition.Reason == clusterv1.ClusterTopologyReconcilePausedReason
+		case node.Kind == clusterv1.ClusterKind:
+			return condition.Type != clusterv1.PausedCondition
+		case condition.Type == clusterv1.PausedCondition:
+			return options.paused || !causes[node.Kind]
+		}
+		return !causes[node.Kind]
+	})
 }
 
 // cut a line to the columns, where there is a bound.
@@ -186,7 +215,7 @@ func row(name string, condition *metav1.Condition, now time.Time) string {
 		name,
 		string(condition.Status),
 		condition.Reason,
-		duration.HumanDuration(now.Sub(condition.LastTransitionTime.Time)),
+		duration.HumanDuration(max(now.Sub(condition.LastTransitionTime.Time), 0)), // Clocks of two hosts may differ.
 		management.OneLine(condition.Message),
 	}, "\t")
 }

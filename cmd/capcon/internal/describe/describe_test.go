@@ -65,6 +65,76 @@ func TestPrintKeepsToTheColumns(t *testing.T) {
 	}
 }
 
+// A paused Cluster is reported once, and why its topology does not change.
+func TestPrintConditions(t *testing.T) {
+	t.Parallel()
+	condition := func(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message}
+	}
+	tree := func(ofCluster, ofContainer []metav1.Condition) Node {
+		return Node{Kind: "Cluster", Name: "demo", Conditions: ofCluster, Children: []Node{
+			{Kind: "KubeadmControlPlane", Name: "cp", Conditions: ofContainer, Children: []Node{{Kind: "ContainerMachine", Name: "a", Conditions: ofContainer}}},
+		}}
+	}
+	available := condition("Available", metav1.ConditionTrue, "Available", "")
+	paused := condition("Paused", metav1.ConditionTrue, "Paused", "spec.paused is true")
+	cases := map[string]struct {
+		reason  string
+		tree    Node
+		options Options
+		want    string
+	}{
+		"Topology": {
+			reason: "No other object has it.",
+			tree:   tree([]metav1.Condition{available, condition("TopologyReconciled", metav1.ConditionFalse, "TopologyReconcileFailed", "no class")}, nil),
+			want: `Cluster/demo              True   Available                0s
+│   TopologyReconciled    False  TopologyReconcileFailed  0s     no class
+└─KubeadmControlPlane/cp
+  └─ContainerMachine/a
+`,
+		},
+		"PausedCluster": {
+			reason: "All its objects are paused.",
+			tree: tree([]metav1.Condition{
+				available, condition("TopologyReconciled", metav1.ConditionFalse, clusterv1.ClusterTopologyReconcilePausedReason, "paused"), paused,
+			}, []metav1.Condition{paused}),
+			want: `Cluster/demo              True   Available  0s
+│   Paused                True   Paused     0s     spec.paused is true
+└─KubeadmControlPlane/cp
+  └─ContainerMachine/a
+`,
+		},
+		"PausedMachine": {
+			reason: "Its annotation pauses it alone.",
+			tree: Node{Kind: "Cluster", Name: "demo", Conditions: []metav1.Condition{available}, Children: []Node{
+				{Kind: "ContainerMachine", Name: "a", Conditions: []metav1.Condition{paused}},
+			}},
+			want: `Cluster/demo          True   Available  0s
+└─ContainerMachine/a
+      Paused          True   Paused     0s     spec.paused is true
+`,
+		},
+		"Unavailable": {
+			reason:  "Cluster API's summary follows later.",
+			tree:    Node{Kind: "Cluster", Name: "demo", Conditions: []metav1.Condition{available}},
+			options: Options{Unavailable: "container a is exited"},
+			want: `Cluster/demo  False                 container a is exited
+`,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			must.Succeed(t, Print(&out, tc.tree, tc.options))
+			_, got, _ := strings.Cut(out.String(), "\n")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s\n%s", tc.reason, diff, got)
+			}
+		})
+	}
+}
+
 func fakeClient(t *testing.T, then time.Time) client.Client {
 	t.Helper()
 	scheme := must.Get(management.Scheme())(t)

@@ -67,16 +67,17 @@ type Snapshot struct {
 	Machines []Machine
 	// Troubles are not expected to be resolved by waiting.
 	Troubles []Trouble
-	// Available is what Cluster API makes of the whole, and False without a ready control
-	// plane. It follows the Nodes by up to 20 s: the control plane's provider looks at
+	// Available is what Cluster API makes of the whole, and false without a ready control
+	// plane and for a cluster that is being deleted. It follows the Nodes by up to 20 s: the control plane's provider looks at
 	// intervals.
 	Available bool
 	// Initialized says that the cluster has had an API server.
 	Initialized bool
 	// Unavailable is the message of Cluster API for why it is not available.
 	Unavailable string
-	// ReadyControlPlanes are the control planes whose Nodes are ready.
-	ReadyControlPlanes int32
+	// ReadyControlPlanes are the control planes whose Nodes are ready, and ReadyWorkers the
+	// workers.
+	ReadyControlPlanes, ReadyWorkers int32
 }
 
 // Stage is one part of a cluster's way.
@@ -158,10 +159,11 @@ func Summarize(o Observed) Snapshot {
 		return Snapshot{}
 	}
 	machines, controlPlanes := summarizeMachines(o), *readyMachines(o.Machines, util.IsControlPlaneMachine)
-	available := PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
+	deleting := !o.Cluster.DeletionTimestamp.IsZero()
+	available := !deleting && PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
 	return Snapshot{
 		Exists:             true,
-		Deleting:           !o.Cluster.DeletionTimestamp.IsZero(),
+		Deleting:           deleting,
 		Power:              PowerOf(o.Cluster),
 		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(machines)}),
 		Machines:           machines,
@@ -170,6 +172,7 @@ func Summarize(o Observed) Snapshot {
 		Initialized:        ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false),
 		Unavailable:        OneLine(conditions.GetMessage(o.Cluster, clusterv1.ClusterAvailableCondition)),
 		ReadyControlPlanes: controlPlanes,
+		ReadyWorkers:       *readyMachines(o.Machines, isWorker),
 	}
 }
 
@@ -234,6 +237,11 @@ func controlPlaneStage(o Observed) Stage {
 	return stage
 }
 
+// isWorker of a MachineDeployment.
+func isWorker(machine *clusterv1.Machine) bool {
+	return machine.Labels[clusterv1.MachineDeploymentNameLabel] != ""
+}
+
 // readyMachines counts those of a kind.
 func readyMachines(machines []clusterv1.Machine, isOfKind func(*clusterv1.Machine) bool) *int32 {
 	ready := int32(0)
@@ -260,12 +268,12 @@ func workersStage(o Observed) []Stage {
 	var details []string
 	for i := range o.Workers {
 		workers := &o.Workers[i]
-		isWorker := func(machine *clusterv1.Machine) bool {
+		belongs := func(machine *clusterv1.Machine) bool {
 			return machine.Labels[clusterv1.MachineDeploymentNameLabel] == workers.Name
 		}
 		counts := replicas{
 			wanted: workers.Spec.Replicas, present: workers.Status.Replicas,
-			ready: readyMachines(o.Machines, isWorker), upToDate: workers.Status.UpToDateReplicas,
+			ready: readyMachines(o.Machines, belongs), upToDate: workers.Status.UpToDateReplicas,
 		}
 		stage.Done = stage.Done && workers.Status.ObservedGeneration == workers.Generation && counts.complete()
 		detail := counts.String()

@@ -35,7 +35,7 @@ import (
 func TestSummarizeReady(t *testing.T) {
 	t.Parallel()
 	want := Snapshot{
-		Exists: true, Initialized: true, ReadyControlPlanes: 1,
+		Exists: true, Initialized: true, ReadyControlPlanes: 1, ReadyWorkers: 1,
 		Stages: []Stage{
 			{"infrastructure", true, "API server at 127.0.0.1:40001"},
 			{"control plane", true, "1 of 1 available"},
