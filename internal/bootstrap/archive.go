@@ -43,6 +43,10 @@ const (
 
 	unitDirectory = "etc/systemd/system"
 	unitLink      = unitDirectory + "/multi-user.target.wants/" + UnitName
+	// kubeletDropIns is the directory of kubeletDropIn. After kubeadm's drop-in, and after that of the script for
+	// Ignition, which completes the flags.
+	kubeletDropIns    = unitDirectory + "/kubelet.service.d"
+	kubeletDropInName = kubeletDropIns + "/95-cluster-api-bootstrap.conf"
 )
 
 // Paths are those in the node that the bootstrap is made of. What hides one of them, such as a mount, breaks the
@@ -64,6 +68,16 @@ var ignitionScript []byte
 //
 //go:embed script/init.sh
 var initScript []byte
+
+// kubeletScript leaves out flags that the kubelet's configuration sets. It stays in the node.
+//
+//go:embed script/kubelet.sh
+var kubeletScript []byte
+
+// kubeletDropIn runs that script before each start of the kubelet.
+//
+//go:embed script/kubelet.conf
+var kubeletDropIn []byte
 
 //go:embed script/cluster-api-bootstrap.service
 var unit []byte
@@ -109,6 +123,8 @@ func Archive(in Input) ([]byte, error) {
 	}
 	a.file(path.Join(base, "instance-id"), []byte(in.Instance.ID+"\n"))
 	a.file(path.Join(base, "kubelet-flags"), []byte(lines(flags)))
+	a.file(path.Join(base, "kubelet-settings"), []byte(kubeletSettings(flags)))
+	a.file(path.Join(base, "kubelet"), kubeletScript)
 	a.directory(path.Join(base, "steps"))
 	if init := planned.init; init.step != "" {
 		a.directory(path.Join(base, "init"))
@@ -125,9 +141,9 @@ func Archive(in Input) ([]byte, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.SystemFiles)) {
-		a.add(tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}, nil)
-		a.public(name, []byte(in.SystemFiles[name]))
+		a.dropIn(name, []byte(in.SystemFiles[name]))
 	}
+	a.dropIn(kubeletDropInName, kubeletDropIn)
 	a.public(path.Join(unitDirectory, UnitName), unit)
 	a.link(unitLink, "../"+UnitName)
 	return a.finish()
@@ -169,6 +185,12 @@ func (a *archiver) file(name string, content []byte) {
 
 func (a *archiver) public(name string, content []byte) {
 	a.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, content)
+}
+
+// dropIn is a public file in a directory that the image may lack.
+func (a *archiver) dropIn(name string, content []byte) {
+	a.add(tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}, nil)
+	a.public(name, content)
 }
 
 func (a *archiver) link(name, target string) {

@@ -33,17 +33,45 @@ var kubeletFlag = regexp.MustCompile(`^--[a-z0-9-]+(=[A-Za-z0-9_.:/,=<>%+@~-]*)?
 
 var cloudProviderFlag = regexp.MustCompile(`--cloud-provider[= ]["']?([^\s"']+)`)
 
-// kubeletFlags returns the flags without those the user set in kubeadm's kubeletExtraArgs or in the kubelet's
-// configuration. The kubelet takes the last of equal flags, KUBELET_EXTRA_ARGS come after kubeadm's, and a flag wins
-// over a field of the configuration.
+// kubeletFields are the fields of the kubelet's configuration that flags of a node would override. Where a flag holds a
+// feature gate, its name is meant: the kubelet merges gates of flags and configuration, and no other map.
+var kubeletFields = map[string]string{
+	"cgroup-root":             "cgroupRoot",
+	"eviction-hard":           "evictionHard",
+	"fail-cgroupv1":           "failCgroupV1",
+	"fail-swap-on":            "failSwapOn",
+	"image-gc-high-threshold": "imageGCHighThresholdPercent",
+	"provider-id":             "providerID",
+	"system-reserved":         "systemReserved",
+}
+
+// kubeletSettings are lines of a flag and what the kubelet's configuration sets it by. What the configuration is, only the
+// node knows: kubeadm downloads it from the cluster.
+func kubeletSettings(flags []string) string {
+	var settings []string
+	for _, flag := range flags {
+		name, key, _ := cutFlag(flag)
+		field, exists := kubeletFields[name]
+		if name == "feature-gates" {
+			field, exists = key, true
+		}
+		if exists {
+			settings = append(settings, flag+" "+field)
+		}
+	}
+	return lines(settings)
+}
+
+// kubeletFlags returns the flags without those the user set in kubeadm's kubeletExtraArgs. The kubelet takes the last of
+// equal flags, and KUBELET_EXTRA_ARGS come after kubeadm's.
 func (in Input) kubeletFlags() ([]string, error) {
-	arguments, settings := in.Config.kubeletExtraArgs(), in.Config.kubeletSettings()
+	arguments := in.Config.kubeletExtraArgs()
 	var flags []string
 	for _, flag := range in.KubeletFlags {
 		if !kubeletFlag.MatchString(flag) {
 			return nil, fmt.Errorf("kubelet flag %q is not --name or --name=value without spaces and quotes", flag)
 		}
-		if !givenByUser(flag, arguments) && !settings.have(flag) {
+		if !givenByUser(flag, arguments) {
 			flags = append(flags, flag)
 		}
 	}

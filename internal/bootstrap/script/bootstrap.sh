@@ -99,7 +99,8 @@ start() {
     ;;
   esac
 
-  put state started || exit
+  # The kubelet's unit reads these as long as the node exists.
+  cp -- "$base/kubelet" "$base/kubelet-settings" "$home/" && put state started || exit
   /bin/sh "$0" "$what" 3>&1 >>"$log" 2>&1 </dev/null
   code=$?
   note_sentinel
