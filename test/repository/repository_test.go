@@ -19,6 +19,7 @@ package repository
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -216,4 +217,22 @@ func readFile(t *testing.T, path string) string {
 	t.Helper()
 	content := must.Get(os.ReadFile(filepath.Join(root, path)))(t)
 	return string(content)
+}
+
+// Everybody who clones the repository downloads each file for ever, a program that was built
+// by mistake too.
+func TestFilesAreSmall(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	list := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	files := strings.FieldsFunc(string(must.Get(list.Output())(t)), func(r rune) bool { return r == 0 })
+	if len(files) == 0 {
+		t.Fatal("git lists no files")
+	}
+	for _, file := range files {
+		info, err := os.Lstat(filepath.Join(root, file))
+		if err == nil && info.Size() > limit {
+			t.Errorf("%s has %d MiB; no file of the sources may have more than one", file, info.Size()>>20)
+		}
+	}
 }
