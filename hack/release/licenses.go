@@ -191,21 +191,47 @@ type usedModule struct {
 	licenses, files []string
 }
 
-// writeLicenses of all Go modules; a text that many have is there once.
+// writeLicenses of all Go modules.
 func (r *release) writeLicenses() error {
-	holders := map[string][]string{}
+	text := licensesText("the programs and images of capcon "+r.version, slices.Collect(maps.Values(r.modules)), true)
+	if err := os.WriteFile(filepath.Join(r.directory, licensesName), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write licenses: %w", err)
+	}
+	return nil
+}
+
+// licensesIn one file of the release; empty = it has no Go modules.
+func (r *release) licensesIn(file string) string {
+	var modules []*usedModule
 	for _, module := range r.modules {
-		slices.Sort(module.files)
+		if slices.Contains(module.files, file) {
+			modules = append(modules, module)
+		}
+	}
+	if len(modules) == 0 {
+		return ""
+	}
+	return licensesText("this image of capcon "+r.version, modules, false)
+}
+
+// licensesText of modules; a text that many have is there once. With files, it names those
+// that have a module.
+func licensesText(where string, modules []*usedModule, files bool) string {
+	slices.SortFunc(modules, func(a, b *usedModule) int { return cmp.Compare(a.name, b.name) })
+	holders := map[string][]string{}
+	var out strings.Builder
+	fmt.Fprintf(&out, "Licenses of the Go modules in %s.\n"+
+		"The licenses of Debian packages are in the images: /usr/share/doc/*/copyright, /usr/share/common-licenses.\n", where)
+	out.WriteString("\nModules and their licenses:\n\n")
+	for _, module := range modules {
 		for _, text := range module.texts {
 			holders[text.text] = append(holders[text.text], fmt.Sprintf("%s (%s)", module.name, text.name))
 		}
-	}
-	var out strings.Builder
-	fmt.Fprintf(&out, "Licenses of the Go modules in the programs and images of capcon %s.\n"+
-		"The licenses of Debian packages are in the images: /usr/share/doc/*/copyright, /usr/share/common-licenses.\n", r.version)
-	out.WriteString("\nModules, their licenses and the files that have them:\n\n")
-	for _, module := range slices.SortedFunc(maps.Values(r.modules), func(a, b *usedModule) int { return cmp.Compare(a.name, b.name) }) {
-		fmt.Fprintf(&out, "- %s: %s; in %s\n", module.name, cmp.Or(strings.Join(module.licenses, ", "), "see its text"), strings.Join(module.files, ", "))
+		fmt.Fprintf(&out, "- %s: %s", module.name, cmp.Or(strings.Join(module.licenses, ", "), "see its text"))
+		if files {
+			out.WriteString("; in " + strings.Join(slices.Sorted(slices.Values(module.files)), ", "))
+		}
+		out.WriteString("\n")
 	}
 	texts := make([]string, 0, len(holders))
 	for text, names := range holders {
@@ -216,8 +242,5 @@ func (r *release) writeLicenses() error {
 	for _, text := range texts {
 		out.WriteString("\n" + strings.Repeat("=", 80) + "\n" + text) //nolint:mnd // A line.
 	}
-	if err := os.WriteFile(filepath.Join(r.directory, licensesName), []byte(out.String()), 0o644); err != nil {
-		return fmt.Errorf("write licenses: %w", err)
-	}
-	return nil
+	return out.String()
 }

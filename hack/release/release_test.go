@@ -139,17 +139,19 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// An image's SBOM has the modules of the programs in it, here of this test, and is the same
-// each time.
+// An image has the licenses of the programs in it, here of this test, and its SBOM their
+// modules. Both are the same each time.
 func TestDescribeImages(t *testing.T) {
 	t.Parallel()
+	sources := t.TempDir()
+	must.Succeed(t, os.WriteFile(filepath.Join(sources, "LICENSE"), must.Get(os.ReadFile("../../LICENSE"))(t), 0o600))
 	r := release{
 		version: "v0.1.0", date: time.Unix(0, 0).UTC(), directory: t.TempDir(), modules: map[string]*usedModule{},
-		licenses: licenses{own: "../..", toolchain: "../..", moduleDirectory: func(context.Context, string, string) (string, error) { return "../..", nil }},
+		licenses: licenses{own: sources, toolchain: sources, moduleDirectory: func(context.Context, string, string) (string, error) { return sources, nil }},
 	}
-	writeImage(t, filepath.Join(r.directory, "app.tar"))
 	var first []byte
 	for range 2 {
+		writeImage(t, filepath.Join(r.directory, "app.tar"), ownProgram(t))
 		must.Succeed(t, os.WriteFile(filepath.Join(r.directory, "app.debian"), []byte("dash 0.5 amd64\n"), 0o600))
 		must.Succeed(t, r.describeImages(t.Context()))
 		content := must.Get(os.ReadFile(filepath.Join(r.directory, "app.cdx.json")))(t)
@@ -160,7 +162,7 @@ func TestDescribeImages(t *testing.T) {
 	}
 	bom := cdx.NewBOM()
 	must.Succeed(t, cdx.NewBOMDecoder(bytes.NewReader(first), cdx.BOMFileFormatJSON).Decode(bom))
-	for _, want := range []string{"dash", "std", module} {
+	for _, want := range []string{"dash", "std", module, "/usr/share/doc/capcon/third-party-licenses.txt"} {
 		if !slices.ContainsFunc(*bom.Components, func(c cdx.Component) bool { return c.Name == want }) {
 			t.Errorf("the SBOM does not have %s", want)
 		}
@@ -173,6 +175,10 @@ func TestDescribeImages(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string{{"BSD-3-clause", "GPL-2+"}, {"Apache-2.0"}}, [][]string{names["dash"], names["std"]}); diff != "" {
 		t.Errorf("licenses of dash and std (-want +got):\n%s", diff)
+	}
+	files := filesOf(t, must.Get(tarball.ImageFromPath(filepath.Join(r.directory, "app.tar"), nil))(t), 1)
+	if text := files[licensesDirectory+"/"+licensesName]; !strings.Contains(text, "- std ") || !strings.Contains(text, "Apache License") {
+		t.Errorf("the image does not have the licenses of its modules: %.2000s", text)
 	}
 	must.Succeed(t, r.writeLicenses())
 	text := string(must.Get(os.ReadFile(filepath.Join(r.directory, licensesName)))(t))
@@ -189,15 +195,26 @@ func TestDescribeImages(t *testing.T) {
 	}
 }
 
-// writeImage with this test's program in it, and a script.
-func writeImage(t *testing.T, path string) {
+// ownProgram is that of this test.
+func ownProgram(t *testing.T) []byte {
 	t.Helper()
-	program := must.Get(os.ReadFile(must.Get(os.Executable())(t)))(t)
+	return must.Get(os.ReadFile(must.Get(os.Executable())(t)))(t)
+}
+
+// writeImage with a program in it, and a script.
+func writeImage(t *testing.T, path string, program []byte) {
+	t.Helper()
 	var content bytes.Buffer
 	w := tar.NewWriter(&content)
-	for name, file := range map[string][]byte{"app": program, "script": []byte("#!/bin/sh\n"), "./usr/share/doc/dash/copyright": []byte("Files: *\nLicense: BSD-3-clause\n text\n\nFiles: a\nLicense: GPL-2+\n")} {
-		must.Succeed(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(file)), Typeflag: tar.TypeReg}))
-		must.Get(w.Write(file))(t)
+	for _, file := range []struct {
+		name string
+		text []byte
+	}{
+		{"app", program}, {"script", []byte("#!/bin/sh\n")},
+		{"./usr/share/doc/dash/copyright", []byte("Files: *\nLicense: BSD-3-clause\n text\n\nFiles: a\nLicense: GPL-2+\n")},
+	} {
+		must.Succeed(t, w.WriteHeader(&tar.Header{Name: file.name, Mode: 0o755, Size: int64(len(file.text)), Typeflag: tar.TypeReg}))
+		must.Get(w.Write(file.text))(t)
 	}
 	must.Succeed(t, w.Close())
 	layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) {

@@ -21,6 +21,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"debug/buildinfo"
 	"errors"
 	"fmt"
@@ -68,32 +69,43 @@ func (r *release) describePrograms(ctx context.Context) error {
 	return nil
 }
 
-// describeImages writes the SBOMs of all images in the directory, and removes the lists of
-// their Debian packages.
+// describeImages writes the licenses of all images in the directory into them, and their SBOMs,
+// and removes the lists of their Debian packages.
 func (r *release) describeImages(ctx context.Context) error {
 	archives, err := filepath.Glob(filepath.Join(r.directory, "*"+archiveExtension))
 	if err != nil || len(archives) == 0 {
 		return errors.Join(fmt.Errorf("there is no image in %s", r.directory), err)
 	}
 	for _, archive := range archives {
-		list := strings.TrimSuffix(archive, archiveExtension) + debianExtension
-		c := contents{}
-		copyrights := map[string][]string{}
-		err := errors.Join(c.addImage(archive, r.version, copyrights), c.addPackages(list, copyrights))
-		if err == nil {
-			err = r.addLicenses(ctx, filepath.Base(archive), c)
-		}
-		if err == nil {
-			err = r.writeSBOM(filepath.Base(archive), cdx.ComponentTypeContainer, c)
-		}
-		if err == nil {
-			err = os.Remove(list)
-		}
-		if err != nil {
+		if err := r.describeImage(ctx, archive); err != nil {
 			return fmt.Errorf("describe image %s: %w", archive, err)
 		}
 	}
 	return nil
+}
+
+// describeImage writes the licenses of an image into it, and its SBOM.
+func (r *release) describeImage(ctx context.Context, archive string) error {
+	name, list := filepath.Base(archive), strings.TrimSuffix(archive, archiveExtension)+debianExtension
+	c := contents{}
+	copyrights := map[string][]string{}
+	if err := errors.Join(c.addImage(archive, r.version, copyrights), c.addPackages(list, copyrights)); err != nil {
+		return err
+	}
+	if err := r.addLicenses(ctx, name, c); err != nil {
+		return err
+	}
+	text := r.licensesIn(name)
+	if err := r.packImage(ctx, archive, text); err != nil {
+		return err
+	}
+	if text != "" {
+		c.addFile(licensesDirectory+"/"+licensesName, text)
+	}
+	if err := r.writeSBOM(name, cdx.ComponentTypeContainer, c); err != nil {
+		return err
+	}
+	return os.Remove(list)
 }
 
 // addImage adds the modules of all Go programs in an image, and the licenses of its Debian
@@ -210,6 +222,14 @@ func (c contents) add(kind, path, version, qualifiers string, licenses ...string
 	c[url] = cdx.Component{
 		BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: strings.TrimPrefix(path, "debian/"),
 		Version: strings.ReplaceAll(version, "%2B", "+"), PackageURL: url, Licenses: choices(licenses),
+	}
+}
+
+// addFile with a text.
+func (c contents) addFile(path, text string) {
+	c[path] = cdx.Component{
+		BOMRef: path, Type: cdx.ComponentTypeFile, Name: "/" + path,
+		Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}},
 	}
 }
 

@@ -18,9 +18,7 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -29,117 +27,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // debianFile lists the Debian packages in an image: name, version and architecture.
 const debianFile = "debian"
 
-// ociArchive is an image as others get it: an OCI layout in a tar archive, with compressed
-// layers, and the manifest of a docker-archive for engines that read no layouts.
-func ociArchive(image *artifact) *artifact {
+// debianList of an image, for its SBOM.
+func debianList(image *artifact) *artifact {
 	return &artifact{
-		name: "oci-" + image.name, needs: []*artifact{image}, recipe: []string{"oci.go", "packages.go"},
-		build: func(ctx context.Context, w *workspace) error {
-			p, err := readPublication(image.name, w.of(image, publicationFile))
-			if err != nil {
-				return err
-			}
-			w.say("compressing")
-			if err := writeLayout(w.of(image, archiveFile), p.Reference, w.scratch); err != nil {
-				return err
-			}
-			if err := packLayout(ctx, w.scratch, filepath.Join(w.dir, archiveFile)); err != nil {
-				return err
-			}
-			return w.listDebian(ctx, image)
-		},
+		name: "debian-" + image.name, needs: []*artifact{image}, recipe: []string{"debianlist.go", "packages.go"},
+		build: func(ctx context.Context, w *workspace) error { return w.listDebian(ctx, image) },
 	}
-}
-
-// writeLayout makes a layout, and the manifest of a docker-archive, of a docker-archive.
-// The image keeps its configuration, and with it its id.
-func writeLayout(archive, reference, directory string) error {
-	image, err := tarball.ImageFromPath(archive, nil)
-	if err != nil {
-		return fmt.Errorf("read image archive: %w", err)
-	}
-	image, err = compress(image)
-	if err != nil {
-		return fmt.Errorf("compress image: %w", err)
-	}
-	_, tag, _ := strings.Cut(reference, ":")
-	path, err := layout.Write(directory, mutate.IndexMediaType(empty.Index, types.OCIImageIndex))
-	if err == nil {
-		err = path.AppendImage(image, layout.WithAnnotations(map[string]string{
-			"io.containerd.image.name": reference, "org.opencontainers.image.ref.name": tag,
-		}))
-	}
-	if err != nil {
-		return fmt.Errorf("write layout: %w", err)
-	}
-	return writeDockerManifest(image, reference, filepath.Join(directory, "manifest.json"))
-}
-
-// compress returns the image with the media types of OCI and layers that are compressed.
-func compress(image v1.Image) (v1.Image, error) {
-	config, err := image.ConfigFile()
-	if err != nil {
-		return nil, err
-	}
-	layers, err := image.Layers()
-	if err != nil {
-		return nil, err
-	}
-	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	addenda := make([]mutate.Addendum, 0, len(layers))
-	for _, layer := range layers {
-		compressed, err := tarball.LayerFromOpener(layer.Uncompressed, tarball.WithCompressionLevel(gzip.BestSpeed),
-			tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
-		if err != nil {
-			return nil, err
-		}
-		addenda = append(addenda, mutate.Addendum{Layer: compressed})
-	}
-	if image, err = mutate.Append(base, addenda...); err != nil {
-		return nil, err
-	}
-	return mutate.ConfigFile(image, config)
-}
-
-func writeDockerManifest(image v1.Image, reference, path string) error {
-	manifest, err := image.Manifest()
-	if err != nil {
-		return fmt.Errorf("read the image's manifest: %w", err)
-	}
-	blob := func(digest v1.Hash) string { return "blobs/" + digest.Algorithm + "/" + digest.Hex }
-	entry := tarball.Descriptor{Config: blob(manifest.Config.Digest), RepoTags: []string{reference}}
-	for _, layer := range manifest.Layers {
-		entry.Layers = append(entry.Layers, blob(layer.Digest))
-	}
-	text, err := json.Marshal([]tarball.Descriptor{entry})
-	if err == nil {
-		err = os.WriteFile(path, text, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("write the manifest of a docker-archive: %w", err)
-	}
-	return nil
-}
-
-// packLayout archives a layout. What engines look for first is first.
-func packLayout(ctx context.Context, directory, archive string) error {
-	return command{args: []string{
-		"tar", "--create", "--file", archive, "--directory", directory, "--sort=name", fmt.Sprintf("--mtime=@%d", epoch),
-		"--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX", "--format=ustar",
-		"oci-layout", "index.json", "manifest.json", "blobs",
-	}}.run(ctx)
 }
 
 // listDebian writes the list of the Debian packages whose files are in an image.

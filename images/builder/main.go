@@ -60,7 +60,7 @@ func run(ctx context.Context, arguments []string) error {
 	version := flags.String("version", "", "version of a release, for the images of the group \"release\"")
 	architecture := flags.String("arch", runtime.GOARCH, "architecture of the images, such as arm64")
 	kubernetes := flags.String("kubernetes", "", "build also the node image of this version of Kubernetes, such as v1.35.4")
-	output := flags.String("output", "", "write the images, as a release has them, to this directory")
+	output := flags.String("output", "", "write the images, with lists of their Debian packages, to this directory")
 	check := flags.Bool("check-packages", false, "only fail if Debian's security suite has newer packages than the images")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",

@@ -60,19 +60,24 @@ func (b *builder) addOwn(ctx context.Context, images map[string]*artifact, wante
 	return err
 }
 
-// export writes images as archives of a release, and lists of the Debian packages in them,
-// to a directory: <image>-linux-<architecture>.tar and .debian.
+// export writes images, and lists of the Debian packages in them, to a directory:
+// <image>-linux-<architecture>.tar and .debian. hack/release makes the archives of a release
+// from them, with licenses and SBOMs.
 func (b *builder) export(ctx context.Context, directory string, names []string, recipes map[string]*artifact) error {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return fmt.Errorf("create directory: %w", err)
 	}
 	for _, name := range names {
-		from, err := b.resolve(ctx, ociArchive(recipes[name]))
+		image, err := b.resolve(ctx, recipes[name])
+		if err != nil {
+			return err
+		}
+		list, err := b.resolve(ctx, debianList(recipes[name]))
 		if err != nil {
 			return err
 		}
 		to := filepath.Join(directory, strings.TrimSuffix(name, releaseSuffix)+"-linux-"+string(b.platform))
-		err = errors.Join(copyFile(filepath.Join(from, archiveFile), to+".tar"), copyFile(filepath.Join(from, debianFile), to+".debian"))
+		err = errors.Join(copyFile(filepath.Join(image, archiveFile), to+".tar"), copyFile(filepath.Join(list, debianFile), to+".debian"))
 		if err != nil {
 			return fmt.Errorf("export image %s: %w", name, err)
 		}
