@@ -217,7 +217,8 @@ type EventSource interface {
 	// Events calls handle, never concurrently, for each event of the closed
 	// list of EventKind until ctx ends, and then returns. It reconnects by
 	// itself; the first event of each connection is an EventRelist: what
-	// happened before has to be observed again. Where there is no connection for
+	// happened before has to be observed again, and events of the last second
+	// may be repeated. Where there is no connection for
 	// some seconds, also from the beginning, that is one EventLost. Events that
 	// the provider's own reading causes are never reported. Why there is no
 	// connection is logged to the logr.Logger of ctx, if it has one.

@@ -74,7 +74,8 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 	eventstream.Follow(ctx, e.isClosed, e.follow, handle)
 }
 
-// follow reads one stream to its end. It begins at the service's time before
+// follow reads one stream to its end; Podman 4.3 ends it when it rotates the file that it
+// keeps events in. It begins at the service's time before
 // the connection, in full seconds: Podman answers before it listens for events,
 // and what falls between would be lost.
 func (e *Engine) follow(ctx context.Context, opened func(), handle func(engine.Event)) error {
