@@ -17,126 +17,51 @@ limitations under the License.
 package controllers_test
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
-	"github.com/capi-samples/cluster-api-provider-container/test/simulatedhaproxy"
+	"github.com/capi-samples/cluster-api-provider-container/test/faults"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// kind of fault.
-type kind string
-
-const (
-	// killed: the manager ends at once and another one is started.
-	killed kind = "killed"
-	// unavailable: the answer is an error.
-	unavailable kind = "unavailable"
-	// refused: the engine answers with an error, and does nothing.
-	refused kind = "refused"
-)
-
-// side of the effect that a fault is on.
-type side string
-
-const (
-	before side = "before"
-	after  side = "after"
-)
-
-// target is what is disturbed.
-type target string
-
-const (
-	engineCall target = "engine call"
-	apiWrite   target = "API write"
-)
-
-// fault is one disturbance of a run.
-type fault struct {
-	target target
-	number int
-	side   side
-	kind   kind
+// disturbed is a world with a fault in it.
+type disturbed struct {
+	*world.World
+	// lose is what objects lose while no manager runs; nil = nothing.
+	lose func(*world.World)
 }
 
-func (f fault) String() string {
-	return fmt.Sprintf("%s-%02d-%s-%s", f.target, f.number, f.kind, f.side)
+// Revive implements faults.World.
+func (d disturbed) Revive(forget bool) {
+	if forget && d.lose != nil {
+		d.lose(d.World)
+	}
+	d.Restart()
 }
 
-// errKilled is what the manager panics with.
-var errKilled = errors.New("the manager is killed")
-
-// errRefused is an answer of the engine that no code knows.
-var errRefused = errors.New("no space left on device")
-
-// armed is a fault in a world.
-type armed struct {
-	fault
-	world         *world.World
-	calls, writes int
-	// dead: a manager that is killed does nothing more, though its deferred
-	// functions run when a test kills it by a panic.
-	dead bool
-	lose func(w *world.World)
-	// struck: it has happened. After a call that did not succeed it does not:
-	// that would be as after the call before.
-	struck bool
-}
+// RestartEngine implements faults.World.
+func (d disturbed) RestartEngine() { d.Engine.RestartEngine() }
 
 // arm lets the fault strike once, counted from now.
-func (f fault) arm(w *world.World) *armed {
-	a := &armed{fault: f, world: w, calls: len(w.Calls.Made()), writes: len(w.Writes.Made())}
-	w.Calls.Hook(
-		func(call simulated.Call) error { return a.strike(engineCall, before, call.Number-a.calls) },
-		func(call simulated.Call) error { return a.strike(engineCall, after, call.Number-a.calls) },
-	)
+func (d disturbed) arm(f faults.Fault) *faults.Injector {
+	injector := f.Arm(d)
+	hook(d.World, injector)
+	return injector
+}
+
+// hook lets an injector see what the manager of a world does.
+func hook(w *world.World, injector *faults.Injector) {
+	w.Calls.Hook(injector.BeforeCall, injector.AfterCall)
 	w.Writes.Hook(
-		func(write world.Write) error { return a.strike(apiWrite, before, write.Number-a.writes) },
-		func(write world.Write) error { return a.strike(apiWrite, after, write.Number-a.writes) },
+		func(world.Write) error { return injector.BeforeWrite() },
+		func(world.Write) error { return injector.AfterWrite() },
 	)
-	return a
-}
-
-func (a *armed) strike(target target, side side, number int) error {
-	if a.dead {
-		panic(errKilled)
-	}
-	if a.target != target || a.side != side || a.number != number {
-		return nil
-	}
-	a.struck = true
-	if a.kind == killed {
-		a.dead = true
-		panic(errKilled)
-	}
-	if a.kind == refused {
-		return errRefused
-	}
-	if target == apiWrite {
-		return apierrors.NewTimeoutError("the API server does not answer", 1)
-	}
-	return fmt.Errorf("the engine does not answer: %w", engine.ErrUnavailable)
-}
-
-// revive starts another manager.
-func (a *armed) revive() {
-	a.dead = false
-	if a.lose != nil {
-		a.lose(a.world)
-	}
-	a.world.Restart()
 }
 
 // scenario is a piece of work that is disturbed.
@@ -144,9 +69,6 @@ type scenario struct {
 	options []builders.Option
 	// setup brings the world, undisturbed, to where the work is due.
 	setup func(w *world.World)
-	// lose removes what a move, a restore or a user takes from the objects, while
-	// no manager runs; nil = nothing.
-	lose func(w *world.World)
 	// patience is for how many looks nothing may change before the work
 	// counts as ended; 3 where it is 0.
 	patience int
@@ -161,17 +83,19 @@ func TestFaults(t *testing.T) {
 	for name, s := range scenarios() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			undisturbed := s.run(t, nil)
-			want := snapshot(t, undisturbed.world)
-			t.Logf("%d engine calls, %d API writes", len(undisturbed.calls), undisturbed.writes)
-			for _, f := range undisturbed.faults() {
-				t.Run(f.String(), func(t *testing.T) {
-					got := s.run(t, &f)
-					if diff := difference(want, snapshot(t, got.world)); diff != "" {
-						t.Errorf("The end differs (-undisturbed +disturbed):\n%s", diff)
-					}
-				})
-			}
+			var want state
+			faults.Each(t, faults.Of(faults.Killed, faults.Unavailable), func(t *testing.T, f faults.Fault) *faults.Injector {
+				t.Helper()
+				w, injector := s.run(t, f, nil)
+				got := snapshot(t, w)
+				if f == (faults.Fault{}) {
+					want = got
+				}
+				if diff := difference(want, got); diff != "" {
+					t.Errorf("The end differs (-undisturbed +disturbed):\n%s", diff)
+				}
+				return injector
+			})
 		})
 	}
 }
@@ -184,20 +108,20 @@ func TestDeletedHalfWay(t *testing.T) {
 		o.ContainerCluster.Spec.Network.Name = "mine"
 		o.ContainerCluster.Spec.OwnerID, o.ContainerCluster.Finalizers, o.ContainerMachine.Finalizers = "", nil, nil
 	}}}
-	whole := s.run(t, nil)
-	for _, f := range whole.faults() {
-		if f.kind != killed {
+	_, whole := s.run(t, faults.Fault{}, nil)
+	for _, f := range whole.Faults() {
+		if f.Kind != faults.Killed {
 			continue
 		}
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(s.options...))
-			a := f.arm(w)
-			for looks := 0; looks < 10 && !a.struck; looks++ {
-				look(a)
+			injector := disturbed{w, nil}.arm(f)
+			for looks := 0; looks < 10 && !injector.Struck(); looks++ {
+				injector.Guard(func() { look(w) })
 			}
 			deleteAll(w)
-			s.drive(t, a)
+			s.drive(w, injector)
 			want := state{Networks: snapshot(t, world.New(t, builders.New())).Networks, Objects: map[string]any{}}
 			if diff := difference(want, snapshot(t, w)); diff != "" {
 				t.Errorf("Something is left (-want +left):\n%s", diff)
@@ -206,106 +130,47 @@ func TestDeletedHalfWay(t *testing.T) {
 	}
 }
 
-// outcome of a run.
-type outcome struct {
-	world *world.World
-	// calls made until nothing changed any more, and writes.
-	calls  []simulated.Call
-	writes int
-}
-
-// faults are all that can befall the run. To be killed before a call is the
-// same as to be killed after the one before it, and the answer to a question
-// is lost the same way on both sides: these are left out.
-func (o outcome) faults() []fault {
-	all := []fault{{target: engineCall, number: 1, side: before, kind: killed}}
-	for _, call := range o.calls {
-		all = append(all,
-			fault{target: engineCall, number: call.Number, side: after, kind: killed},
-			fault{target: engineCall, number: call.Number, side: before, kind: unavailable},
-		)
-		if call.Mutating && !simulatedhaproxy.Reads(call) {
-			all = append(all, fault{target: engineCall, number: call.Number, side: after, kind: unavailable})
-		}
-	}
-	for number := range o.writes {
-		for _, kind := range []kind{killed, unavailable} {
-			for _, side := range []side{before, after} {
-				all = append(all, fault{target: apiWrite, number: number + 1, side: side, kind: kind})
-			}
-		}
-	}
-	return all
-}
-
-func (s scenario) run(t *testing.T, f *fault) outcome {
+// run the work with a fault, at which the objects may lose something, to its end.
+func (s scenario) run(t *testing.T, f faults.Fault, lose func(*world.World)) (*world.World, *faults.Injector) {
 	t.Helper()
 	w := world.New(t, builders.New(s.options...))
 	if s.setup != nil {
 		s.setup(w)
 	}
-	if f == nil {
-		f = &fault{}
-	}
-	a := f.arm(w)
-	a.lose = s.lose
-	calls := s.drive(t, a)
-	result := outcome{world: w, calls: w.Calls.Made()[a.calls:calls], writes: len(w.Writes.Made()) - a.writes}
-	for i := range result.calls {
-		result.calls[i].Number = i + 1
-	}
-	return result
+	injector := disturbed{w, lose}.arm(f)
+	s.drive(w, injector)
+	return w, injector
 }
 
-// drive lets both controllers look, a second apart, until nothing happens. It
-// returns how many calls were made until then.
-func (s scenario) drive(t *testing.T, a *armed) (calls int) {
-	t.Helper()
-	w := a.world
+// drive lets both controllers look, a second apart, until nothing happens.
+func (s scenario) drive(w *world.World, injector *faults.Injector) {
+	w.TB.Helper()
 	patience := max(s.patience, 3)
 	quiet := 0
 	for range 80 {
 		versions := w.Versions()
-		look(a)
+		injector.Guard(func() { look(w) })
 		w.Clock.SetTime(w.Clock.Now().Add(time.Second))
 		if !slices.Equal(versions, w.Versions()) {
 			quiet = 0
-			calls = len(w.Calls.Made())
+			injector.Mark()
 			continue
 		}
 		if quiet++; quiet == patience {
-			return calls
+			return
 		}
 	}
-	t.Fatalf("the work does not end; the last mutations: %v", w.Mutations())
-	return 0
+	w.TB.Fatalf("the work does not end; the last mutations: %v", w.Mutations())
 }
 
-// look lets each controller look once.
-func look(a *armed) {
-	w := a.world
-	a.guarded(func() {
-		// Faults cause errors: the next reconcile continues.
-		_, _ = w.ReconcileCluster()
-		for _, name := range []string{builders.Machine, secondMachine} {
-			if _, there := world.Get(w, name, &infrav1.ContainerMachine{}); there {
-				_, _ = w.ReconcileMachine(name)
-			}
+// look lets each controller look once. Faults cause errors: the next reconcile continues.
+func look(w *world.World) {
+	_, _ = w.ReconcileCluster()
+	for _, name := range []string{builders.Machine, secondMachine} {
+		if _, there := world.Get(w, name, &infrav1.ContainerMachine{}); there {
+			_, _ = w.ReconcileMachine(name)
 		}
-	})
-}
-
-// guarded starts another manager where one is killed meanwhile.
-func (a *armed) guarded(look func()) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			if cause != any(errKilled) {
-				panic(cause)
-			}
-			a.revive()
-		}
-	}()
-	look()
+	}
 }
 
 // TestMain keeps the library that all waiting goes through from printing each

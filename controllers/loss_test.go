@@ -18,7 +18,6 @@ package controllers_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -28,6 +27,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/faults"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -71,27 +71,28 @@ func TestLosses(t *testing.T) {
 	for name, s := range work {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			undisturbed := s.run(t, nil)
-			want, created := snapshot(t, undisturbed.world), creations(undisturbed.world)
-			writes := slices.DeleteFunc(undisturbed.faults(), func(f fault) bool {
-				return f.kind != killed || f.side != after || f.target == engineCall && !undisturbed.calls[f.number-1].Mutating
-			})
 			for loss, lose := range losses() {
-				for _, f := range writes {
-					t.Run(loss+"/"+f.String(), func(t *testing.T) {
-						s.lose = lose
-						got := s.run(t, &f)
-						end := snapshot(t, got.world)
+				t.Run(loss, func(t *testing.T) {
+					var want state
+					var created map[string]int
+					faults.Each(t, faults.Of(faults.Forgotten), func(t *testing.T, f faults.Fault) *faults.Injector {
+						t.Helper()
+						w, injector := s.run(t, f, lose)
+						end := snapshot(t, w)
 						// The labels are Cluster API's to restore.
-						want.Objects, end.Objects = nil, nil
+						end.Objects = nil
+						if f == (faults.Fault{}) {
+							want, created = end, creations(w)
+						}
 						if diff := difference(want, end); diff != "" {
 							t.Errorf("the end differs (-undisturbed +disturbed):\n%s", diff)
 						}
-						if diff := gocmp.Diff(created, creations(got.world)); diff != "" {
+						if diff := gocmp.Diff(created, creations(w)); diff != "" {
 							t.Errorf("containers created (-undisturbed +disturbed):\n%s", diff)
 						}
+						return injector
 					})
-				}
+				})
 			}
 		})
 	}

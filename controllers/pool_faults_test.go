@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/faults"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -80,20 +81,13 @@ func TestPoolFaults(t *testing.T) {
 	for name, work := range poolWorks() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			undisturbed := work.run(t, nil)
-			t.Logf("%d API writes", undisturbed.writes)
-			for _, f := range undisturbed.faults() {
-				// To be killed before a write is as to be killed after the
-				// one before it.
-				if f.target == apiWrite && (f.kind != killed || f.side == after) {
-					t.Run(f.String(), func(t *testing.T) { work.run(t, &f) })
-				}
-			}
+			wanted := func(f faults.Fault) bool { return f.Target == faults.APIWrite && f.Kind != faults.Forgotten }
+			faults.Each(t, wanted, work.run)
 		})
 	}
 }
 
-func (p poolWork) run(t *testing.T, f *fault) outcome {
+func (p poolWork) run(t *testing.T, f faults.Fault) *faults.Injector {
 	t.Helper()
 	w := world.New(t, builders.New(builders.MachinePool(2)))
 	w.Nodes.FirstBoot(bootstrap.Done)
@@ -101,25 +95,23 @@ func (p poolWork) run(t *testing.T, f *fault) outcome {
 		w.SettlePool()
 		p.setup(w)
 	}
-	if f == nil {
-		f = &fault{}
-	}
-	a := f.arm(w)
+	injector := disturbed{w, nil}.arm(f)
 	quiet := 0
 	for looks := 0; quiet < 3; looks++ {
 		if looks == 80 {
 			t.Fatalf("the work does not end; the last mutations: %v", w.Mutations())
 		}
 		versions := w.Versions()
-		a.guarded(func() { w.LookAtPool() })
+		injector.Guard(func() { w.LookAtPool() })
 		p.checkMeanwhile(t, w)
 		quiet++
 		if !slices.Equal(versions, w.Versions()) {
 			quiet = 0
+			injector.Mark()
 		}
 	}
 	p.checkEnd(t, w)
-	return outcome{world: w, writes: len(w.Writes.Made()) - a.writes}
+	return injector
 }
 
 // checkMeanwhile is what holds at each moment.

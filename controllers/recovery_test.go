@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/faults"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -124,29 +125,25 @@ func TestRecovery(t *testing.T) {
 				}
 				w.Engine.RestartEngine()
 			}}
-			undisturbed := s.run(t, nil)
-			r.check(t, undisturbed.world)
-			want := snapshot(t, undisturbed.world)
-			faults := undisturbed.faults()
-			for _, call := range undisturbed.calls {
-				if call.Mutating {
-					faults = append(faults, fault{target: engineCall, number: call.Number, side: before, kind: refused})
+			var want state
+			faults.Each(t, faults.Of(faults.Killed, faults.Unavailable, faults.Refused), func(t *testing.T, f faults.Fault) *faults.Injector {
+				t.Helper()
+				s := s
+				if f.Kind == faults.Refused {
+					// It is cached for 15 seconds.
+					s.patience = 17
 				}
-			}
-			for _, f := range faults {
-				t.Run(f.String(), func(t *testing.T) {
-					s := s
-					if f.kind == refused {
-						// It is cached for 15 seconds.
-						s.patience = 17
-					}
-					got := s.run(t, &f)
-					r.check(t, got.world)
-					if diff := difference(want, snapshot(t, got.world)); diff != "" {
-						t.Errorf("The end differs (-undisturbed +disturbed):\n%s", diff)
-					}
-				})
-			}
+				w, injector := s.run(t, f, nil)
+				r.check(t, w)
+				got := snapshot(t, w)
+				if f == (faults.Fault{}) {
+					want = got
+				}
+				if diff := difference(want, got); diff != "" {
+					t.Errorf("The end differs (-undisturbed +disturbed):\n%s", diff)
+				}
+				return injector
+			})
 		})
 	}
 }
