@@ -69,7 +69,7 @@ func TestCallsDoNotGrowWithTheCluster(t *testing.T) {
 	}
 	want := map[string][]string{
 		// Exec asks the load balancer's process and reads its file.
-		"cluster": {"InspectNetwork", "InspectContainer", "ListContainers", "Exec"},
+		"cluster": {"InspectContainer", "InspectNetwork", "ListContainers", "Exec"},
 		"machine": {"InspectContainer"},
 	}
 	for _, machines := range []int{1, 20} {

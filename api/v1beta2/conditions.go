@@ -38,6 +38,10 @@ const (
 	// EngineUnavailableReason: the container engine does not answer. It is
 	// retried. Start the engine. On other conditions too.
 	EngineUnavailableReason = "EngineUnavailable"
+	// EngineChangedReason: the engine that answers is not the one that the cluster was
+	// created on, so that it is unknown what has become of a container that is not found.
+	// On other conditions too.
+	EngineChangedReason = "EngineChanged"
 
 	// NetworkReadyCondition reports whether the cluster's network exists and
 	// can give static addresses.

@@ -33,6 +33,12 @@ const (
 	// spec.ownerID. It is only read: the controller moves its value to the spec.
 	OwnerIDAnnotation = "container.infrastructure.cluster.x-k8s.io/owner-id"
 
+	// EngineAnnotation on a ContainerCluster is the identity of what the engine stores that
+	// the cluster's containers were created on. The controller writes it. If another engine
+	// answers, a container that is not found there may still run: nothing is created, removed
+	// or replaced. To remove the annotation is to say that the other engine is lost.
+	EngineAnnotation = "container.infrastructure.cluster.x-k8s.io/engine-storage-id"
+
 	// StoppedAnnotation on a Cluster stops its containers, whatever its value: workers
 	// first, then control planes, then the load balancer. They keep their state and use
 	// neither CPU nor memory. Without it they are started again. A Cluster is paused

@@ -66,7 +66,7 @@ func (r *Reconciler) reconcileLeaving(ctx context.Context, s *scope) (ctrl.Resul
 	if found.Running {
 		return ctrl.Result{}, nil
 	}
-	return phase.Run(ctx, s, r.ensureLoadBalancer, r.syncBackends)
+	return phase.Run(ctx, s, r.checkEngine, r.ensureLoadBalancer, r.syncBackends)
 }
 
 // reconcileDelete removes what the cluster has on the engine, and only then
@@ -79,6 +79,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 	}
 	return phase.Run(ctx, s,
 		r.waitForMachines,
+		r.checkEngine,
 		r.removeContainers,
 		r.removeNetwork,
 		r.removeFinalizer,

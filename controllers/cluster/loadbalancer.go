@@ -58,10 +58,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return s.waitForGivenEndpoint()
 	}
 	name := s.owner().LoadBalancerContainer()
-	before, err := loadbalancer.Inspect(ctx, r.Engine, name)
-	if err != nil {
-		return s.loadBalancerError(err)
-	}
+	before := s.loadBalancerFound
 	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.ClusterStoppedReason, "the cluster is stopped")
 		return phase.RequeueAfter(0)
@@ -80,6 +77,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return phase.RequeueAfter(remaining)
 	}
 	s.loadBalancer = before
+	var err error
 	s.controlPlanes, err = r.listControlPlanes(ctx, s)
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
@@ -99,7 +97,6 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return s.loadBalancerError(err)
 	}
 	r.recordLoadBalancer(s, before)
-	s.loadBalancerFound = before
 	if s.loadBalancer.Paused {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerPausedReason,
 			fmt.Sprintf("container %s is paused; unpause it", name))

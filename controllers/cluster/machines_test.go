@@ -298,7 +298,7 @@ func TestOwnerIDMigrates(t *testing.T) {
 	if object.Spec.OwnerID != builders.OwnerID {
 		t.Errorf("spec.ownerID is %q, want %q", object.Spec.OwnerID, builders.OwnerID)
 	}
-	if diff := gocmp.Diff(map[string]string{"other": "kept"}, object.Annotations); diff != "" {
+	if diff := gocmp.Diff(map[string]string{"other": "kept", infrav1.EngineAnnotation: "simulated"}, object.Annotations); diff != "" {
 		t.Errorf("annotations (-want, +got):\n%s", diff)
 	}
 }

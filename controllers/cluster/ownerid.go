@@ -21,23 +21,35 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// ensureOwnerID records the cluster's identity in its spec before anything is
-// created that carries it. The patch has an optimistic lock: two managers must
-// not both continue with an ID of their own. It precedes the patch helper of the
-// reconcile, which would otherwise write the same fields.
-func (r *Reconciler) ensureOwnerID(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
-	if containerCluster.Spec.OwnerID != "" || !containerCluster.DeletionTimestamp.IsZero() {
+// ensureIdentity records the cluster's identity and its engine before anything is
+// created that carries the one on the other. The patch has an optimistic lock: two
+// managers must not both continue with an ID of their own. It precedes the patch helper
+// of the reconcile, which would otherwise write the same fields. An engine that does not
+// answer is recorded later: the reconcile reports it.
+func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
+	recorded := containerCluster.Annotations[infrav1.EngineAnnotation]
+	if containerCluster.Spec.OwnerID != "" && recorded != "" || !containerCluster.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	original := containerCluster.DeepCopy()
 	containerCluster.Spec.OwnerID = cmp.Or(containerCluster.OwnerID(), identity.NewOwnerID())
 	delete(containerCluster.Annotations, infrav1.OwnerIDAnnotation)
+	if recorded == "" {
+		if err := r.recordEngine(ctx, containerCluster); err != nil {
+			ctrl.LoggerFrom(ctx).Info("Failed to record the engine of the cluster", "reason", err.Error())
+		}
+	}
+	if equality.Semantic.DeepEqual(original, containerCluster) {
+		return nil
+	}
 	patch := client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, containerCluster, patch); err != nil {
 		return fmt.Errorf("record owner ID: %w", err)

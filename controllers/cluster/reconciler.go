@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if isPaused, err := paused.Check(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
-	if err := r.ensureOwnerID(ctx, containerCluster); err != nil {
+	if err := r.ensureIdentity(ctx, containerCluster); err != nil {
 		return ctrl.Result{}, err
 	}
 	patchHelper, err := patch.NewHelper(containerCluster, r.Client)
@@ -131,6 +131,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return phase.Run(ctx, s,
 		s.lenient(r.checkPreflight),
+		r.checkEngine,
 		s.lenient(r.ensureNetwork),
 		r.ensureLoadBalancer,
 		r.publish,

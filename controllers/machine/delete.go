@@ -47,6 +47,7 @@ const (
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return phase.Run(ctx, s,
 		r.observeOwnContainer,
+		r.checkEngine,
 		r.waitForRelease,
 		r.removeEtcdMember,
 		r.removeContainer,

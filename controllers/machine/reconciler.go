@@ -142,6 +142,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return phase.Run(ctx, s,
 		r.observeContainer,
+		r.checkEngine,
 		r.checkLostState,
 		r.waitForCluster,
 		r.needBootstrapData,

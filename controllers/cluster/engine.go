@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// errEngineNotRecorded: the engine could not be asked when it was to be recorded.
+var errEngineNotRecorded = errors.New("the engine of the cluster is not recorded yet")
+
+// checkEngine stops the reconcile where another engine answers than the one that the cluster
+// was created on. The load balancer that it observes is what ensureLoadBalancer begins with.
+func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
+	if s.hasLoadBalancer() {
+		found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
+		if err != nil {
+			return s.bothErrors(err)
+		}
+		s.loadBalancerFound = found
+	}
+	recorded := s.containerCluster.Annotations[infrav1.EngineAnnotation]
+	// That the engine does not say who it is, checkPreflight reports.
+	known, err := r.Host.Ask(ctx, r.Engine)
+	renamed := err == nil && known.Info.StorageID != recorded
+	switch {
+	case s.loadBalancerFound.Exists && !renamed:
+		return nil
+	case recorded == "" && s.containerCluster.DeletionTimestamp.IsZero():
+		return s.bothErrors(errEngineNotRecorded)
+	}
+	owns, err := containercluster.CheckEngine(ctx, r.Engine, s.containerCluster, s.owner())
+	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
+		for _, condition := range []string{infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition} {
+			s.setCondition(condition, metav1.ConditionUnknown, infrav1.EngineChangedReason, err.Error())
+		}
+		return phase.RequeueAfter(phase.UserInterval)
+	}
+	if err != nil {
+		return s.bothErrors(err)
+	}
+	if owns && renamed {
+		// The engine has the cluster's containers and another identity, as after its host was renamed.
+		return r.recordEngine(ctx, s.containerCluster)
+	}
+	return nil
+}
+
+// bothErrors reports an error in each condition that depends on the engine.
+func (s *scope) bothErrors(err error) error {
+	_ = s.networkError(err)
+	return s.loadBalancerError(err)
+}
+
+// recordEngine sets the record of the cluster's engine, which the caller writes.
+func (r *Reconciler) recordEngine(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
+	info, err := r.Engine.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("get engine info: %w", err)
+	}
+	metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
+	return nil
+}
