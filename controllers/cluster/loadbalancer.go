@@ -77,7 +77,6 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return phase.RequeueAfter(remaining)
 	}
 	s.loadBalancer = before
-	var err error
 	s.controlPlanes, err = r.listControlPlanes(ctx, s)
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
