@@ -21,11 +21,12 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // errEngineNotRecorded: the engine could not be asked when it was to be recorded.
