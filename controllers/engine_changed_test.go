@@ -131,4 +131,34 @@ func TestAnotherEngine(t *testing.T) {
 			t.Errorf("the cluster is %s and the machine %s", cluster, machine)
 		}
 	})
+	t.Run("BeforeTheRecord", func(t *testing.T) {
+		t.Parallel()
+		w := switched(t)
+		w.Engine.SwitchStorage("simulated")
+		acceptEngine(w) // As an earlier release left it.
+		w.Restart()
+		w.SettleCluster()
+		w.SettleMachine(builders.Machine)
+		object, _ := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
+		if got := object.Annotations[infrav1.EngineAnnotation]; got != "simulated" {
+			t.Errorf("the recorded engine of an existing cluster is %q", got)
+		}
+		if cluster, machine := states(w); cluster != "True/Ready" || machine != "True/"+infrav1.ContainerRunningReason {
+			t.Errorf("the cluster is %s and the machine %s", cluster, machine)
+		}
+	})
+	t.Run("WithoutIdentity", func(t *testing.T) {
+		t.Parallel()
+		w := world.New(t, builders.New())
+		w.Engine.SwitchStorage("") // It has no images, so that nothing but the network is created.
+		w.Nodes.FirstBoot(bootstrap.Done)
+		look(w)
+		object, _ := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
+		if got, recorded := object.Annotations[infrav1.EngineAnnotation]; recorded {
+			t.Errorf("recorded %q of an engine without an identity", got)
+		}
+		if state, message := world.State(object, infrav1.NetworkReadyCondition); state != "True/Ready" {
+			t.Errorf("an engine without an identity keeps a cluster from being created: %s %s", state, message)
+		}
+	})
 }

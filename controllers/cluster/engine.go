@@ -43,13 +43,14 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 		s.loadBalancerFound = found
 	}
 	recorded := s.containerCluster.Annotations[infrav1.EngineAnnotation]
-	// That the engine does not say who it is, checkPreflight reports.
+	// checkPreflight reports that the engine does not say who it is.
 	known, err := r.Host.Ask(ctx, r.Engine)
-	renamed := err == nil && known.Info.StorageID != recorded
+	identified := err == nil && known.Info.StorageID != ""
+	renamed := identified && known.Info.StorageID != recorded
 	switch {
 	case s.loadBalancerFound.Exists && !renamed:
 		return nil
-	case recorded == "" && s.containerCluster.DeletionTimestamp.IsZero():
+	case recorded == "" && (err != nil || identified) && s.containerCluster.DeletionTimestamp.IsZero():
 		return s.bothErrors(errEngineNotRecorded)
 	}
 	owns, err := containercluster.CheckEngine(ctx, r.Engine, s.containerCluster, s.owner())
@@ -75,12 +76,15 @@ func (s *scope) bothErrors(err error) error {
 	return s.loadBalancerError(err)
 }
 
-// recordEngine sets the record of the cluster's engine, which the caller writes.
+// recordEngine sets the record of the cluster's engine, which the caller writes. An engine
+// without an identity is not recorded.
 func (r *Reconciler) recordEngine(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
 	info, err := r.Engine.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("get engine info: %w", err)
 	}
-	metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
+	if info.StorageID != "" {
+		metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
+	}
 	return nil
 }

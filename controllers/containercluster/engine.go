@@ -49,7 +49,8 @@ func (e *OtherEngineError) Error() string {
 
 // CheckEngine returns an OtherEngineError unless "not found" of this engine can be relied on
 // for containers of the cluster: it has others of them, which is what the result says, or it is
-// the engine on which they were created. A cluster without a record of its engine is not checked.
+// the engine on which they were created. A cluster without a record of its engine is not checked,
+// and neither is an engine without an identity.
 func CheckEngine(ctx context.Context, eng Engine, containerCluster *infrav1.ContainerCluster, owner identity.Owner) (bool, error) {
 	recorded := containerCluster.Annotations[infrav1.EngineAnnotation]
 	if recorded == "" {
@@ -67,7 +68,7 @@ func CheckEngine(ctx context.Context, eng Engine, containerCluster *infrav1.Cont
 	if err != nil {
 		return false, fmt.Errorf("get engine info: %w", err)
 	}
-	if info.StorageID != recorded {
+	if info.StorageID != "" && info.StorageID != recorded {
 		return false, &OtherEngineError{Cluster: containerCluster.Name, Recorded: recorded, Answers: info.StorageID}
 	}
 	return false, nil
