@@ -35,7 +35,8 @@ import (
 )
 
 // etcdTimeout is how long a control plane waits for the removal of its member of etcd: an
-// election takes seconds, and an etcd that has lost its quorum never agrees.
+// election takes seconds, a boot of all containers less than a minute, and an etcd that has
+// lost its quorum never agrees. etcd is asked once also after it.
 const etcdTimeout = time.Minute
 
 // removeEtcdMember removes a control plane from etcd before its container is removed, through
@@ -43,7 +44,7 @@ const etcdTimeout = time.Minute
 // Machines of Nodes, while it reaches the API server; it deletes a Machine without a Node as
 // if it had no member, and etcd counts the lost member as a vote: two members lose their quorum.
 func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
-	if !s.isControlPlaneOfLivingCluster() || r.hasDeletedFor(s, etcdTimeout) {
+	if !s.isControlPlaneOfLivingCluster() {
 		return nil
 	}
 	others, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
@@ -58,6 +59,7 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	var errs []error
 	for _, other := range others {
 		if other.Status != engine.StatusRunning {
+			errs = append(errs, fmt.Errorf("container %q is not running", other.Name))
 			continue
 		}
 		err := node.RemoveEtcdMember(ctx, r.Engine, other.Name, addresses)
@@ -68,7 +70,7 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 			errs = append(errs, fmt.Errorf("remove etcd member through container %q: %w", other.Name, err))
 		}
 	}
-	if len(errs) == 0 {
+	if len(errs) == 0 || r.hasDeletedFor(s, etcdTimeout) {
 		return nil
 	}
 	s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason,

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -149,7 +150,7 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 		"JoinsAndNoLeader": {
 			reason: "That one has no etcd does not answer for those that have.", others: []peer{joins, doesNotAnswer}, stays: true, waits: 61,
 		},
-		"NoOtherRuns":  {reason: "No other member can be asked.", others: []peer{isStopped}, stays: true, waits: 1},
+		"NoOtherRuns":  {reason: "One that does not run may be a member, and run soon.", others: []peer{isStopped}, stays: true, waits: 61},
 		"ExternalEtcd": {reason: "Not every control plane runs kubeadm's etcd.", others: []peer{joins, joins}, stays: true, waits: 1},
 		"Node": {
 			reason: "The KubeadmControlPlane controller needs the API server, and not every Machine is one of it.", others: []peer{isMember},
@@ -207,6 +208,24 @@ func TestControlPlaneLeavesEtcd(t *testing.T) {
 				t.Error("the other control plane is gone")
 			}
 		})
+	}
+}
+
+// Also a manager that sees the deletion later than etcd is waited for asks etcd.
+func TestLateDeletionAsksEtcd(t *testing.T) {
+	t.Parallel()
+	w := twoControlPlanes(t)
+	e := runEtcd(t, w)
+	isMember(t, w, e, second)
+	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+	w.Clock.SetTime(object.DeletionTimestamp.Add(time.Hour))
+	must.Get(w.ReconcileMachine(builders.Machine))(t)
+	if _, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{}); there {
+		t.Error("the object stays")
+	}
+	if _, stays := e.members[firstMember]; stays || e.afterRemoval {
+		t.Errorf("the member stays: %t, is asked for after the container's removal: %t", stays, e.afterRemoval)
 	}
 }
 
