@@ -179,7 +179,7 @@ func (w *watch) settleTroubles(ctx context.Context) error {
 			continue
 		}
 		w.board.waiting(trouble.Object, "replacing Machine: "+trouble.Reason)
-		if err := management.Replace(ctx, w.client, namespace, trouble.Replace); err != nil && !transient(err) {
+		if err := management.Replace(ctx, w.client, namespace, trouble); err != nil && !transient(err) {
 			return err
 		}
 	}

@@ -24,6 +24,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -175,6 +176,7 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 		case machine == nil:
 		case replaceable(o, machine, found[i].Reason):
 			found[i].Replace = machine.Name
+			found[i].Observed = client.Preconditions{UID: &machine.UID, ResourceVersion: &machine.ResourceVersion}
 			found[i].Remedy = fmt.Sprintf("\"capcon up %s\" replaces the Machine", o.Cluster.Name)
 		case !slices.Contains(replacing, found[i].Remedy) || !isOnlyControlPlane(o, machine):
 		case found[i].Reason == infrav1.ContainerNotFoundReason:

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,12 +60,13 @@ func hasState(o Observed, machine *clusterv1.Machine) bool {
 	return machine.Status.NodeRef.IsDefined() || o.Cluster != nil && ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false)
 }
 
-// Replace deletes a Machine, whose owner makes another. It succeeds if the
-// Machine is absent.
-func Replace(ctx context.Context, c client.Client, namespace, name string) error {
-	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if err := c.Delete(ctx, machine); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete Machine %q: %w", name, err)
+// Replace deletes the Machine of a trouble, whose owner makes another. A Machine that is
+// absent, or has changed since it was observed, is no error: the next observation decides.
+func Replace(ctx context.Context, c client.Client, namespace string, trouble Trouble) error {
+	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: trouble.Replace}}
+	err := c.Delete(ctx, machine, trouble.Observed)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("delete Machine %q: %w", trouble.Replace, err)
 }

@@ -22,11 +22,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const onlyControlPlane = "no other control plane can replace it: create the cluster again, with \"capcon down demo\" and \"capcon up demo\""
@@ -135,6 +138,53 @@ func TestReplaceable(t *testing.T) {
 			}
 			if tc.remedy != "" && troubles[0].Remedy != tc.remedy {
 				t.Errorf("%s Remedy %q, want %q", tc.reason, troubles[0].Remedy, tc.remedy)
+			}
+		})
+	}
+}
+
+// The Machine that is deleted is the one that the decision was made about.
+func TestReplaceLeavesAChangedMachine(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*testing.T, client.Client, *clusterv1.Machine)
+		stays  bool
+	}{
+		"as observed": {reason: "It lost its container.", change: func(*testing.T, client.Client, *clusterv1.Machine) {}},
+		"deleted meanwhile": {
+			reason: "Another process replaced it.",
+			change: func(t *testing.T, c client.Client, machine *clusterv1.Machine) {
+				must.Succeed(t, c.Delete(t.Context(), machine))
+			},
+		},
+		"recovered": {
+			reason: "Its container was restored after it was observed.",
+			change: func(t *testing.T, c client.Client, machine *clusterv1.Machine) {
+				machine.Annotations = map[string]string{"changed": ""}
+				must.Succeed(t, c.Update(t.Context(), machine))
+			},
+			stays: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			observed := ready()
+			observed.Containers[0].Status.Conditions = []metav1.Condition{{
+				Type: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerNotFoundReason, Status: metav1.ConditionFalse,
+			}}
+			api := fake.NewClientBuilder().WithScheme(must.Get(Scheme())(t)).WithObjects(&observed.Machines[0]).Build()
+			machine := &observed.Machines[0]
+			must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(machine), machine))
+			trouble := Summarize(observed).Troubles[0]
+			tc.change(t, api, machine.DeepCopy())
+			if err := Replace(t.Context(), api, machine.Namespace, trouble); err != nil {
+				t.Fatal(err)
+			}
+			err := api.Get(t.Context(), client.ObjectKeyFromObject(machine), machine)
+			if stays := err == nil; stays != tc.stays || client.IgnoreNotFound(err) != nil {
+				t.Errorf("%s The Machine stays: %t, want %t (%v)", tc.reason, stays, tc.stays, err)
 			}
 		})
 	}

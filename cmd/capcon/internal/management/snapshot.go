@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -108,6 +109,8 @@ type Trouble struct {
 	// Replace names the Machine whose replacement resolves it; empty where that
 	// would not, or where something would be lost.
 	Replace string `json:"replace,omitempty"`
+	// Observed identifies the Machine to replace as it was when that was decided.
+	Observed client.Preconditions `json:"-"`
 	// MayPass says that waiting resolves it in some cases.
 	MayPass bool `json:"mayPass,omitempty"`
 }
