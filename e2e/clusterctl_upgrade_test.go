@@ -85,7 +85,7 @@ var _ = ginkgo.Describe("clusterctl upgrade", func() {
 
 // installPodNetwork of our node images, as soon as the cluster's API server answers.
 func installPodNetwork(proxy framework.ClusterProxy, namespace, cluster string) {
-	manifest := strings.ReplaceAll(templates.Flannel, "{{ .PodSubnet }}", "192.168.0.0/16")
+	manifest := strings.ReplaceAll(templates.Flannel, "{{ .PodSubnet }}", "10.244.0.0/16")
 	gomega.Eventually(func() error {
 		return proxy.GetWorkloadCluster(ctx, namespace, cluster).CreateOrUpdate(ctx, []byte(manifest))
 	}, e2eConfig.GetIntervals("clusterctl-upgrade", "wait-control-plane")...).Should(gomega.Succeed(), "the Pod network cannot be installed")

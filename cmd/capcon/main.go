@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -35,6 +36,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/hostnet"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
@@ -59,7 +62,10 @@ func main() {
 		Getenv:   os.Getenv,
 		LookPath: exec.LookPath,
 		Systemd:  systemd,
-		Size:     size,
+		HostNetworks: func() []input.UsedRange {
+			return hostnet.Used(os.DirFS("/"), net.InterfaceAddrs)
+		},
+		Size: size,
 		Interactive: func() bool {
 			return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) //nolint:gosec // file descriptors are small
 		},

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
@@ -111,14 +112,15 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 					Connect: func(ctx context.Context, name string) (engine.Engine, error) {
 						return bounded(ctx, connect.Options{Engine: name, Getenv: getenv, Timeout: tc.connects}, metered.Options{ReadLimit: limit, ChangeLimit: limit})
 					},
-					Plane:    func(e engine.Engine, options plane.Options) cli.Plane { return plane.New(e, options) },
-					Client:   func([]byte) (client.WithWatch, error) { return nil, errors.New("nothing answers") },
-					Getenv:   getenv,
-					LookPath: func(string) (string, error) { return "", exec.ErrNotFound },
-					Systemd:  systemd,
-					Size:     size,
-					Now:      time.Now,
-					After:    time.After,
+					Plane:        func(e engine.Engine, options plane.Options) cli.Plane { return plane.New(e, options) },
+					Client:       func([]byte) (client.WithWatch, error) { return nil, errors.New("nothing answers") },
+					Getenv:       getenv,
+					LookPath:     func(string) (string, error) { return "", exec.ErrNotFound },
+					Systemd:      systemd,
+					HostNetworks: func() []input.UsedRange { return nil },
+					Size:         size,
+					Now:          time.Now,
+					After:        time.After,
 				})
 				if code != 1 {
 					t.Errorf("%s Want an error, got %d:\n%s%s", tc.reason, code, &out, &errs)

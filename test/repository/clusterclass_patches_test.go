@@ -203,7 +203,7 @@ func TestFlavorsInstallThePodNetwork(t *testing.T) {
 	}
 	for _, flavor := range flavors {
 		text := readFile(t, "templates/"+filepath.Base(flavor))
-		for choice, want := range map[string]string{"default": podNetwork(t, "192.168.0.0/16"), "none": ""} {
+		for choice, want := range map[string]string{"default": podNetwork(t, "10.244.0.0/16"), "none": ""} {
 			t.Run(filepath.Base(flavor)+"/"+choice, func(t *testing.T) {
 				t.Parallel()
 				got := "the flavor says nothing of it"

@@ -63,6 +63,8 @@ type Deps struct {
 	// Systemd runs systemctl or loginctl and returns what it prints; empty if systemd is not
 	// the init of this host.
 	Systemd func(ctx context.Context, name string, args ...string) string
+	// HostNetworks are the address ranges that this host has routes to or name servers in.
+	HostNetworks func() []input.UsedRange
 	// Size of the terminal that a stream is; 0 columns = it is none.
 	Size func(stream io.Writer) (columns, rows int)
 	// Interactive reports whether In and Out are a terminal, so that the user can be asked.

@@ -55,8 +55,6 @@ func requested(request input.Request) objects.Values {
 		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
 		Network:           cmp.Or(request.Network, network.DefaultName),
 		Resources:         requestedResources(request),
-		PodCIDR:           request.PodCIDR,
-		ServiceCIDR:       cmp.Or(request.ServiceCIDR, input.DefaultServiceCIDR),
 	}
 	// Pods have no other node.
 	values.AllowSchedulingOnControlPlanes = values.Workers == 0

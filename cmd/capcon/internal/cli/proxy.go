@@ -97,15 +97,21 @@ func proxiesOf(getenv func(string) string) (proxies []infrav1.EnvironmentVariabl
 	return proxies, unreachable
 }
 
-// isLoopback reports whether a proxy, a URL or HOST:PORT, is on a loopback address.
+// isLoopback reports whether a proxy is on a loopback address.
 func isLoopback(proxy string) bool {
+	host := proxyHost(proxy)
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// proxyHost is the host of a proxy, a URL or HOST:PORT; empty if it is neither.
+func proxyHost(proxy string) string {
 	if !strings.Contains(proxy, "://") {
 		proxy = "http://" + proxy
 	}
 	parsed, err := url.Parse(proxy)
 	if err != nil {
-		return false
+		return ""
 	}
-	address, err := netip.ParseAddr(parsed.Hostname())
-	return parsed.Hostname() == "localhost" || err == nil && address.IsLoopback()
+	return parsed.Hostname()
 }

@@ -31,7 +31,7 @@ import (
 
 func TestUpPassesTheProxyOn(t *testing.T) {
 	t.Parallel()
-	const proxy, ranges = "http://joe:hunter2@proxy.example.com:3128", "192.168.0.0/16,10.128.0.0/12,172.30.0.0/16,.svc,.cluster.local"
+	const proxy, ranges = "http://joe:hunter2@proxy.example.com:3128", "10.244.0.0/16,10.128.0.0/12,172.30.0.0/16,.svc,.cluster.local"
 	cases := map[string]struct {
 		reason string
 		given  map[string]string

@@ -18,71 +18,63 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// decideRanges keeps the cluster's address ranges away from the engine's
-// subnet: Nodes could not reach each other, or nothing else.
+// decideRanges keeps the cluster's address ranges away from those that nodes and Pods have
+// to reach: networks of the engine, and networks, name servers and proxies of this host.
 func (s *session) decideRanges(
 	ctx context.Context, _ *board, request input.Request, values *objects.Values,
 ) error {
-	subnets, err := s.subnets(ctx, values.Network)
+	used, err := s.usedRanges(ctx)
 	if err != nil {
 		return err
 	}
-	var problems []input.Problem
-	check := func(flag, given string) {
-		prefix, err := netip.ParsePrefix(given)
-		if err != nil {
-			return // not given
-		}
-		if other := input.Overlapping(prefix, subnets); other.IsValid() {
-			problems = append(problems, input.Problem{
-				Field: flag, Value: given, Reason: fmt.Sprintf("overlaps subnet %s of network %q", other, values.Network),
-				Remedy: "use another range",
-			})
-		}
-	}
-	check("--service-cidr", values.ServiceCIDR)
-	check("--pod-cidr", request.PodCIDR)
 	if reason := input.CheckCapacity(request.PodCIDR, int(values.ControlPlanes+values.Workers)); reason != "" {
-		problems = append(problems, input.Problem{
+		return input.Refuse(input.Problem{
 			Field: "--pod-cidr", Value: request.PodCIDR, Reason: reason, Remedy: "use a larger range, such as " + input.DefaultPodCIDR,
 		})
 	}
-	if err := input.Refuse(problems...); err != nil || values.PodCIDR != "" {
-		return err
-	}
-	services, err := netip.ParsePrefix(values.ServiceCIDR)
-	if err != nil {
-		return fmt.Errorf("parse Service CIDR: %w", err)
-	}
-	pods := input.AvoidSubnets(append(subnets, services))
-	if !pods.IsValid() {
-		return errors.New("no free address range for Pods found; use --pod-cidr")
-	}
-	values.PodCIDR = pods.String()
-	return nil
+	values.PodCIDR, values.ServiceCIDR, err = input.Ranges(request.PodCIDR, request.ServiceCIDR, used)
+	return err
 }
 
-// subnets of the engine's network; none where it does not exist yet.
-func (s *session) subnets(ctx context.Context, network string) ([]netip.Prefix, error) {
-	found, err := s.engine.InspectNetwork(ctx, network)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil, nil
-	}
+// usedRanges are those of the engine, of this host if the engine is on it, and of proxies:
+// nodes use them wherever they are.
+func (s *session) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
+	networks, err := s.engine.ListNetworks(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("inspect network %q: %w", network, err)
+		return nil, fmt.Errorf("list networks: %w", err)
 	}
-	var subnets []netip.Prefix
-	for _, subnet := range found.Subnets {
-		subnets = append(subnets, subnet.Prefix)
+	var used []input.UsedRange
+	for _, found := range networks {
+		for _, subnet := range found.Subnets {
+			used = append(used, input.UsedRange{Prefix: subnet.Prefix, By: fmt.Sprintf("subnet %s of network %q", subnet.Prefix, found.Name)})
+		}
 	}
-	return subnets, nil
+	if !plane.NeedsTunnels(s.info) {
+		used = append(used, s.HostNetworks()...)
+	}
+	return append(used, proxyAddresses(s.Getenv)...), nil
+}
+
+// proxyAddresses of the environment that are no names. No proxy is printed: it may have a
+// password.
+func proxyAddresses(getenv func(string) string) []input.UsedRange {
+	var used []input.UsedRange
+	proxies, _ := proxiesOf(getenv)
+	for _, proxy := range proxies {
+		if address, err := netip.ParseAddr(proxyHost(proxy.Value)); err == nil {
+			address = address.Unmap().WithZone("")
+			used = append(used, input.UsedRange{
+				Prefix: netip.PrefixFrom(address, address.BitLen()), By: fmt.Sprintf("proxy %s (%s)", address, proxy.Name),
+			})
+		}
+	}
+	return used
 }

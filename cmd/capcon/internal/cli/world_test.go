@@ -44,6 +44,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -76,6 +77,8 @@ type world struct {
 	passedOver []string
 	// environment of the command, beside the state's directory.
 	environment map[string]string
+	// hostNetworks are what this host has routes to.
+	hostNetworks []input.UsedRange
 	// systemd has what its commands print.
 	systemd map[string]string
 	// answer of the user to a question; empty = there is no terminal.
@@ -234,9 +237,10 @@ func (w *world) deps() Deps {
 		Systemd: func(_ context.Context, name string, args ...string) string {
 			return w.systemd[strings.Join(append([]string{name}, args...), " ")]
 		},
-		Size:        func(io.Writer) (int, int) { return 0, 0 },
-		Interactive: func() bool { return w.answer != "" },
-		Now:         w.time,
+		HostNetworks: func() []input.UsedRange { return w.hostNetworks },
+		Size:         func(io.Writer) (int, int) { return 0, 0 },
+		Interactive:  func() bool { return w.answer != "" },
+		Now:          w.time,
 		After: func(d time.Duration) <-chan time.Time {
 			w.controllers()
 			w.mu.Lock()

@@ -27,14 +27,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// The address ranges of a new cluster, chosen away from those that container
-// engines take for their networks. Docker does use 192.168.0.0/16, when its
-// other ranges are used up: AvoidSubnets is for that.
-const (
-	DefaultPodCIDR     = "192.168.0.0/16"
-	DefaultServiceCIDR = "10.128.0.0/12"
-)
-
 // networkName is what Docker and Podman accept, and the API too.
 var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
 
@@ -147,29 +139,4 @@ func CheckCapacity(podCIDR string, nodes int) string {
 		return ""
 	}
 	return fmt.Sprintf("too small: each node needs a /%d, also the one that a rollout adds: %d in all", bits, nodes+1)
-}
-
-// AvoidSubnets returns a Pod range that overlaps none of the engine's subnets
-// and none of others, DefaultPodCIDR where that is possible. The zero value
-// means that there is none left to choose.
-func AvoidSubnets(taken []netip.Prefix) netip.Prefix {
-	candidates := []string{DefaultPodCIDR, "10.244.0.0/16", "10.32.0.0/16", "172.31.0.0/16"}
-	for _, candidate := range candidates {
-		prefix := netip.MustParsePrefix(candidate)
-		if Overlapping(prefix, taken) == (netip.Prefix{}) {
-			return prefix
-		}
-	}
-	return netip.Prefix{}
-}
-
-// Overlapping returns the first of taken that overlaps prefix, or the zero
-// value.
-func Overlapping(prefix netip.Prefix, taken []netip.Prefix) netip.Prefix {
-	for _, other := range taken {
-		if prefix.Overlaps(other) {
-			return other
-		}
-	}
-	return netip.Prefix{}
 }

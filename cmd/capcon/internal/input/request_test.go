@@ -141,25 +141,52 @@ func TestCheckUpgrade(t *testing.T) {
 	}
 }
 
-func TestAvoidSubnets(t *testing.T) {
+func TestRanges(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		reason, taken, want string
+		reason, pods, services, used string
+		wantPods, wantServices       string
+		refused                      []string
 	}{
-		"free":           {"The default where nothing speaks against it.", "172.18.0.0/16", "192.168.0.0/16"},
-		"Docker's last":  {"Docker takes from 192.168.0.0/16 when its other pools are used up.", "192.168.16.0/20", "10.244.0.0/16"},
-		"all of 10 used": {"The last way out.", "192.168.0.0/20 10.0.0.0/8", "172.31.0.0/16"},
-		"nothing left":   {"The caller has to ask the user.", "192.168.0.0/20 10.0.0.0/8 172.16.0.0/12", "invalid Prefix"},
+		"free":           {"The defaults where nothing speaks against them.", "", "", "172.18.0.0/16 192.168.1.0/24", "10.244.0.0/16", "10.128.0.0/12", nil},
+		"taken":          {"A host with Kubernetes of its own.", "", "", "10.244.0.0/24 10.130.0.0/16", "10.32.0.0/16", "10.96.0.0/16", nil},
+		"all of 10":      {"A VPN.", "", "", "10.0.0.0/8", "172.31.0.0/16", "172.30.0.0/16", nil},
+		"all private":    {"A VPN of a large company.", "", "", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16", "100.64.0.0/16", "100.96.0.0/16", nil},
+		"given":          {"They are free.", "10.1.0.0/16", "10.2.0.0/16", "10.244.0.0/16", "10.1.0.0/16", "10.2.0.0/16", nil},
+		"given Pods":     {"Services make way.", "10.136.0.0/16", "", "", "10.136.0.0/16", "10.96.0.0/16", nil},
+		"given Services": {"Pods make way.", "", "10.244.0.0/20", "", "10.32.0.0/16", "10.244.0.0/20", nil},
+		"given and taken": {
+			"What is there could not be reached.", "192.168.0.0/16", "10.2.0.0/16", "192.168.1.0/24 10.2.3.0/24", "", "",
+			[]string{
+				`--pod-cidr "192.168.0.0/16": overlaps 192.168.1.0/24; omit the flag, or use another range, such as 10.244.0.0/16`,
+				`--service-cidr "10.2.0.0/16": overlaps 10.2.3.0/24; omit the flag, or use another range, such as 10.128.0.0/12`,
+			},
+		},
+		"none": {
+			"The user may know one.", "", "10.2.0.0/16", "10.0.0.0/9 10.128.0.0/9 172.16.0.0/12 100.64.0.0/10 198.18.0.0/15", "", "",
+			[]string{
+				"--pod-cidr: no free address range found; set one that is free",
+				`--service-cidr "10.2.0.0/16": overlaps 10.0.0.0/9; use another range`,
+			},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var taken []netip.Prefix
-			for _, text := range strings.Fields(tc.taken) {
-				taken = append(taken, netip.MustParsePrefix(text))
+			var used []UsedRange
+			for _, text := range strings.Fields(tc.used) {
+				used = append(used, UsedRange{Prefix: netip.MustParsePrefix(text), By: text})
 			}
-			if got := AvoidSubnets(taken).String(); got != tc.want {
-				t.Errorf("%s Want %s, got %s", tc.reason, tc.want, got)
+			pods, services, err := Ranges(tc.pods, tc.services, used)
+			var refused []string
+			for _, problem := range Problems(err) {
+				refused = append(refused, problem.String())
+			}
+			if diff := cmp.Diff(tc.refused, refused); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
+			}
+			if err == nil && (pods != tc.wantPods || services != tc.wantServices) {
+				t.Errorf("%s Want %s and %s, got %s and %s", tc.reason, tc.wantPods, tc.wantServices, pods, services)
 			}
 		})
 	}

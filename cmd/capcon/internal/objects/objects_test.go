@@ -49,7 +49,7 @@ func values() Values {
 		NodeImage:         "localhost/capcon/node:v1.36.3",
 		LoadBalancerImage: "localhost/capcon/haproxy:2.6",
 		Network:           "capcon",
-		PodCIDR:           "192.168.0.0/16", ServiceCIDR: "10.128.0.0/12",
+		PodCIDR:           "10.244.0.0/16", ServiceCIDR: "10.128.0.0/12",
 		CNIManifest: "kind: Pod\n",
 	}
 }
