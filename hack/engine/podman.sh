@@ -142,7 +142,20 @@ start_engine() {
   path="$(default_endpoint podman)"
   # Who can write to the socket is root.
   install -d -m 0700 "$(dirname "${path#unix://}")"
+  forget_killed_containers
   start_by_hand podman system service --time=0 "${path}"
+}
+
+# forget_killed_containers leaves Podman as after a boot, where all its processes were
+# killed and /run is still there. It would take the containers for running ones without
+# end: their monitors, which report an exit, were killed too.
+forget_killed_containers() {
+  if grep --quiet --no-messages --line-regexp conmon /proc/[0-9]*/comm || [[ -z "$(podman ps --quiet)" ]]; then
+    return
+  fi
+  say "All containers that Podman records as running were killed; it starts as after a boot."
+  "${here}/podman-reboot.sh" ||
+    die "Podman cannot be started as after a boot." "Read the messages above; or restart the machine."
 }
 
 finish() {

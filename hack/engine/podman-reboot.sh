@@ -18,7 +18,7 @@
 # cgroup, no network interface and no rule. What lies on the disk stays. Needs root,
 # and ends all containers of root's Podman.
 #
-#   podman-reboot.sh
+#   hack/engine/podman-reboot.sh
 
 set -o errexit -o nounset -o pipefail
 
