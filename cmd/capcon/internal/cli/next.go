@@ -19,8 +19,12 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -28,8 +32,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// printNext writes the kubeconfig and says what to type next.
-func (s *session) printNext(ctx context.Context, name string, took time.Duration) error {
+// printNext writes the kubeconfig and says what to type next, with a cluster that is ready, or
+// that only lacks the Pod network which its user installs.
+func (s *session) printNext(ctx context.Context, name string, reached management.Snapshot, took time.Duration) error {
 	present, err := management.Read(ctx, s.client, namespace, name)
 	if err != nil {
 		return err
@@ -47,11 +52,16 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 	if err != nil {
 		return err
 	}
-	s.say("\nCluster %s is ready after %s.\n\nNext:", name, took.Round(time.Second))
+	if reached.PodNetworkPending {
+		s.say("\nCluster %s is ready after %s, but for its Pod network: %s.", name, took.Round(time.Second), podNetworkOf(present.Cluster))
+	} else {
+		s.say("\nCluster %s is ready after %s.", name, took.Round(time.Second))
+	}
+	s.say("\nNext:")
 	if plane.IsRemote(s.info) {
 		s.say("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
 	}
-	s.say("%s", kubectl)
+	kubectl.print(s.say, reached.PodNetworkPending)
 	s.say("  %s status %s", s.Program, name)
 	if workers, scalable := present.Workers(); scalable {
 		s.say("  %s up %s --workers %d", s.Program, name, workers+1)
@@ -60,20 +70,68 @@ func (s *session) printNext(ctx context.Context, name string, took time.Duration
 	return nil
 }
 
-// kubectl commands that work on this machine. Where it has no kubectl, the
-// one in the node does.
-func (s *session) kubectl(ctx context.Context, name, path string) (string, error) {
-	export := s.exportKubeconfig(path, name) + "\n"
+// kubectlCommands are lines that work on this machine.
+type kubectlCommands struct {
+	// before the first command, and after the last one; may be empty.
+	before, after string
+	// command runs kubectl, and apply is it with a manifest of this machine.
+	command, apply string
+}
+
+// kubectl of this machine. Where it has none, the one in the node does.
+func (s *session) kubectl(ctx context.Context, name, path string) (kubectlCommands, error) {
+	export := s.exportKubeconfig(path, name)
+	here := kubectlCommands{before: export, command: "  kubectl", apply: "  kubectl apply -f MANIFEST"}
 	if _, err := s.LookPath("kubectl"); err == nil {
-		return export + "  kubectl get nodes -o wide\n  kubectl get pods -A", nil
+		return here, nil
 	}
 	node, err := s.controlPlaneContainer(ctx, name)
 	if err != nil || node == "" {
-		return export + "  kubectl get nodes -o wide", err
+		return here, err
 	}
-	inside := fmt.Sprintf("  %s exec %s kubectl --kubeconfig /etc/kubernetes/admin.conf", s.info.Name, node)
-	return inside + " get nodes -o wide\n" + inside + " get pods -A\n" +
-		"  (or, with kubectl installed: " + strings.TrimSpace(s.exportKubeconfig(path, name)) + ")", nil
+	inside := fmt.Sprintf("%s kubectl --kubeconfig /etc/kubernetes/admin.conf", node)
+	return kubectlCommands{
+		command: fmt.Sprintf("  %s exec %s", s.info.Name, inside),
+		apply:   fmt.Sprintf("  %s exec -i %s apply -f - < MANIFEST", s.info.Name, inside),
+		after:   "  (or, with kubectl installed: " + strings.TrimSpace(export) + ")",
+	}, nil
+}
+
+// podNetworkOf a cluster that has none says what the user has to know to install it.
+func podNetworkOf(cluster *clusterv1.Cluster) string {
+	return fmt.Sprintf("--cni none leaves it to you, for Pods in %s; until you install one, Nodes are not Ready and Pods are pending",
+		strings.Join(cluster.Spec.ClusterNetwork.Pods.CIDRBlocks, ","))
+}
+
+// podNetworkTrouble says the same in a status.
+func (s *session) podNetworkTrouble(ctx context.Context, cluster *clusterv1.Cluster) (management.Trouble, error) {
+	path := s.state.KubeconfigPath(cluster.Name)
+	if _, err := os.Stat(path); err != nil {
+		path = ""
+	}
+	kubectl, err := s.kubectl(ctx, cluster.Name, path)
+	if err != nil {
+		return management.Trouble{}, err
+	}
+	commands := slices.DeleteFunc([]string{strings.TrimSpace(kubectl.before), strings.TrimSpace(kubectl.apply)}, func(line string) bool { return line == "" })
+	return management.Trouble{
+		Object: "cluster " + cluster.Name, Reason: "PodNetworkPending", Message: podNetworkOf(cluster), MayPass: true,
+		Remedy: "install it: " + strings.Join(commands, " && "),
+	}, nil
+}
+
+// print what to do with a cluster; first its Pod network, where that is the user's.
+func (k kubectlCommands) print(say func(format string, args ...any), podNetwork bool) {
+	lines := []string{k.before}
+	if podNetwork {
+		lines = append(lines, k.apply+"    # of the Pod network")
+	}
+	lines = append(lines, k.command+" get nodes -o wide", k.command+" get pods -A", k.after)
+	for _, line := range lines {
+		if line != "" {
+			say("%s", line)
+		}
+	}
 }
 
 // controlPlaneContainer is the name of one that runs; empty where none does.

@@ -262,6 +262,13 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 		result.Workers.Wanted += ptr.Deref(workers.Spec.Replicas, 1)
 	}
 	result.Workers.Ready = snapshot.ReadyWorkers
+	if snapshot.PodNetworkPending {
+		trouble, err := s.podNetworkTrouble(ctx, observed.Cluster)
+		if err != nil {
+			return clusterReport{}, err
+		}
+		result.Troubles = append(result.Troubles, trouble)
+	}
 	if result.Available {
 		if result.State, err = s.stateOfContainers(ctx, observed.Infrastructure, result.State); err != nil {
 			return clusterReport{}, err

@@ -141,14 +141,15 @@ func (s *session) start(ctx context.Context, name string) error {
 	if err == nil {
 		err = s.awaitPower(ctx, b, name, management.PowerOn)
 	}
+	var reached management.Snapshot
 	if err == nil {
-		err = s.waitReady(ctx, b, input.Request{Name: name}, nil)
+		reached, err = s.waitReady(ctx, b, input.Request{Name: name}, nil)
 	}
 	b.close()
 	if err != nil {
 		return err
 	}
-	return s.printNext(ctx, name, s.Now().Sub(began))
+	return s.printNext(ctx, name, reached, s.Now().Sub(began))
 }
 
 func (a *app) planeStopCommand() *cobra.Command {

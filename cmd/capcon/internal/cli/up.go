@@ -91,7 +91,7 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.LoadBalancerImage, "load-balancer-image", "", "haproxy image")
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane; pulled by digest only (default: the one that is built from source)")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images of nodes and load balancers from")
-	flags.StringVar(&request.CNI, "cni", "", "Pod network: auto (the node image's own), flannel, none or a file (default \"auto\")")
+	flags.StringVar(&request.CNI, "cni", "", "Pod network: auto (the node image's own), flannel, none (install one yourself) or a file (default \"auto\")")
 	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default \""+input.DefaultPodCIDR+"\" if it is free)")
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\" if it is free)")
@@ -120,7 +120,7 @@ func emptyFlags(command *cobra.Command) []input.Problem {
 func (s *session) up(ctx context.Context, request input.Request) error {
 	started := s.Now()
 	b := s.newBoard("Creating cluster " + request.Name)
-	err := s.upWithin(ctx, b, request)
+	reached, err := s.upWithin(ctx, b, request)
 	b.close()
 	switch {
 	case ctx.Err() != nil:
@@ -130,15 +130,15 @@ func (s *session) up(ctx context.Context, request input.Request) error {
 	case err != nil:
 		return err
 	}
-	return s.printNext(ctx, request.Name, s.Now().Sub(started))
+	return s.printNext(ctx, request.Name, reached, s.Now().Sub(started))
 }
 
-func (s *session) upWithin(ctx context.Context, b *board, request input.Request) error {
+func (s *session) upWithin(ctx context.Context, b *board, request input.Request) (management.Snapshot, error) {
 	limited, cancel := within(ctx, request.Timeout)
 	defer cancel()
 	b.finished(stepEngine, s.chosenEngine())
 	if err := s.checkRequest(request); err != nil {
-		return err
+		return management.Snapshot{}, err
 	}
 	for {
 		registry, err := s.settle(limited, b, request)
@@ -148,7 +148,7 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 		case apierrors.IsAlreadyExists(err), s.replaced(limited):
 			// Another process created the cluster, or removed the management plane.
 		default:
-			return s.timedOut(limited, request, err)
+			return management.Snapshot{}, s.timedOut(limited, request, err)
 		}
 	}
 }

@@ -63,9 +63,11 @@ type watch struct {
 	registry *localregistry.Registry
 }
 
-// waitReady shows the cluster's way until it is ready. Nodes of one that is being created pull
-// from the registry, which is nil where there is none.
-func (s *session) waitReady(ctx context.Context, b *board, request input.Request, registry *localregistry.Registry) error {
+// waitReady shows the cluster's way until it is ready, and returns what was seen then. Nodes of
+// one that is being created pull from the registry, which is nil where there is none.
+func (s *session) waitReady(
+	ctx context.Context, b *board, request input.Request, registry *localregistry.Registry,
+) (management.Snapshot, error) {
 	waited := s.trace.span(s.Now, "wait until ready")
 	defer waited()
 	w := &watch{session: s, board: b, request: request, troubled: map[string]time.Time{}, registry: registry}
@@ -77,14 +79,14 @@ func (s *session) waitReady(ctx context.Context, b *board, request input.Request
 		ready, err := w.look(ctx)
 		switch {
 		case ready:
-			return nil
+			return w.last, nil
 		case ctx.Err() != nil:
-			return w.notReady(ctx)
+			return w.last, w.notReady(ctx)
 		case err != nil:
-			return err
+			return w.last, err
 		}
 		if err := s.pauseFor(ctx, s.afterPoll(began), progress); err != nil {
-			return w.notReady(ctx)
+			return w.last, w.notReady(ctx)
 		}
 	}
 }

@@ -53,16 +53,14 @@ func summarizeMachines(o Observed) []Machine {
 	machines := make([]Machine, 0, len(ordered))
 	for i := range ordered {
 		machine := &ordered[i]
-		machines = append(machines, summarizeMachine(machine, containers[machine.Spec.InfrastructureRef.Name]))
+		summary := summarizeMachine(machine, containers[machine.Spec.InfrastructureRef.Name])
+		summary.Ready = o.machineComplete(machine)
+		machines = append(machines, summary)
 	}
 	return machines
 }
 
-// podNetworkNotReady is the kubelet's reason for a Node without a Pod network, which each Node
-// has while it starts. It is known only as a part of the message of the Node's condition.
-const podNetworkNotReady = "NetworkPluginNotReady"
-
-// summarizeMachine says what the machine waits for: what its container knows
+// summarizeMachine says what the machine waits for, if it is not ready: what its container knows
 // first, because that is where a cause is, then what Cluster API makes of it.
 func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMachine) Machine {
 	summary := Machine{Name: machine.Name}
@@ -71,7 +69,8 @@ func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMa
 		return summary
 	}
 	if machineReady(machine) {
-		return Machine{Name: machine.Name, Ready: true, Detail: "ready"}
+		summary.Detail = "ready"
+		return summary
 	}
 	if container != nil {
 		summary.Detail = firstNotTrue(container.Status.Conditions,
@@ -92,9 +91,13 @@ func summarizeMachine(machine *clusterv1.Machine, container *infrav1.ContainerMa
 // machineReady: its container runs, its bootstrap is done and its Node is
 // Ready.
 func machineReady(machine *clusterv1.Machine) bool {
+	return provisioned(machine) && conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition)
+}
+
+// provisioned: the container runs, and its Node is registered.
+func provisioned(machine *clusterv1.Machine) bool {
 	return machine.DeletionTimestamp.IsZero() && machine.Status.NodeRef.IsDefined() &&
-		conditions.IsTrue(machine, clusterv1.MachineInfrastructureReadyCondition) &&
-		conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition)
+		conditions.IsTrue(machine, clusterv1.MachineInfrastructureReadyCondition)
 }
 
 // fatal are the conditions that do not become true without a user, and the remedy.

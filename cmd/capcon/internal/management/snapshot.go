@@ -76,10 +76,20 @@ type Snapshot struct {
 	Initialized bool
 	// Unavailable is the message of Cluster API for why it is not available.
 	Unavailable string
+	// PodNetworkPending says that the user installs the Pod network, and that nothing else keeps
+	// Nodes from being ready. Stages and machines count such Nodes as ready.
+	PodNetworkPending bool
 	// ReadyControlPlanes are the control planes whose Nodes are ready, and ReadyWorkers the
 	// workers.
 	ReadyControlPlanes, ReadyWorkers int32
 }
+
+// The stages that count Nodes.
+const (
+	controlPlaneStageName = "control plane"
+	workersStageName      = "workers"
+	nodesStageName        = "nodes"
+)
 
 // Stage is one part of a cluster's way.
 type Stage struct {
@@ -128,6 +138,8 @@ func (s Snapshot) State() string {
 		return "deleting"
 	case s.Power != PowerOn:
 		return string(s.Power)
+	case s.PodNetworkPending:
+		return "waiting for the Pod network, which --cni none leaves to you"
 	case s.Available:
 		return "available"
 	// What has never been there, and what Cluster API has not noticed yet.
@@ -161,10 +173,10 @@ func Summarize(o Observed) Snapshot {
 	if o.Cluster == nil {
 		return Snapshot{}
 	}
-	machines, controlPlanes := summarizeMachines(o), *readyMachines(o.Machines, util.IsControlPlaneMachine)
+	machines, controlPlanes := summarizeMachines(o), *o.count(util.IsControlPlaneMachine, machineReady)
 	deleting := !o.Cluster.DeletionTimestamp.IsZero()
 	available := !deleting && PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
-	return Snapshot{
+	snapshot := Snapshot{
 		Exists:             true,
 		Deleting:           deleting,
 		Power:              PowerOf(o.Cluster),
@@ -175,8 +187,9 @@ func Summarize(o Observed) Snapshot {
 		Initialized:        ptr.Deref(o.Cluster.Status.Initialization.ControlPlaneInitialized, false),
 		Unavailable:        OneLine(conditions.GetMessage(o.Cluster, clusterv1.ClusterAvailableCondition)),
 		ReadyControlPlanes: controlPlanes,
-		ReadyWorkers:       *readyMachines(o.Machines, isWorker),
+		ReadyWorkers:       *o.count(isWorker, machineReady),
 	}
+	return o.withPodNetworkPending(snapshot)
 }
 
 // topologyStage: until Cluster API has carried the Cluster's topology into the
@@ -217,14 +230,14 @@ func infrastructureStage(o Observed) Stage {
 // provider reports its components up to 20 s later: it checks static
 // Pods at intervals, and users of the cluster need not wait for that.
 func controlPlaneStage(o Observed) Stage {
-	stage := Stage{Name: "control plane", Detail: "not created yet"}
+	stage := Stage{Name: controlPlaneStageName, Detail: "not created yet"}
 	if o.ControlPlane == nil {
 		return stage
 	}
 	status := o.ControlPlane.Status
 	counts := replicas{
 		wanted: o.ControlPlane.Spec.Replicas, present: status.Replicas,
-		ready: readyMachines(o.Machines, util.IsControlPlaneMachine), upToDate: status.UpToDateReplicas,
+		ready: o.count(util.IsControlPlaneMachine, o.machineComplete), upToDate: status.UpToDateReplicas,
 	}
 	observed := status.ObservedGeneration == o.ControlPlane.Generation
 	initialized := ptr.Deref(status.Initialization.ControlPlaneInitialized, false)
@@ -245,21 +258,21 @@ func isWorker(machine *clusterv1.Machine) bool {
 	return machine.Labels[clusterv1.MachineDeploymentNameLabel] != ""
 }
 
-// readyMachines counts those of a kind.
-func readyMachines(machines []clusterv1.Machine, isOfKind func(*clusterv1.Machine) bool) *int32 {
-	ready := int32(0)
-	for i := range machines {
-		if isOfKind(&machines[i]) && machineReady(&machines[i]) {
-			ready++
+// count the machines of a kind that are ready.
+func (o Observed) count(isOfKind, isReady func(*clusterv1.Machine) bool) *int32 {
+	found := int32(0)
+	for i := range o.Machines {
+		if isOfKind(&o.Machines[i]) && isReady(&o.Machines[i]) {
+			found++
 		}
 	}
-	return &ready
+	return &found
 }
 
 // workersStage goes by the Nodes of its machines too: a MachineDeployment counts what its
 // MachineSet has counted before. Without MachineDeployments there is no stage.
 func workersStage(o Observed) []Stage {
-	stage := Stage{Name: "workers", Detail: "not created yet"}
+	stage := Stage{Name: workersStageName, Detail: "not created yet"}
 	wanted := len(o.Cluster.Spec.Topology.Workers.MachineDeployments)
 	switch {
 	case len(o.Workers) < wanted:
@@ -276,7 +289,7 @@ func workersStage(o Observed) []Stage {
 		}
 		counts := replicas{
 			wanted: workers.Spec.Replicas, present: workers.Status.Replicas,
-			ready: readyMachines(o.Machines, belongs), upToDate: workers.Status.UpToDateReplicas,
+			ready: o.count(belongs, o.machineComplete), upToDate: workers.Status.UpToDateReplicas,
 		}
 		stage.Done = stage.Done && workers.Status.ObservedGeneration == workers.Generation && counts.complete()
 		detail := counts.String()
@@ -299,7 +312,7 @@ func nodesStage(machines []Machine) Stage {
 		}
 	}
 	return Stage{
-		Name:   "nodes",
+		Name:   nodesStageName,
 		Done:   len(machines) > 0 && ready == len(machines),
 		Detail: fmt.Sprintf("%d of %d ready", ready, len(machines)),
 	}

@@ -27,8 +27,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -395,6 +397,68 @@ func TestState(t *testing.T) {
 			tc.change(&observed)
 			if got := Summarize(observed).State(); got != tc.want {
 				t.Errorf("%s\nGot %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// A cluster whose Pod network its user installs is complete without it.
+func TestSummarizeWithoutPodNetwork(t *testing.T) {
+	t.Parallel()
+	const missing = "* Node.Ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady " +
+		"message:Network plugin returns error: cni plugin not initialized"
+	cases := map[string]struct {
+		reason  string
+		change  func(*Observed)
+		message string
+		// pending: all but the Pod network is ready.
+		ready, pending bool
+		state          string
+	}{
+		"Users": {
+			reason: "Nothing is left to wait for.", change: func(*Observed) {}, message: missing, ready: true, pending: true,
+			state: "waiting for the Pod network, which --cni none leaves to you",
+		},
+		"Ours": {
+			reason:  "Its Pod network comes with the cluster.",
+			change:  func(o *Observed) { o.Cluster.Annotations = nil },
+			message: missing, state: "not available: control plane: 0 of 1 available",
+		},
+		"AnotherCause": {
+			reason: "Its kubelet has more to report.", change: func(*Observed) {},
+			message: "* Node.Ready: [container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:…, PLEG is not healthy]",
+			state:   "not available: control plane: 0 of 1 available",
+		},
+		"NoContainer": {
+			reason: "A machine is missing.",
+			change: func(o *Observed) {
+				conditions.Set(&o.Machines[0], metav1.Condition{Type: clusterv1.MachineInfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: "NotReady"})
+			},
+			message: missing, state: "not available: workers: 0 of 1 available",
+		},
+		"Installed": {
+			reason: "The user's Pod network is there.", change: func(*Observed) {}, message: "", ready: true, state: "available",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := ready()
+			o.Cluster.Annotations = map[string]string{objects.NoCNIAnnotation: ""}
+			available := metav1.ConditionTrue
+			for i := range o.Machines {
+				if tc.message != "" {
+					available = metav1.ConditionFalse
+					conditions.Set(&o.Machines[i], metav1.Condition{
+						Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: "NodeNotReady", Message: tc.message,
+					})
+				}
+			}
+			conditions.Set(o.Cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: available, Reason: "Reason"})
+			tc.change(&o)
+			got := Summarize(o)
+			if got.Ready() != tc.ready || got.PodNetworkPending != tc.pending || got.State() != tc.state {
+				t.Errorf("%s Got ready %t, pending %t, state %q", tc.reason, got.Ready(), got.PodNetworkPending, got.State())
 			}
 		})
 	}
