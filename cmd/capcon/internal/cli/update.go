@@ -137,7 +137,12 @@ func (s *session) plan(
 	if err != nil || !plan.EndsMachines() {
 		return plan, err
 	}
-	volumes, nodes, err := s.volumes(ctx, request.Name)
+	return s.withVolumes(ctx, plan)
+}
+
+// withVolumes adds to a plan the volumes that are lost by it.
+func (s *session) withVolumes(ctx context.Context, plan update.Plan) (update.Plan, error) {
+	volumes, nodes, err := s.volumes(ctx, plan.Cluster)
 	if err != nil {
 		return plan.WithUnknownVolumes("the cluster's API server cannot be asked: " + management.OneLine(err.Error())), ctx.Err()
 	}

@@ -33,6 +33,7 @@ import (
 
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
@@ -139,6 +140,66 @@ func TestUpAsksBeforeItDestroys(t *testing.T) {
 			mustContain(t, out+errs, tc.words...)
 		})
 	}
+}
+
+// A Machine whose bootstrap was interrupted after it became a Node has data.
+func TestUpReplacesNoMachineWithVolumes(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, machine string
+		unreachable     bool
+		args            []string
+		code, writes    int
+		words           []string
+	}{
+		"volume":        {"Its data is lost.", "demo-worker-0", false, nil, exitError, 0, []string{"lose    PersistentVolume pv (claim default/data) on Machine demo-worker-0", "capcon up demo --yes"}},
+		"not known":     {"There may be volumes.", "demo-worker-1", true, nil, exitError, 0, []string{"lose    PersistentVolumes on these Machines, if there are any"}},
+		"--yes":         {"The user agrees.", "demo-worker-0", false, []string{"--yes"}, exitOK, 1, nil},
+		"loses nothing": {"Another one does the same.", "demo-worker-1", false, nil, exitOK, 1, []string{"replacing Machine: BootstrapInterrupted"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := created(t)
+			w.interrupt(tc.machine)
+			if tc.unreachable {
+				w.workload = nil
+			}
+			w.writes = 0
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w.controllers = func() {
+				if w.writes > 0 {
+					cancel() // no controller makes another Machine
+				}
+			}
+			code, out, errs := w.runIn(ctx, append([]string{"up", "demo"}, tc.args...)...)
+			if ctx.Err() != nil {
+				code = exitOK
+			}
+			if code != tc.code || w.writes != tc.writes {
+				t.Errorf("%s Ended with %d after %d writes, want %d after %d:\n%s%s", tc.reason, code, w.writes, tc.code, tc.writes, out, errs)
+			}
+			mustContain(t, out+errs, tc.words...)
+		})
+	}
+}
+
+// interrupt the bootstrap of a Machine that is a Node.
+func (w *world) interrupt(name string) {
+	w.t.Helper()
+	key := client.ObjectKey{Namespace: "default", Name: name}
+	machine := &clusterv1.Machine{}
+	must.Succeed(w.t, w.client.Get(w.t.Context(), key, machine))
+	conditions.Set(machine, metav1.Condition{Type: clusterv1.MachineInfrastructureReadyCondition, Status: metav1.ConditionFalse, Reason: "NotReady"})
+	machine.Spec.InfrastructureRef.Name = name
+	must.Succeed(w.t, w.client.Update(w.t.Context(), machine))
+	must.Succeed(w.t, w.client.Create(w.t.Context(), &infrav1.ContainerMachine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{{
+			Type: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionFalse, Reason: infrav1.BootstrapInterruptedReason, Message: "interrupted",
+		}}},
+	}))
 }
 
 // label a Machine.

@@ -30,6 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
 const (
@@ -181,8 +182,12 @@ func (w *watch) settleTroubles(ctx context.Context) error {
 			continue
 		}
 		w.board.waiting(trouble.Object, "replacing Machine: "+trouble.Reason)
-		if err := management.Replace(ctx, w.client, namespace, trouble); err != nil && !transient(err) {
+		kept, err := w.replace(ctx, trouble)
+		if err != nil && !transient(err) {
 			return err
+		}
+		if kept != "" {
+			found = append(found, kept)
 		}
 	}
 	if len(found) == 0 {
@@ -190,6 +195,24 @@ func (w *watch) settleTroubles(ctx context.Context) error {
 	}
 	return fmt.Errorf("cluster %q cannot become ready:\n  %s\nFix the cause, then run \"%s up %s\" again",
 		w.request.Name, strings.Join(found, "\n  "), w.Program, w.request.Name)
+}
+
+// replace the Machine of a trouble. It is kept, for the reason that is returned, where the user
+// has not agreed to lose the volumes on a Node whose container is still there.
+func (w *watch) replace(ctx context.Context, trouble management.Trouble) (kept string, err error) {
+	if trouble.Node != "" && trouble.Reason != infrav1.ContainerNotFoundReason && !w.request.Yes {
+		plan, err := w.withVolumes(ctx, update.Plan{Cluster: w.request.Name, Replaced: []update.Replacement{{
+			Machine: update.Machine{Name: trouble.Replace, Node: trouble.Node}, Fields: []string{trouble.Reason},
+		}}})
+		if err != nil {
+			return "", err
+		}
+		if plan.NeedsConsent {
+			return fmt.Sprintf("%s: %s: %s\n%s\n    remedy: save the data; \"%s up %s --yes\" replaces the Machine",
+				trouble.Object, trouble.Reason, management.OneLine(trouble.Message), plan, w.Program, w.request.Name), nil
+		}
+	}
+	return "", management.Replace(ctx, w.client, namespace, trouble)
 }
 
 // standing returns the troubles that have stood for the grace period.

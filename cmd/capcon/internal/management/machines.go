@@ -178,7 +178,7 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 		switch {
 		case machine == nil:
 		case replaceable(o, machine, found[i].Reason):
-			found[i].Replace = machine.Name
+			found[i].Replace, found[i].Node = machine.Name, machine.Status.NodeRef.Name
 			found[i].Observed = client.Preconditions{UID: &machine.UID, ResourceVersion: &machine.ResourceVersion}
 			found[i].Remedy = fmt.Sprintf("\"capcon up %s\" replaces the Machine", o.Cluster.Name)
 		case !slices.Contains(replacing, found[i].Remedy) || !isOnlyControlPlane(o, machine):

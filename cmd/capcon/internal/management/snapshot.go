@@ -117,8 +117,10 @@ type Trouble struct {
 	// Remedy says what to do.
 	Remedy string `json:"remedy"`
 	// Replace names the Machine whose replacement resolves it; empty where that
-	// would not, or where something would be lost.
+	// would not. PersistentVolumes on it may be lost.
 	Replace string `json:"replace,omitempty"`
+	// Node of that Machine; empty where it has none.
+	Node string `json:"-"`
 	// Observed identifies the Machine to replace as it was when that was decided.
 	Observed client.Preconditions `json:"-"`
 	// MayPass says that waiting resolves it in some cases.
