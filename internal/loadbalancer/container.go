@@ -38,8 +38,6 @@ const (
 	// pids is two processes with their threads, the old ones, and what is
 	// executed.
 	pids = 512
-	// firstPrivilegedFree is the first port that needs no capability.
-	firstPrivilegedFree = 1024
 )
 
 // containerSpec is the load balancer's container, without its place. hostPorts are by
@@ -50,11 +48,9 @@ func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 		hostAddress = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	}
 	name := spec.Name()
-	security := engine.Security{DropAllCapabilities: true, NoNewPrivileges: true}
-	if slices.ContainsFunc(spec.Config.Frontends, func(f haproxy.Frontend) bool { return f.Port < firstPrivilegedFree }) {
-		// Docker lets anyone listen there, Podman does not.
-		security.AddCapabilities = []string{"NET_BIND_SERVICE"}
-	}
+	// Docker lets anyone listen on ports below 1024, Podman does not. Without one there may be
+	// one later, and no container gets a capability once it exists.
+	security := engine.Security{DropAllCapabilities: true, AddCapabilities: []string{"NET_BIND_SERVICE"}, NoNewPrivileges: true}
 	labels := spec.labels()
 	var ports []engine.PortBinding
 	var recorded []string

@@ -19,6 +19,7 @@ package loadbalancer_test
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,7 +53,7 @@ func TestEnsureCreates(t *testing.T) {
 		Entrypoint: []string{"haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
 		Attachment: engine.Attachment{Network: "capcon", Addresses: []netip.Addr{state.Address()}},
 		Ports:      []engine.PortBinding{{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: hostPort, ContainerPort: 6443}},
-		Security:   engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
+		Security:   engine.Security{DropAllCapabilities: true, AddCapabilities: []string{"NET_BIND_SERVICE"}, NoNewPrivileges: true},
 		Resources:  engine.Resources{MemoryBytes: 512 << 20, Pids: 512, OpenFiles: 10000},
 		Restart:    engine.RestartUnlessStopped,
 		StopSignal: "SIGTERM",
@@ -72,15 +73,25 @@ func TestEnsureCreates(t *testing.T) {
 	}
 }
 
+// Capabilities are fixed for the container's life, and its ports are not: a Service, or a
+// cluster's additional ports, can get one below 1024 later.
 func TestEnsurePrivilegedPort(t *testing.T) {
 	t.Parallel()
-	eng, _ := newProcess(t)
-	s := spec()
-	s.Config.Frontends[0].Port, s.HostPorts = 443, map[uint16]uint16{443: 0}
-	state := must.Get(ensure(t.Context(), eng, s))(t)
-	got, _ := eng.Spec(state.Name)
-	if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
-		t.Errorf("capabilities: -want +got:\n%s", diff)
+	for _, service := range []loadbalancer.Service{{}, {Namespace: "default", Name: "web", UID: "1"}} {
+		eng, _ := newProcess(t)
+		s := spec()
+		s.Service = service
+		state := must.Get(ensure(t.Context(), eng, s))(t)
+		got, _ := eng.Spec(state.Name)
+		if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
+			t.Errorf("capabilities of one without privileged ports: -want +got:\n%s", diff)
+		}
+		s.Config.Frontends = append(slices.Clone(s.Config.Frontends), haproxy.Frontend{Name: "port-443", Port: 443})
+		after := must.Get(ensure(t.Context(), eng, s))(t)
+		after = must.Get(loadbalancer.Sync(t.Context(), eng, after, s.Config))(t)
+		if after.ID != state.ID || after.Generation == state.Generation {
+			t.Errorf("A port that is added is loaded by the same container; got %s with %q, was %s with %q", after.ID, after.Generation, state.ID, state.Generation)
+		}
 	}
 }
 

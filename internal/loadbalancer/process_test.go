@@ -181,7 +181,7 @@ func ensured(t *testing.T) (*simulated.Engine, *process, loadbalancer.State) {
 
 // ensure is Ensure of what is there.
 func ensure(ctx context.Context, eng network.Engine, spec loadbalancer.Spec) (loadbalancer.State, error) {
-	found, err := loadbalancer.Inspect(ctx, eng, spec.Owner.LoadBalancerContainer())
+	found, err := loadbalancer.Inspect(ctx, eng, spec.Name())
 	if err != nil {
 		return loadbalancer.State{}, err
 	}

@@ -107,7 +107,7 @@ func Plane() Permissions {
 func LoadBalancer() Permissions {
 	return Permissions{
 		Name:  "Load balancer",
-		Users: []string{"99:99"}, Capabilities: None, NoNewPrivileges: true, Seccomp: Default, Devices: Standard,
+		Users: []string{"99:99"}, Capabilities: NetBindService, NoNewPrivileges: true, Seccomp: Default, Devices: Standard,
 		Published: []string{loopback + " → 6443/tcp"},
 		Listens:   []string{Everywhere + ":6443 haproxy", loopback + ":8405 haproxy"},
 	}
@@ -116,7 +116,7 @@ func LoadBalancer() Permissions {
 // ServiceLoadBalancer is the load balancer of a Service with port 80.
 func ServiceLoadBalancer() Permissions {
 	p := LoadBalancer()
-	p.Name, p.Capabilities = "Load balancer of a Service", NetBindService
+	p.Name = "Load balancer of a Service"
 	p.Published = []string{loopback + " → 80/tcp"}
 	p.Listens = []string{Everywhere + ":80 haproxy", loopback + ":8405 haproxy"}
 	return p
