@@ -77,21 +77,22 @@ func TestEnsureCreates(t *testing.T) {
 // cluster's additional ports, can get one below 1024 later.
 func TestEnsurePrivilegedPort(t *testing.T) {
 	t.Parallel()
-	for _, service := range []loadbalancer.Service{{}, {Namespace: "default", Name: "web", UID: "1"}} {
-		eng, _ := newProcess(t)
-		s := spec()
-		s.Service = service
-		state := must.Get(ensure(t.Context(), eng, s))(t)
-		got, _ := eng.Spec(state.Name)
+	eng, _ := newProcess(t)
+	s, ofService := spec(), spec()
+	ofService.Service = loadbalancer.Service{Namespace: "default", Name: "web", UID: "1"}
+	before := must.Get(ensure(t.Context(), eng, s))(t)
+	must.Get(ensure(t.Context(), eng, ofService))(t)
+	for _, name := range []string{s.Name(), ofService.Name()} {
+		got, _ := eng.Spec(name)
 		if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
-			t.Errorf("capabilities of one without privileged ports: -want +got:\n%s", diff)
+			t.Errorf("capabilities of %s without privileged ports: -want +got:\n%s", name, diff)
 		}
-		s.Config.Frontends = append(slices.Clone(s.Config.Frontends), haproxy.Frontend{Name: "port-443", Port: 443})
-		after := must.Get(ensure(t.Context(), eng, s))(t)
-		after = must.Get(loadbalancer.Sync(t.Context(), eng, after, s.Config))(t)
-		if after.ID != state.ID || after.Generation == state.Generation {
-			t.Errorf("A port that is added is loaded by the same container; got %s with %q, was %s with %q", after.ID, after.Generation, state.ID, state.Generation)
-		}
+	}
+	s.Config.Frontends = append(slices.Clone(s.Config.Frontends), haproxy.Frontend{Name: "port-443", Port: 443})
+	after := must.Get(ensure(t.Context(), eng, s))(t)
+	after = must.Get(loadbalancer.Sync(t.Context(), eng, after, s.Config))(t)
+	if after.ID != before.ID || after.Generation == before.Generation {
+		t.Errorf("A port that is added is loaded by the same container; got %s with %q, was %s with %q", after.ID, after.Generation, before.ID, before.Generation)
 	}
 }
 
