@@ -26,6 +26,7 @@
 #                  from any other source has a version that says so: v0.1.0-dirty
 #   RELEASE_IMAGE  of the manager in a registry, pinned: REGISTRY/NAME@sha256:DIGEST;
 #                  default: the one of the archive, localhost/capcon/manager:VERSION
+#   PLATFORMS      that a trial builds capcon for, such as "linux/amd64"; default: all
 #   RELEASE_DIR    below it the files are at infrastructure-container/VERSION;
 #                  default: _artifacts/release
 
@@ -35,11 +36,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 main() {
   local directory
   [[ -n "${VERSION:-}" ]] || die "VERSION is not set." "Run: make release VERSION=v0.1.0"
-  go run ./hack/release -version "${VERSION}" -check
+  go run ./hack/release -version "${VERSION}" -platforms "${PLATFORMS:-}" -check
   directory="$(realpath --canonicalize-missing "${RELEASE_DIR:-_artifacts/release}/infrastructure-container/${VERSION}")"
+  rm -rf "${directory}" # what a run before left would be in the checksums
   RELEASE_VERSION="${VERSION}" RELEASE_IMAGE="${RELEASE_IMAGE:-localhost/capcon/manager:${VERSION}}" hack/release-manifests.sh
   go -C images/builder run . -version "${VERSION}" -output "${directory}" release
-  go run ./hack/release -version "${VERSION}" -commit "$(commit)" -date "$(git log -1 --format=%ct)" "${directory}"
+  go run ./hack/release -version "${VERSION}" -platforms "${PLATFORMS:-}" -commit "$(commit)" -date "$(git log -1 --format=%ct)" "${directory}"
   say "${directory} has $(cd "${directory}" && echo *)."
 }
 

@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 )
 
@@ -37,6 +38,8 @@ type release struct {
 	// commit that it is built from, and its date.
 	commit string
 	date   time.Time
+	// platforms that capcon is built for.
+	platforms []string
 	// licenses finds those of the modules, by their package URLs.
 	licenses licenses
 	modules  map[string]*usedModule
@@ -56,10 +59,18 @@ func run(ctx context.Context) error {
 	r := release{modules: map[string]*usedModule{}}
 	flag.StringVar(&r.version, "version", "", "version, such as v0.1.0")
 	flag.StringVar(&r.commit, "commit", "", "commit that the release is built from")
+	builds := flag.String("platforms", "", "platforms that a trial builds capcon for, such as linux/amd64; default: all")
 	check := flag.Bool("check", false, "only check that the clone in this directory is what the version is made from")
 	date := flag.Int64("date", 0, "date of the commit, in seconds")
 	flag.Parse()
 	r.date, r.directory = time.Unix(*date, 0).UTC(), flag.Arg(0)
+	r.platforms = platforms()
+	if *builds != "" {
+		r.platforms = strings.Fields(*builds)
+	}
+	if err := checkPlatforms(r.version, r.platforms); err != nil {
+		return err
+	}
 	if *check {
 		s, err := readSource(ctx, ".")
 		if err != nil {

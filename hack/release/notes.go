@@ -38,7 +38,7 @@ func (r release) writeNotes(changelog string) error {
 	if err != nil {
 		return fmt.Errorf("list images: %w", err)
 	}
-	notes := fmt.Sprintf("# %s\n\nBuilt from commit %s.\n\n%s\n\n%s", r.version, r.commit, absolute(changes, r.version), files(images))
+	notes := fmt.Sprintf("# %s\n\nBuilt from commit %s.\n\n%s\n\n%s", r.version, r.commit, absolute(changes, r.version), files(r.platforms, images))
 	if err := os.WriteFile(filepath.Join(r.directory, "release-notes.md"), []byte(notes), 0o644); err != nil {
 		return fmt.Errorf("write notes: %w", err)
 	}
@@ -75,7 +75,7 @@ func absolute(text, version string) string {
 }
 
 // files says what was built for which platform, and what of it the tests run.
-func files(images []string) string {
+func files(programs, images []string) string {
 	var text strings.Builder
 	text.WriteString("## Files\n\n| File | Platform | Run by tests |\n|---|---|---|\n")
 	row := func(name, platform string) {
@@ -85,7 +85,7 @@ func files(images []string) string {
 		}
 		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", name, platform, run)
 	}
-	for _, platform := range platforms() {
+	for _, platform := range programs {
 		row(programName(platform), platform)
 	}
 	for _, image := range images {

@@ -47,7 +47,7 @@ func programName(platform string) string {
 }
 
 func (r release) buildPrograms(ctx context.Context) error {
-	for _, platform := range platforms() {
+	for _, platform := range r.platforms {
 		began := time.Now()
 		system, architecture, _ := strings.Cut(platform, "/")
 		target := filepath.Join(r.directory, programName(platform))

@@ -81,7 +81,7 @@ func TestSection(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	t.Parallel()
-	r := release{version: "v0.1.0", commit: "0a1b2c3d4", directory: t.TempDir()}
+	r := release{version: "v0.1.0", commit: "0a1b2c3d4", directory: t.TempDir(), platforms: platforms()}
 	changelog := filepath.Join(t.TempDir(), "CHANGELOG.md")
 	must.Succeed(t, os.WriteFile(changelog, []byte("\n## [0.1.0]\n\n[a](docs/a.md#b), [c](RELEASE.md), [d](https://r.example/d)\n"), 0o600))
 	must.Succeed(t, os.WriteFile(filepath.Join(r.directory, "node-linux-amd64.tar"), nil, 0o600))

@@ -51,7 +51,7 @@ const (
 type contents map[string]cdx.Component
 
 func (r *release) describePrograms(ctx context.Context) error {
-	for _, platform := range platforms() {
+	for _, platform := range r.platforms {
 		name := programName(platform)
 		info, err := buildinfo.ReadFile(filepath.Join(r.directory, name))
 		if err != nil {

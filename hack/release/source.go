@@ -112,10 +112,28 @@ const packagesFile = "images/builder/security.go"
 
 var packagesConstant = regexp.MustCompile(`(?m)^const packagesDate = "(.*)"$`)
 
+var versionName = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9a-z.-]+)?$`)
+
 var goDirective = regexp.MustCompile(`(?m)^go (\S+)$`)
+
+// checkPlatforms that capcon is built for: those of a release, and of a trial some of them.
+func checkPlatforms(version string, builds []string) error {
+	for _, platform := range builds {
+		if !slices.Contains(platforms(), platform) {
+			return fmt.Errorf("capcon is not built for %s; use some of %s", platform, strings.Join(platforms(), " "))
+		}
+	}
+	if len(builds) < len(platforms()) && !strings.HasSuffix(version, trialSuffix) {
+		return fmt.Errorf("%s has capcon for all platforms; for a trial, use VERSION=%s%s", version, version, trialSuffix)
+	}
+	return nil
+}
 
 // check that others can make the same files for a version.
 func (s source) check(version string) error {
+	if !versionName.MatchString(version) {
+		return fmt.Errorf("version %q is none of a release; use one such as v0.1.0 or v0.1.0-rc.1", version)
+	}
 	if strings.HasSuffix(version, trialSuffix) {
 		return nil
 	}

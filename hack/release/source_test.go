@@ -57,6 +57,7 @@ func TestCheckSource(t *testing.T) {
 			reason: "Debian has fixed vulnerabilities since.", version: "v0.1.0",
 			change: func(s *source) { s.packages = s.committed.Add(-packagesAge - time.Hour) }, want: []string{"packagesDate", "2026-02-14"},
 		},
+		"NoVersion": {reason: "It is the name of a directory, which is emptied.", version: "../v0.1.0-dirty", want: []string{"../v0.1.0-dirty", "such as v0.1.0"}},
 		"Trial": {
 			reason: "Its version says what it is.", version: "v0.1.0-dirty",
 			change: func(s *source) {
@@ -78,6 +79,29 @@ func TestCheckSource(t *testing.T) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%s Want %q in: %v", tc.reason, want, err)
 				}
+			}
+		})
+	}
+}
+
+func TestCheckPlatforms(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, version string
+		platforms       []string
+		// want is in the error; empty = no error.
+		want string
+	}{
+		"Release": {"Users have all of them.", "v0.1.0", platforms(), ""},
+		"Part":    {"A file that users look for would be missing.", "v0.1.0", []string{"linux/amd64"}, "VERSION=v0.1.0-dirty"},
+		"Trial":   {"Only the program that it runs is needed.", "v0.1.0-dirty", []string{"linux/amd64"}, ""},
+		"Unknown": {"Nothing shows that capcon can be built for it.", "v0.1.0-dirty", []string{"plan9/amd64"}, "not built for plan9/amd64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := checkPlatforms(tc.version, tc.platforms)
+			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s Got %v, want %q", tc.reason, err, tc.want)
 			}
 		})
 	}
