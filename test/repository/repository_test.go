@@ -219,8 +219,8 @@ func readFile(t *testing.T, path string) string {
 	return string(content)
 }
 
-// Everybody who clones the repository downloads each file for ever, a program that was built
-// by mistake too.
+// Each clone downloads all files of the history, also a program that was committed by mistake
+// and removed.
 func TestFilesAreSmall(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
