@@ -58,11 +58,11 @@ func TestUpWithoutPodNetwork(t *testing.T) {
 		w.nodes(false)
 	}
 	for range 2 {
-		code, out, errs := w.run("up", "demo", "--cni", "none", "--timeout", "2m")
+		code, out, errs := w.run("up", "demo", "--cni", "none", "--pod-cidr", "10.77.0.0/16", "--timeout", "2m")
 		if code != 0 {
 			t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 		}
-		mustContain(t, out, "but for its Pod network: --cni none leaves it to you, for Pods in 192.168.0.0/16",
+		mustContain(t, out, "but for its Pod network: --cni none leaves it to you, for Pods in 10.77.0.0/16",
 			"simulated exec -i demo-a-1234 kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - < MANIFEST")
 		if strings.Contains(out, "is ready after 0s.") {
 			t.Errorf("The cluster is not ready:\n%s", out)
@@ -73,7 +73,7 @@ func TestUpWithoutPodNetwork(t *testing.T) {
 	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
 		_, out, _ := w.run(args...)
 		mustContain(t, out, "0/1             0/1      waiting for the Pod network, which --cni none leaves to you",
-			"--cni none leaves it to you, for Pods in 192.168.0.0/16", "remedy: install it: simulated exec -i demo-a-1234")
+			"--cni none leaves it to you, for Pods in 10.77.0.0/16", "remedy: install it: simulated exec -i demo-a-1234")
 	}
 
 	w.controllers = w.become
