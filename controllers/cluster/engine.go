@@ -53,7 +53,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	case recorded == "" && (err != nil || identified) && s.containerCluster.DeletionTimestamp.IsZero():
 		return s.bothErrors(errEngineNotRecorded)
 	}
-	owns, err := containercluster.CheckEngine(ctx, r.Engine, s.containerCluster, s.owner())
+	owns, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
 		for _, condition := range []string{infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition} {
 			s.setCondition(condition, metav1.ConditionUnknown, infrav1.EngineChangedReason, err.Error())

@@ -27,7 +27,7 @@ import (
 
 // Engine is what recognizing the engine of a cluster needs of it.
 type Engine interface {
-	engine.Containers
+	engine.ContainerReader
 	engine.Host
 }
 
@@ -47,16 +47,29 @@ func (e *OtherEngineError) Error() string {
 		e.Answers, e.Recorded, infrav1.EngineAnnotation, e.Cluster)
 }
 
-// CheckEngine returns an OtherEngineError unless "not found" of this engine can be relied on
-// for containers of the cluster: it has others of them, which is what the result says, or it is
-// the engine on which they were created. A cluster without a record of its engine is not checked,
-// and neither is an engine without an identity.
-func CheckEngine(ctx context.Context, eng Engine, containerCluster *infrav1.ContainerCluster, owner identity.Owner) (bool, error) {
-	recorded := containerCluster.Annotations[infrav1.EngineAnnotation]
-	if recorded == "" {
+// EngineRecord says which engine the containers of a cluster were created on.
+type EngineRecord struct {
+	// Owner of the containers.
+	Owner identity.Owner
+	// Cluster is the name of the ContainerCluster.
+	Cluster string
+	// StorageID of the engine; empty = it is not recorded, and not checked.
+	StorageID string
+}
+
+// RecordOf returns the record that a ContainerCluster has.
+func RecordOf(containerCluster *infrav1.ContainerCluster, owner identity.Owner) EngineRecord {
+	return EngineRecord{Owner: owner, Cluster: containerCluster.Name, StorageID: containerCluster.Annotations[infrav1.EngineAnnotation]}
+}
+
+// Check returns an OtherEngineError unless "not found" of this engine can be relied on for
+// containers of the cluster: it has others of them, which is what the result says, or it is the
+// engine on which they were created. An engine without an identity is not checked.
+func (r EngineRecord) Check(ctx context.Context, eng Engine) (bool, error) {
+	if r.StorageID == "" {
 		return false, nil
 	}
-	containers, err := eng.ListContainers(ctx, owner.Labels())
+	containers, err := eng.ListContainers(ctx, r.Owner.Labels())
 	if err != nil {
 		return false, fmt.Errorf("list containers of the cluster: %w", err)
 	}
@@ -68,8 +81,8 @@ func CheckEngine(ctx context.Context, eng Engine, containerCluster *infrav1.Cont
 	if err != nil {
 		return false, fmt.Errorf("get engine info: %w", err)
 	}
-	if info.StorageID != "" && info.StorageID != recorded {
-		return false, &OtherEngineError{Cluster: containerCluster.Name, Recorded: recorded, Answers: info.StorageID}
+	if info.StorageID != "" && info.StorageID != r.StorageID {
+		return false, &OtherEngineError{Cluster: r.Cluster, Recorded: r.StorageID, Answers: info.StorageID}
 	}
 	return false, nil
 }

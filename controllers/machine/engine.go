@@ -34,7 +34,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	if s.container != nil || s.containerCluster == nil {
 		return nil
 	}
-	_, err := containercluster.CheckEngine(ctx, r.Engine, s.containerCluster, s.owner())
+	_, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
 		s.setContainerReady(metav1.ConditionUnknown, infrav1.EngineChangedReason, err.Error())
 		return phase.RequeueAfter(phase.UserInterval)

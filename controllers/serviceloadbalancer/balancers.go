@@ -129,7 +129,7 @@ func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *core
 		return nil, false, err
 	}
 	defer end()
-	state, err := loadbalancer.Inspect(ctx, b.Engine, b.spec(identify(service)).Name())
+	state, err := b.inspect(ctx, identify(service))
 	if err != nil {
 		return nil, false, err
 	}
@@ -173,7 +173,20 @@ func (b *balancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, ser
 		return err
 	}
 	defer end()
+	// The finalizer is removed afterwards.
+	if _, err := b.inspect(ctx, identify(service)); err != nil {
+		return err
+	}
 	return b.delete(ctx, identify(service))
+}
+
+// inspect the load balancer of a Service on the engine of the cluster.
+func (b *balancers) inspect(ctx context.Context, service loadbalancer.Service) (loadbalancer.State, error) {
+	state, err := loadbalancer.Inspect(ctx, b.Engine, b.spec(service).Name())
+	if err == nil && !state.Exists {
+		_, err = b.Recorded.Check(ctx, b.Engine)
+	}
+	return state, err
 }
 
 func (b *balancers) delete(ctx context.Context, service loadbalancer.Service) error {

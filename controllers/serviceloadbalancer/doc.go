@@ -38,6 +38,8 @@ import (
 	"k8s.io/component-base/featuregate"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -56,6 +58,7 @@ type Images interface {
 type Engine interface {
 	network.Engine
 	loadbalancer.ImageInspector
+	engine.Host
 }
 
 // Options of the load balancers of a cluster.
@@ -66,6 +69,8 @@ type Options struct {
 	Images Images
 	// Owner of their containers.
 	Owner identity.Owner
+	// Recorded is the engine that they were created on: what another one does not have may exist.
+	Recorded containercluster.EngineRecord
 	// Network and Image of their containers.
 	Network, Image string
 	// HostPorts are the ports of the engine's host that they may publish.

@@ -82,6 +82,10 @@ func (b *balancers) backendNodes() ([]*corev1.Node, error) {
 
 // apply makes the load balancer what the plan says.
 func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan plan) (loadbalancer.State, error) {
+	found, err := b.inspect(ctx, identify(service))
+	if err != nil {
+		return loadbalancer.State{}, err
+	}
 	chosen, err := loadbalancer.ChooseImage(ctx, b.Engine, b.Image)
 	if err != nil {
 		return loadbalancer.State{}, err
@@ -97,10 +101,6 @@ func (b *balancers) apply(ctx context.Context, service *corev1.Service, plan pla
 	spec := b.spec(identify(service))
 	spec.Image = chosen
 	spec.Config = haproxy.Config{Frontends: plan.frontends}
-	found, err := loadbalancer.Inspect(ctx, b.Engine, spec.Name())
-	if err != nil {
-		return loadbalancer.State{}, err
-	}
 	if !found.Exists {
 		release, err := b.reserve(ctx, spec.Service.UID)
 		if err != nil {

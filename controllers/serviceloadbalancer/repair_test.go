@@ -18,6 +18,8 @@ package serviceloadbalancer
 
 import (
 	"errors"
+	"net/netip"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,7 +27,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -133,6 +137,38 @@ func TestNoLoadBalancerAfterDeletion(t *testing.T) {
 				t.Errorf("%s\nit got a load balancer once more: %v", tc.reason, left)
 			}
 		})
+	}
+}
+
+// TestAnotherEngine: on another engine than the cluster's no load balancer is created, and that
+// it has none does not release a Service.
+func TestAnotherEngine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ensure(web())
+	w.balancers.Recorded = containercluster.EngineRecord{Owner: builders.Owner(), Cluster: builders.Cluster, StorageID: "simulated"}
+	w.engine.SwitchStorage("another")
+	w.engine.AddImage(engine.Image{Tags: []string{builders.LoadBalancerImage}}, nil)
+	must.Get(network.Ensure(t.Context(), w.engine, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}))(t)
+
+	events := w.refuse(web())
+	if len(events) != 1 || !strings.Contains(events[0], "another container engine") {
+		t.Errorf("Events: %q", events)
+	}
+	if created := w.containers(); len(created) > 0 {
+		t.Errorf("created on another engine: %v", created)
+	}
+	other := new(*containercluster.OtherEngineError)
+	if _, exists, err := w.balancers.GetLoadBalancer(t.Context(), "", web()); exists || !errors.As(err, other) {
+		t.Errorf("the load balancer exists: %t (%v)", exists, err)
+	}
+	if err := w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()); !errors.As(err, other) {
+		t.Errorf("deleted: %v", err)
+	}
+	w.engine.SwitchStorage("simulated")
+	must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
+	if left := w.containers(); len(left) > 0 {
+		t.Errorf("left on the engine of the cluster: %v", left)
 	}
 }
 

@@ -26,6 +26,7 @@ package stop
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/client-go/tools/events"
@@ -62,6 +63,7 @@ const (
 type Engine interface {
 	engine.ContainerReader
 	engine.ContainerWriter
+	engine.Host
 }
 
 // Reconciler stops and starts clusters.
@@ -122,6 +124,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	default:
 		return r.start(ctx, s)
 	}
+}
+
+// containers of the cluster. That there is none says nothing where another engine than the
+// cluster's responds.
+func (r *Reconciler) containers(ctx context.Context, s *scope) ([]engine.Container, error) {
+	containers, err := r.Engine.ListContainers(ctx, s.owner.Labels())
+	if err != nil {
+		return nil, fmt.Errorf("list containers: %w", err)
+	}
+	if len(containers) > 0 {
+		return containers, nil
+	}
+	_, err = containercluster.RecordOf(s.containerCluster, s.owner).Check(ctx, r.Engine)
+	return nil, err
 }
 
 // tiers of containers, in the order in which they are stopped: what is used is stopped

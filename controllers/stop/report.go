@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -62,10 +63,19 @@ func (r *Reconciler) report(ctx context.Context, s *scope, status metav1.Conditi
 // reportEngine reports what an engine answered that was only asked.
 func (r *Reconciler) reportEngine(ctx context.Context, s *scope, reason string, cause error) (ctrl.Result, error) {
 	status := metav1.ConditionFalse
-	if errors.Is(cause, engine.ErrUnavailable) {
+	switch {
+	case errors.Is(cause, engine.ErrUnavailable):
 		status, reason = metav1.ConditionUnknown, infrav1.EngineUnavailableReason
+	case isAbsent(cause):
+		status, reason = metav1.ConditionUnknown, infrav1.EngineChangedReason
 	}
 	return ctrl.Result{RequeueAfter: retryInterval}, r.report(ctx, s, status, reason, cause.Error())
+}
+
+// isAbsent reports whether the engine of the cluster did not respond: none did, or another.
+func isAbsent(err error) bool {
+	var other *containercluster.OtherEngineError
+	return errors.Is(err, engine.ErrUnavailable) || errors.As(err, &other)
 }
 
 // refusal of an engine, in words that stay the same with each retry.

@@ -63,7 +63,7 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
 		pass.startAll(ctx)
 	}
 	if pass.engineError != nil {
-		if errors.Is(pass.engineError, engine.ErrUnavailable) && r.Clock.Since(since) > lostTime {
+		if isAbsent(pass.engineError) && r.Clock.Since(since) > lostTime {
 			// The limit is for containers, which cannot be started without the engine.
 			if _, err := r.beginAgain(ctx, s.cluster, infrav1.StartingSinceAnnotation); err != nil {
 				return ctrl.Result{}, err
@@ -136,9 +136,9 @@ func (p *startPass) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listed, err := p.Engine.ListContainers(ctx, p.scope.owner.Labels())
+	listed, err := p.Reconciler.containers(ctx, p.scope)
 	if err != nil {
-		p.engineError = fmt.Errorf("list containers: %w", err)
+		p.engineError = err
 		return nil
 	}
 	maintained, found := map[string]bool{}, map[string]bool{}

@@ -53,9 +53,9 @@ func (r *Reconciler) stop(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	containers, err := r.Engine.ListContainers(ctx, s.owner.Labels())
+	containers, err := r.containers(ctx, s)
 	if err != nil {
-		return r.reportEngine(ctx, s, infrav1.StoppingReason, fmt.Errorf("list containers: %w", err))
+		return r.reportEngine(ctx, s, infrav1.StoppingReason, err)
 	}
 	late := r.Clock.Since(since) >= stopLimit
 	pass := &stopPass{Reconciler: r, scope: s, late: late}

@@ -37,6 +37,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -76,6 +77,8 @@ type Options struct {
 	Engine Engine
 	// Owner of their containers.
 	Owner identity.Owner
+	// Recorded is the engine that they were created on: what another one does not have may exist.
+	Recorded containercluster.EngineRecord
 	// MaxVolumes of the cluster; math.MaxInt32 = unlimited.
 	MaxVolumes int32
 	// Report is called with the error that keeps storage from starting, and with nil once it

@@ -62,6 +62,7 @@ var (
 type Engine interface {
 	engine.ContainerReader
 	engine.Executor
+	engine.Host
 }
 
 // provisioner creates a directory in a node for each volume.
@@ -160,6 +161,11 @@ func (p *provisioner) container(ctx context.Context, providerID string) (string,
 		return "", err
 	}
 	container, err := p.Engine.InspectContainer(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		if _, err := p.Recorded.Check(ctx, p.Engine); err != nil {
+			return "", err
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("inspect container: %w", err)
 	}

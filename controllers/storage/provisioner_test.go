@@ -33,6 +33,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -329,8 +330,17 @@ func TestDelete(t *testing.T) {
 		ran        []string
 		check      func(error) bool
 	}{
-		"volume":                    {providerID: "container:///mine", ran: remove, check: func(err error) bool { return err == nil }},
-		"container removed":         {providerID: "container:///gone", check: func(err error) bool { return err == nil }},
+		"volume":            {providerID: "container:///mine", ran: remove, check: func(err error) bool { return err == nil }},
+		"container removed": {providerID: "container:///gone", check: func(err error) bool { return err == nil }},
+		"not found on another engine": {
+			providerID: "container:///mine",
+			change: func(_ *testing.T, w *world) {
+				w.options.Recorded = containercluster.EngineRecord{Owner: builders.Owner(), Cluster: builders.Cluster, StorageID: "simulated"}
+				w.limit(math.MaxInt32)
+				w.engine.SwitchStorage("another")
+			},
+			check: func(err error) bool { return errors.As(err, new(*containercluster.OtherEngineError)) },
+		},
 		"another owner's container": {providerID: "container:///foreign", check: isIgnored},
 		"no annotation":             {check: isIgnored},
 		"node stopped": {

@@ -48,7 +48,11 @@ func (r *Reconciler) mustDrain(ctx context.Context, found *observed) (bool, erro
 
 // drain the load balancers of Services. Nothing of them runs: it was stopped before.
 func (r *Reconciler) drain(ctx context.Context, found *observed) (ctrl.Result, error) {
-	err := r.Drain(ctx, found.settings.Config, found.settings.Owner)
+	// Of another engine than the cluster's, a load balancer that is not found may run.
+	_, err := found.settings.Engine.Check(ctx, r.Engine)
+	if err == nil {
+		err = r.Drain(ctx, found.settings.Config, found.settings.Owner)
+	}
 	if err == nil {
 		return ctrl.Result{}, r.removeAnnotation(ctx, found.infrastructure)
 	}

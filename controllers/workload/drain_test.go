@@ -18,9 +18,11 @@ package workload_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -118,6 +120,30 @@ func TestDrainWithoutAnnotation(t *testing.T) {
 	w.reconcile()
 	if w.drains != 1 {
 		t.Errorf("drained %d times", w.drains)
+	}
+}
+
+// TestDrainOnAnotherEngine: Services are not released while their load balancers may run
+// elsewhere.
+func TestDrainOnAnotherEngine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *builders.Objects) {
+		balanced(o)
+		metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, infrav1.EngineAnnotation, "simulated")
+		switchOff(o.ContainerCluster)
+		metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, infrav1.ServiceLoadBalancersAnnotation, "")
+	})
+	w.engine.SwitchStorage("another")
+	if result := w.reconcile(); w.drains != 0 || !w.isAnnotated() || result.RequeueAfter == 0 {
+		t.Errorf("drained %d times, annotated: %t, %+v", w.drains, w.isAnnotated(), result)
+	}
+	if condition := w.condition(); !strings.Contains(condition, "another container engine") {
+		t.Errorf("condition %q", condition)
+	}
+	w.engine.SwitchStorage("simulated")
+	w.reconcile()
+	if w.drains != 1 || w.isAnnotated() {
+		t.Errorf("on the engine of the cluster: drained %d times, annotated: %t", w.drains, w.isAnnotated())
 	}
 }
 

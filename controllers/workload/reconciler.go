@@ -51,16 +51,23 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
+
+// Engine is what the controller needs of an engine.
+type Engine interface {
+	engineevents.Engine
+	engine.Host
+}
 
 // Reconciler starts and stops the controllers of each workload cluster.
 type Reconciler struct {
 	Client       client.Client
 	ClusterCache clustercache.ClusterCache
 	// Engine whose events are passed to the controllers of the cluster that they are about.
-	Engine engineevents.Engine
+	Engine Engine
 	// Run runs the controllers of one workload cluster until ctx ends, and reports on each
 	// part. Where nothing is switched on it removes what was published, and may return.
 	Run func(ctx context.Context, settings Settings, changes *serviceloadbalancer.Changes, report Report) error
@@ -143,6 +150,8 @@ func toCluster(_ context.Context, object client.Object) []reconcile.Request {
 type Settings struct {
 	// Owner of the cluster's containers.
 	Owner identity.Owner
+	// Engine of the containers.
+	Engine containercluster.EngineRecord
 	// Config of a client; another one after each reconnection.
 	Config *rest.Config
 	// Storage and LoadBalancers say what is provided.
@@ -221,6 +230,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observ
 	spec := infrastructure.Spec
 	return &observed{infrastructure: infrastructure, settings: Settings{
 		Owner:         owner,
+		Engine:        containercluster.RecordOf(infrastructure, owner),
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 		MaxVolumes:    lower(r.Limits.PersistentVolumes, spec.Limits.PersistentVolumes),

@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -183,6 +184,7 @@ func (w *world) expect(starts, ends int) {
 			settings.Config = nil
 			want := workload.Settings{
 				Owner: builders.Owner(), Network: network.DefaultName,
+				Engine:        containercluster.RecordOf(w.objects.ContainerCluster, builders.Owner()),
 				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,
 				LoadBalancers: w.objects.ContainerCluster.Spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 				MaxVolumes:    w.maxVolumes,
