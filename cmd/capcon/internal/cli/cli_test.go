@@ -49,6 +49,8 @@ func TestUpAndDown(t *testing.T) {
 		"nodes: 2 of 2 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
 		"KUBECONFIG="+state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").KubeconfigPath("demo"), "capcon down demo")
 
+	// Manifests of the documentation name it.
+	must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "container"}, &clusterv1.ClusterClass{}))
 	if code, out, _ := w.run("kubeconfig", "demo"); code != 0 || !strings.Contains(out, "server: https://127.0.0.1:40123\n") {
 		t.Errorf("kubeconfig ended with %d and printed %q", code, out)
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -104,7 +105,9 @@ func (s *session) startPlaneOnce(ctx context.Context, b *board, request input.Re
 	if _, err := s.ensurePlane(ctx, b, image); err != nil {
 		return err
 	}
-	return s.persist(ctx, func() error { return management.Keep(ctx, s.client) })
+	return s.persist(ctx, func() error {
+		return cmp.Or(management.Keep(ctx, s.client), management.EnsureNamedClass(ctx, s.client, namespace))
+	})
 }
 
 func (a *app) planeDownCommand() *cobra.Command {

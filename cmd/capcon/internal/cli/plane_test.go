@@ -22,6 +22,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -47,6 +48,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 		}
 		mustContain(t, out+errs, "management plane: ready", "export KUBECONFIG="+w.state, "clusterctl generate cluster", "capcon plane down")
 	}
+	must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "container"}, &clusterv1.ClusterClass{}))
 	if code, out, _ := w.run("kubeconfig", "--management"); code != 0 || out != "management" {
 		t.Errorf("kubeconfig --management ended with %d: %s", code, out)
 	}

@@ -177,6 +177,9 @@ func (s *session) settle(ctx context.Context, b *board, request input.Request) (
 			err = s.create(ctx, b, request)
 		}
 	}
+	if err == nil {
+		err = s.persist(ctx, func() error { return management.EnsureNamedClass(ctx, s.client, namespace) })
+	}
 	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
 		err = errors.Join(err, s.removeCreated(ctx))
 	}

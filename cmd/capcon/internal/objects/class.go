@@ -44,9 +44,21 @@ func classSuffix() string {
 	return "-" + hex.EncodeToString(sum[:])[:digits]
 }
 
-// class returns the templates and the ClusterClass that refers to them. They
-// belong to no cluster: all clusters made by this program share them.
-func class(namespace string) ([]client.Object, error) {
+// NamedClass is the name of the ClusterClass for manifests that are written by hand, which is
+// that of the flavor for clusterctl.
+const NamedClass = "container"
+
+// Named returns the objects of the class NamedClass. It is created once and never changed: a
+// change replaces the Machines of all its clusters. Its templates are its own, because
+// "clusterctl move" does not move what another class owns too, and their names have the hash,
+// so that those of several releases are never mixed.
+func Named(namespace string) ([]client.Object, error) {
+	return class(namespace, NamedClass, classSuffix()+"-named")
+}
+
+// class returns the templates, and behind them the ClusterClass of this name that refers to
+// them. They belong to no cluster: all clusters of the class share them.
+func class(namespace, name, suffix string) ([]client.Object, error) {
 	var parts []client.Object
 	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(templates.ClusterClass), 1<<16)
 	for {
@@ -57,9 +69,10 @@ func class(namespace string) ([]client.Object, error) {
 			return nil, fmt.Errorf("read the ClusterClass: %w", err)
 		}
 		part.SetNamespace(namespace)
-		part.SetName(part.GetName() + classSuffix())
-		renameReferences(part.Object, classSuffix())
+		part.SetName(part.GetName() + suffix)
+		renameReferences(part.Object, suffix)
 		if part.GetKind() == "ClusterClass" {
+			part.SetName(name)
 			parts = append(parts, part) // the last one, whatever the file's order
 			continue
 		}

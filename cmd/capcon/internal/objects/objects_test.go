@@ -127,6 +127,24 @@ func TestRenderClass(t *testing.T) {
 	}
 }
 
+// The class for manifests shares no object with that of capcon's clusters.
+func TestNamedClass(t *testing.T) {
+	t.Parallel()
+	taken := map[string]bool{}
+	for _, object := range must.Get(Render(values()))(t).Class {
+		taken[object.GetObjectKind().GroupVersionKind().Kind+" "+object.GetName()] = true
+	}
+	named := must.Get(Named("default"))(t)
+	for _, object := range named {
+		if name := object.GetObjectKind().GroupVersionKind().Kind + " " + object.GetName(); taken[name] {
+			t.Errorf("%s is of the other class too, and clusterctl would not move it", name)
+		}
+	}
+	if last := named[len(named)-1]; last.GetName() != "container" || last.GetObjectKind().GroupVersionKind().Kind != "ClusterClass" {
+		t.Errorf("last is %s %s, want the class", last.GetObjectKind().GroupVersionKind().Kind, last.GetName())
+	}
+}
+
 // A cluster that was made by another release keeps the class it has, which
 // this program cannot make.
 func manifest(t *testing.T, rendered []client.Object) []byte {

@@ -81,7 +81,7 @@ func Render(v Values) (Rendered, error) {
 	if err != nil {
 		return Rendered{}, err
 	}
-	parts, err := class(v.Namespace)
+	parts, err := class(v.Namespace, ClassName(), classSuffix())
 	return Rendered{Class: parts, Owned: cni(v), Cluster: topology}, err
 }
 
