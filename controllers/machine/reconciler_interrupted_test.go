@@ -36,6 +36,8 @@ func interrupted() map[string]reconcileTest {
 	restart := func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() }
 	const again, failed = "BootstrapRepeated", "False/" + infrav1.BootstrapInterruptedReason
 	initOptions := []builders.Option{builders.ControlPlane(builders.InitData)}
+	repeats := want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"}
+	stays := want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true}
 	initialized := func(_ *testing.T, w *world.World) {
 		world.EditStatus(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) {
 			c.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
@@ -47,7 +49,7 @@ func interrupted() map[string]reconcileTest {
 		other.Status.NodeRef = clusterv1.MachineNodeReference{Name: "other"}
 		o.Others = append(o.Others, other, containerMachine)
 	}
-	recreating := func(w *world.World) {
+	recreating := func(_ *testing.T, w *world.World) {
 		world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
 			m.Spec.Bootstrap.Attempt, m.Spec.Bootstrap.Recreating = 2, ptr.To(true)
 		})
@@ -56,151 +58,102 @@ func interrupted() map[string]reconcileTest {
 		"WorkerInterrupted": {
 			reason: "A worker's interrupted join is retried in a new container of the same name.",
 			args:   args{change: restart},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			want:   repeats,
 			assert: event(again),
 		},
 		"InitInterrupted": {
 			reason: "The first control plane is retried in a new container.",
-			args: args{
-				options: []builders.Option{builders.ControlPlane(builders.InitData)},
-				change:  restart,
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			args:   args{options: initOptions, change: restart},
+			want:   repeats,
 			assert: event(again),
 		},
 		"InitInterruptedAsNode": {
 			reason: "Its Node registers before kubeadm init ends, and no other control plane can replace it.",
-			args: args{
-				options: []builders.Option{builders.ControlPlane(builders.InitData)},
-				change:  all(becomesNode, restart),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			args:   args{options: initOptions, change: all(becomesNode, restart)},
+			want:   repeats,
 			assert: event(again),
 		},
 		"InitInterruptedAfterKubeadm": {
 			reason: "A cluster that kubeadm init completed is kept.",
-			args: args{
-				options: []builders.Option{builders.ControlPlane(builders.InitData)},
-				change:  all(becomesNode, record("interrupted", "kubernetes-up", "true")),
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+			args:   args{options: initOptions, change: all(becomesNode, record("interrupted", "kubernetes-up", "true"))},
+			want:   stays,
 		},
 		"InitInterruptedBeforeItIsANode": {
 			reason: "Kubernetes runs in it, although Cluster API has not found its Node: the provider ID may be the user's own.",
-			args: args{
-				options: initOptions,
-				change:  all(initialized, record("interrupted", "kubernetes-up", "true")),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			args:   args{options: initOptions, change: all(initialized, record("interrupted", "kubernetes-up", "true"))},
+			want:   stays,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
 		},
 		"InitInterruptedInitialized": {
 			reason: "The KubeadmControlPlane has found kubeadm's ConfigMap: the container holds the only member of etcd.",
-			args: args{
-				options: initOptions,
-				change:  all(initialized, restart),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			args:   args{options: initOptions, change: all(initialized, restart)},
+			want:   stays,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
 		},
 		"InitInterruptedBesideANode": {
 			reason: "The cluster lives in the other control plane.",
-			args: args{
-				options: append(initOptions, otherControlPlane),
-				change:  restart,
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			args:   args{options: append(initOptions, otherControlPlane), change: restart},
+			want:   stays,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
 		},
 		"RecreationWithdrawn": {
 			reason: "What an earlier reconcile intended does not count when the Cluster is initialized.",
-			args: args{
-				options: initOptions,
-				change: all(initialized, func(t *testing.T, w *world.World) {
-					t.Helper()
-					recreating(w)
-					restart(t, w)
-				}),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			args:   args{options: initOptions, change: all(initialized, recreating, restart)},
+			want:   stays,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 2}),
 		},
 		"RecreationContinued": {
 			reason: "A container whose removal was recorded is created again, whatever became of the Machine.",
-			args: args{
-				options: initOptions,
-				change: all(becomesNode, initialized, func(t *testing.T, w *world.World) {
-					t.Helper()
-					recreating(w)
-					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
-				}),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true, attempt: "2"},
+			args:   args{options: initOptions, change: all(becomesNode, initialized, recreating, containerRemoved)},
+			want:   repeats,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 2, Completed: ptr.To(true)}),
 		},
 		"RecreationBesideANode": {
 			reason: "A record that was restored from a backup does not create a second etcd.",
-			args: args{
-				options: append(initOptions, otherControlPlane),
-				change: func(t *testing.T, w *world.World) {
-					t.Helper()
-					recreating(w)
-					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
-				},
-			},
-			want: want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "control plane other is a Node", provisioned: true},
+			args:   args{options: append(initOptions, otherControlPlane), change: all(recreating, containerRemoved)},
+			want:   want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "control plane other is a Node", provisioned: true},
 		},
 		"WorkerInterruptedBeforeItIsANode": {
 			reason: "Pods may run in it.",
 			args:   args{change: record("interrupted", "kubernetes-up", "true")},
-			want:   want{containerReady: runs, bootstrapCompleted: failed, containers: 1, provisioned: true},
+			want:   stays,
 		},
 		"InterruptedThreeTimes": {
 			reason: "Three times is enough.",
 			args:   args{change: all(restart, restart, restart)},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, message: "Bootstrap was interrupted", containers: 1, provisioned: true, attempt: "3"},
+			want:   want{containerReady: runs, bootstrapCompleted: failed, message: "Bootstrap was interrupted", containers: 1, provisioned: true, attempt: "3"},
 		},
 		"ControlPlaneJoinInterrupted": {
 			reason: "Its etcd member may exist already: only KCP can replace it.",
-			args: args{
-				options: []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)},
-				change:  restart,
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+			args:   args{options: []builders.Option{builders.ControlPlane(builders.JoinControlPlaneData)}, change: restart},
+			want:   stays,
 		},
 		"OwnBootstrapInterrupted": {
 			reason: "What a user's own script leaves behind only its user knows.",
-			args: args{
-				options: []builders.Option{builders.ControlPlane(builders.OwnData)},
-				change:  restart,
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+			args:   args{options: []builders.Option{builders.ControlPlane(builders.OwnData)}, change: restart},
+			want:   stays,
 		},
 		"InterruptedAsNode": {
 			reason: "A container that became a Node is not recreated.",
 			args:   args{change: all(becomesNode, restart)},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+			want:   stays,
 		},
 		"InterruptedWithoutData": {
 			reason: "Without bootstrap data the container is not recreated.",
-			args: args{
-				change: func(t *testing.T, w *world.World) {
-					t.Helper()
-					world.Purge(w, "m1-data", &corev1.Secret{})
-					restart(t, w)
-				},
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrapInterruptedReason, containers: 1, provisioned: true},
+			args:   args{change: all(func(_ *testing.T, w *world.World) { world.Purge(w, "m1-data", &corev1.Secret{}) }, restart)},
+			want:   stays,
 		},
 	}
 }
 
+func containerRemoved(t *testing.T, w *world.World) {
+	t.Helper()
+	must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
+}
+
 // lost tests control planes whose container was removed after they were Nodes.
 func lost() map[string]reconcileTest {
-	gone := all(record("done"), becomesNode, func(t *testing.T, w *world.World) {
-		t.Helper()
-		must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
-	})
+	gone := all(record("done"), becomesNode, containerRemoved)
 	missing := func(message string) want {
 		return want{
 			containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
