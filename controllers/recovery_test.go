@@ -154,7 +154,7 @@ func (r recovery) check(t *testing.T, w *world.World) {
 	machine, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 	state, message := world.State(machine, infrav1.BootstrapCompletedCondition)
 	record := machine.Spec.Bootstrap
-	got := recovered{bootstrap: state, attempt: int(record.Attempt), began: begins(w), completed: ptr.Deref(record.Completed, false)}
+	got := recovered{bootstrap: state, attempt: int(record.Attempt), began: begins(w)[builders.Container(builders.Machine)], completed: ptr.Deref(record.Completed, false)}
 	if diff := gocmp.Diff(r.want, got, gocmp.AllowUnexported(recovered{})); diff != "" {
 		t.Errorf("%s The end differs (-want +got):\n%s\n%s", r.reason, diff, message)
 	}
@@ -172,16 +172,16 @@ func (r recovery) check(t *testing.T, w *world.World) {
 	}
 }
 
-// begins is how often a container of the machine was started for the first time.
-func begins(w *world.World) int {
-	created, count := false, 0
+// begins is how often a container of each name was started for the first time.
+func begins(w *world.World) map[string]int {
+	created, count := map[string]bool{}, map[string]int{}
 	for _, call := range w.Calls.Effects() {
 		switch {
-		case call.Method == "CreateContainer" && call.Name == builders.Container(builders.Machine):
-			created = true
-		case call.Method == "StartContainer" && created:
-			created = false
-			count++
+		case call.Method == "CreateContainer":
+			created[call.Name] = true
+		case call.Method == "StartContainer" && created[call.Name]:
+			created[call.Name] = false
+			count[call.Name]++
 		}
 	}
 	return count

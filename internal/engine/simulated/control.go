@@ -40,6 +40,15 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// Observe returns what InspectContainer does, for what runs in containers: it is no call.
+func (e *Engine) Observe(name string) (observed engine.Container, err error) {
+	err = e.with(name, func(c *container) error {
+		observed = c.observed()
+		return nil
+	})
+	return observed, err
+}
+
 // Down makes the engine unreachable: calls answer engine.ErrUnavailable and
 // events are lost, which subscribers learn without the delay of
 // a real one. Containers stay as they are.
