@@ -39,6 +39,12 @@ const (
 	// or replaced. To remove the annotation is to say that the other engine is lost.
 	EngineAnnotation = "container.infrastructure.cluster.x-k8s.io/engine-storage-id"
 
+	// AttachedManagerAnnotation on a ContainerCluster names the container of the manager that
+	// attached itself to the cluster's network, one that was not created by the provider. The
+	// controller sets it before it does so, and detaches that container with the last cluster
+	// on the network.
+	AttachedManagerAnnotation = "container.infrastructure.cluster.x-k8s.io/attached-manager"
+
 	// StoppedAnnotation on a Cluster stops its containers, whatever its value: workers
 	// first, then control planes, then the load balancer. They keep their state and use
 	// neither CPU nor memory. Without it they are started again. A Cluster is paused

@@ -18,7 +18,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,7 +33,6 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -135,7 +133,7 @@ func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[st
 func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
 	if r.SelfContainer != "" && name != network.DefaultName {
-		if err := r.leaveNetwork(ctx, name); err != nil {
+		if err := r.leaveNetwork(ctx, s); err != nil {
 			return s.deleteError(err)
 		}
 	}
@@ -158,42 +156,6 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 		}
 		s.setDeleting(fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name))
 		return phase.RequeueAfter(deleteInterval)
-	}
-	return nil
-}
-
-// leaveNetwork detaches this process from a network that can then be removed. It
-// stays on one that was given, such as kind's, which it may have been created on, and
-// on the only one it has: clients reach it there.
-func (r *Reconciler) leaveNetwork(ctx context.Context, name string) error {
-	found, err := r.Engine.InspectNetwork(ctx, name)
-	if errors.Is(err, engine.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("inspect network %q: %w", name, err)
-	}
-	if _, managed := found.Labels[identity.LabelManaged]; !managed {
-		return nil
-	}
-	containers, err := r.Engine.ListContainers(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("list containers on network %q: %w", name, err)
-	}
-	attached, others := map[string]bool{}, 0
-	for _, container := range containers {
-		if _, on := container.Networks[name]; on {
-			attached[container.Name] = true
-		}
-		if container.Name == r.SelfContainer {
-			others = len(container.Networks) - 1
-		}
-	}
-	if !attached[r.SelfContainer] || len(attached) > 1 || others < 1 {
-		return nil
-	}
-	if err := r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer); err != nil {
-		return fmt.Errorf("leave network %q: %w", name, err)
 	}
 	return nil
 }

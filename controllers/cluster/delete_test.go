@@ -291,8 +291,12 @@ func TestManagerLeavesNetwork(t *testing.T) {
 			on: []string{"mine"}, networks: []string{"capcon", "mine"},
 		},
 		"Given": {
-			reason: "What was given may be what the manager was created on.", exists: true, lives: "capcon",
-			on: []string{"capcon", "mine"}, networks: []string{"capcon", "mine"},
+			reason: "One that was given is left, so that its user can remove it.", exists: true, lives: "capcon",
+			on: []string{"capcon"}, networks: []string{"capcon", "mine"},
+		},
+		"GivenCallsFail": {
+			reason: "Calls that fail are retried.", exists: true, lives: "capcon", on: []string{"capcon"}, networks: []string{"capcon", "mine"},
+			faults: []string{"InspectNetwork", "InspectContainer", "DisconnectNetwork"},
 		},
 		"MadeAndOnly": {
 			reason: "Without a network the manager is not reachable.", exists: true, labels: managed, lives: "mine",

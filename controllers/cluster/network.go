@@ -50,10 +50,8 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	if err != nil {
 		return s.networkError(err)
 	}
-	if r.SelfContainer != "" {
-		if err := r.Engine.ConnectNetwork(ctx, found.Name, r.SelfContainer, engine.Attachment{Network: found.Name}); err != nil {
-			return s.networkError(fmt.Errorf("attach container %q of this manager: %w", r.SelfContainer, err))
-		}
+	if err := r.joinNetwork(ctx, s, found); err != nil {
+		return s.networkError(err)
 	}
 	s.containerCluster.Status.Network = networkStatus(found)
 	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")

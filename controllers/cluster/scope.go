@@ -17,6 +17,7 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -81,11 +82,10 @@ func (s *scope) owner() identity.Owner {
 	}
 }
 
-func (s *scope) networkName() string {
-	if name := s.containerCluster.Spec.Network.Name; name != "" {
-		return name
-	}
-	return network.DefaultName
+func (s *scope) networkName() string { return networkName(s.containerCluster) }
+
+func networkName(containerCluster *infrav1.ContainerCluster) string {
+	return cmp.Or(containerCluster.Spec.Network.Name, network.DefaultName)
 }
 
 // endpointPort is the one clients connect to.

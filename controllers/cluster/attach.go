@@ -1,0 +1,164 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// joinNetwork attaches the container of this manager to the network of a cluster, whose API
+// servers the controllers have to reach.
+func (r *Reconciler) joinNetwork(ctx context.Context, s *scope, found engine.Network) error {
+	if r.SelfContainer == "" {
+		return nil
+	}
+	if err := r.recordAttachment(ctx, s, found); err != nil {
+		return err
+	}
+	if err := r.Engine.ConnectNetwork(ctx, found.Name, r.SelfContainer, engine.Attachment{Network: found.Name}); err != nil {
+		return fmt.Errorf("attach container %q of this manager: %w", r.SelfContainer, err)
+	}
+	return nil
+}
+
+// recordAttachment records in the object that this manager attaches itself to a network
+// that was given, before it does so, or did so for another cluster. Without the record it
+// was the user who attached the manager, or created it there, and it stays.
+func (r *Reconciler) recordAttachment(ctx context.Context, s *scope, found engine.Network) error {
+	if isManaged(found) || r.attached(s.containerCluster) {
+		return nil
+	}
+	container, err := r.Engine.InspectContainer(ctx, r.SelfContainer)
+	if err != nil {
+		return fmt.Errorf("inspect container %q of this manager: %w", r.SelfContainer, err)
+	}
+	if _, there := container.Networks[found.Name]; there {
+		others, err := r.othersOnNetwork(ctx, s)
+		if err != nil {
+			return err
+		}
+		recorded := false
+		for i := range others {
+			recorded = recorded || r.attached(&others[i])
+		}
+		if !recorded {
+			return nil
+		}
+	}
+	// A copy: the answer has neither the conditions nor the fields of this reconcile.
+	original := s.containerCluster.DeepCopy()
+	changed := original.DeepCopy()
+	metav1.SetMetaDataAnnotation(&changed.ObjectMeta, infrav1.AttachedManagerAnnotation, r.SelfContainer)
+	if err := r.Client.Patch(ctx, changed, client.MergeFrom(original)); err != nil {
+		return fmt.Errorf("record that this manager is attached: %w", err)
+	}
+	metav1.SetMetaDataAnnotation(&s.containerCluster.ObjectMeta, infrav1.AttachedManagerAnnotation, r.SelfContainer)
+	return nil
+}
+
+// attached reports whether this manager attached itself to the network for a cluster.
+func (r *Reconciler) attached(containerCluster *infrav1.ContainerCluster) bool {
+	return containerCluster.Annotations[infrav1.AttachedManagerAnnotation] == r.SelfContainer
+}
+
+func isManaged(found engine.Network) bool {
+	_, managed := found.Labels[identity.LabelManaged]
+	return managed
+}
+
+// othersOnNetwork are the other clusters on the network that are not being deleted: one
+// that is needs no API server any more, and leaves the network by itself.
+func (r *Reconciler) othersOnNetwork(ctx context.Context, s *scope) ([]infrav1.ContainerCluster, error) {
+	list := &infrav1.ContainerClusterList{}
+	if err := r.Client.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list ContainerClusters on network %q: %w", s.networkName(), err)
+	}
+	var others []infrav1.ContainerCluster
+	for _, other := range list.Items {
+		same := client.ObjectKeyFromObject(&other) == client.ObjectKeyFromObject(s.containerCluster)
+		if !same && other.DeletionTimestamp.IsZero() && networkName(&other) == s.networkName() {
+			others = append(others, other)
+		}
+	}
+	return others, nil
+}
+
+// leaveNetwork detaches this manager from a network with its last cluster: from one that
+// can then be removed, and from one that was given if the manager attached itself. It stays
+// on the only network it has: clients reach it there.
+func (r *Reconciler) leaveNetwork(ctx context.Context, s *scope) error {
+	name := s.networkName()
+	found, err := r.Engine.InspectNetwork(ctx, name)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("inspect network %q: %w", name, err)
+	}
+	var unused bool
+	if isManaged(found) {
+		unused, err = r.aloneOnNetwork(ctx, name)
+	} else {
+		unused, err = r.lastOnNetwork(ctx, s)
+	}
+	if err != nil || !unused {
+		return err
+	}
+	container, err := r.Engine.InspectContainer(ctx, r.SelfContainer)
+	if err != nil {
+		return fmt.Errorf("inspect container %q of this manager: %w", r.SelfContainer, err)
+	}
+	if _, there := container.Networks[name]; !there || len(container.Networks) == 1 {
+		return nil
+	}
+	if err := r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer); err != nil {
+		return fmt.Errorf("leave network %q: %w", name, err)
+	}
+	return nil
+}
+
+// lastOnNetwork reports whether no other cluster needs the attachment of this manager.
+func (r *Reconciler) lastOnNetwork(ctx context.Context, s *scope) (bool, error) {
+	if !r.attached(s.containerCluster) {
+		return false, nil
+	}
+	others, err := r.othersOnNetwork(ctx, s)
+	return len(others) == 0, err
+}
+
+// aloneOnNetwork reports whether no other container is attached.
+func (r *Reconciler) aloneOnNetwork(ctx context.Context, name string) (bool, error) {
+	containers, err := r.Engine.ListContainers(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("list containers on network %q: %w", name, err)
+	}
+	for _, container := range containers {
+		if _, on := container.Networks[name]; on && container.Name != r.SelfContainer {
+			return false, nil
+		}
+	}
+	return true, nil
+}
