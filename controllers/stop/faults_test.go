@@ -20,12 +20,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,7 +31,6 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // errKilled is what a manager that was killed gets for all that it still asks for.
@@ -239,198 +235,4 @@ func (w *world) disturbWrites(number int, at side, strike func() error) {
 			return do(func() error { return c.SubResource(subresource).Patch(ctx, object, p, options...) })
 		},
 	})
-}
-
-// TestPermanentFault: what an engine never does is named, and keeps nothing paused that is to run.
-func TestPermanentFault(t *testing.T) {
-	t.Parallel()
-	failing := func(method, name string, err error) func(*world) {
-		return func(w *world) {
-			w.engine.OnCall(func(call simulated.Call) error {
-				if call.Method == method && (name == "" || call.Name == name) {
-					return err
-				}
-				return nil
-			})
-		}
-	}
-	cases := map[string]struct {
-		reason    string
-		operation string
-		fault     func(*world)
-		want      end
-		message   string
-	}{
-		"worker does not stop": {
-			"A MachineHealthCheck must not remediate the workers that are stopped.", "stop",
-			failing("StopContainer", "worker-1", errors.New("did not exit")), end{state{1, true, true}, infrav1.StopFailedReason},
-			"4 of 5 containers are stopped; container worker-1 did not stop: did not exit",
-		},
-		"paused container": {
-			"An engine does not stop what is paused.", "stop",
-			func(w *world) { must.Succeed(w.t, w.engine.Pause("lb")) }, end{state{0, true, true}, infrav1.StopFailedReason},
-			"4 of 5 containers are stopped; container lb is paused; unpause it",
-		},
-		"engine gone while stopping": {
-			"What runs is not known.", "stop",
-			failing("ListContainers", "", engine.ErrUnavailable), end{state{5, false, false}, infrav1.EngineUnavailableReason},
-			"list containers: unavailable",
-		},
-		"control plane does not start": {
-			"The API server does not answer, and the cluster is left to its control plane's controller.", "start",
-			failing("StartContainer", "control-plane", &engine.ConflictError{Resource: engine.ResourceAddress, Value: "172.18.0.9", Holder: "other"}),
-			end{state{4, false, false}, infrav1.StartFailedReason},
-			"container control-plane did not start: address 172.18.0.9 is in use by container other; stop or remove that container",
-		},
-		"worker exits": {
-			"A MachineHealthCheck is to act.", "start",
-			func(w *world) {
-				w.engine.OnStart(func(name string) {
-					if name == "worker-1" {
-						must.Succeed(w.t, w.engine.KillContainer(name, 3, false))
-					}
-				})
-			}, end{state{4, false, false}, infrav1.StartFailedReason},
-			"4 of 5 containers are running; container worker-1 exited with code 3 after it was started",
-		},
-		"Service load balancer exits": {
-			"Its controller recreates it, which does not act while the Cluster is paused.", "start",
-			failing("StartContainer", "service", errors.New("port in use")), end{state{4, false, false}, infrav1.StartedReason}, "4 of 5",
-		},
-		"Node stays NotReady": {
-			"A MachineHealthCheck is to act.", "start",
-			func(w *world) { w.node.Status.Conditions[0].Status = "False" }, end{state{5, false, false}, infrav1.StartFailedReason},
-			"5 of 5 containers are running; node m1: not Ready",
-		},
-		"Node reports nothing": {
-			"Ready is of before the stop.", "start",
-			func(w *world) { w.heartbeat = w.clock.Now().Add(-time.Hour) }, end{state{5, false, false}, infrav1.StartFailedReason},
-			"5 of 5 containers are running; node m1: not Ready",
-		},
-		"API server does not answer": {
-			"The message does not change with each retry.", "start",
-			func(w *world) { w.workload = errors.New("dial tcp 127.0.0.1:34567: refused") }, end{state{5, false, false}, infrav1.StartFailedReason},
-			"5 of 5 containers are running; waiting for the API server of the cluster",
-		},
-		"engine gone while starting": {
-			"Without the engine nothing is started: the limit does not run.", "start",
-			failing("ListContainers", "", engine.ErrUnavailable), end{state{0, true, true}, infrav1.EngineUnavailableReason},
-			"list containers: unavailable",
-		},
-		"container removed": {
-			"The Machine is to be replaced.", "start",
-			func(w *world) { must.Succeed(w.t, w.engine.RemoveContainer(w.t.Context(), "worker-1")) },
-			end{state{4, false, false}, infrav1.StartFailedReason},
-			"4 of 4 containers are running; container worker-1 of ContainerMachine m1 not found",
-		},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, nil)
-			o := operations()[c.operation]
-			o.prepare(w)
-			c.fault(w)
-			o.begin(w)
-			w.settle()
-			w.expectEnd(c.want)
-			if _, message := w.condition(); !strings.Contains(message, c.message) {
-				t.Errorf("%s\nmessage %q, want %q", c.reason, message, c.message)
-			}
-			if t.Failed() {
-				t.Log(c.reason)
-			}
-			if sent := w.sent(); c.want.reason == infrav1.StartFailedReason && len(sent) > 3 {
-				t.Errorf("Events: %q", sent)
-			}
-		})
-	}
-}
-
-// TestEngineComesBack: once an engine answers again, a stop and a start continue where they
-// were, with all their time.
-func TestEngineComesBack(t *testing.T) {
-	t.Parallel()
-	for operation, o := range operations() {
-		t.Run(operation, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, nil)
-			o.prepare(w)
-			w.engine.Down()
-			o.begin(w)
-			w.settle()
-			w.engine.Up()
-			w.node.Status.Conditions[0].Status = "Unknown"
-			_, _ = w.survive()
-			_, _ = w.survive()
-			if reason, _ := w.condition(); reason == infrav1.StartFailedReason {
-				t.Error("a Node had no time to become Ready")
-			}
-			w.node.Status.Conditions[0].Status = "True"
-			w.settle()
-			w.expectEnd(o.want)
-		})
-	}
-}
-
-// TestTakenAddress: a cluster starts soon after the container was removed that took an address
-// while it was stopped, and says until then which one that is.
-func TestTakenAddress(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	ctx := t.Context()
-	network := must.Get(w.engine.CreateNetwork(ctx, engine.NetworkSpec{Name: "capcon", Subnets: []netip.Prefix{netip.MustParsePrefix("172.18.0.0/24")}}))(t)
-	attachment := engine.Attachment{Network: network.Name, Addresses: []netip.Addr{netip.MustParseAddr("172.18.0.9")}}
-	must.Succeed(t, w.engine.ConnectNetwork(ctx, network.Name, "control-plane", attachment))
-	w.edit(stopped)
-	w.settle()
-	image := must.Get(w.engine.InspectContainer(ctx, "lb"))(t).Image
-	must.Get(w.engine.CreateContainer(ctx, engine.Spec{Name: "other", Image: image, Attachment: attachment}))(t)
-	must.Succeed(t, w.engine.StartContainer(ctx, "other"))
-	w.edit(started)
-	result := w.reconcile()
-	if _, message := w.condition(); !strings.Contains(message, "address 172.18.0.9 is in use by container other") {
-		t.Errorf("message %q", message)
-	}
-	w.engine.ResetJournal()
-	for waited := time.Duration(0); waited < time.Minute; waited += result.RequeueAfter {
-		w.clock.Step(result.RequeueAfter)
-		result = w.reconcile()
-	}
-	if tries := len(w.calls("StartContainer")); tries > 15 {
-		t.Errorf("%d starts in a minute", tries)
-	}
-	must.Succeed(t, w.engine.RemoveContainer(ctx, "other"))
-	for waited := time.Duration(0); waited < 30*time.Second; waited += max(result.RequeueAfter, time.Second) {
-		w.clock.Step(result.RequeueAfter)
-		result = w.reconcile()
-	}
-	w.expect("half a minute after its removal", state{5, false, false})
-}
-
-// sent are the Events so far.
-func (w *world) sent() []string {
-	var sent []string
-	for {
-		select {
-		case event := <-w.recorded:
-			sent = append(sent, event)
-		default:
-			return sent
-		}
-	}
-}
-
-// TestEvents: each end has one Event.
-func TestEvents(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	w.edit(stopped)
-	w.settle()
-	w.edit(started)
-	w.settle()
-	want := []string{"Normal ClusterStopped 5 of 5 containers are stopped", "Normal ClusterStarted 5 of 5 containers are running"}
-	if diff := gocmp.Diff(want, w.sent()); diff != "" {
-		t.Errorf("Events (-want +got):\n%s", diff)
-	}
 }

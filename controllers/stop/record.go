@@ -67,6 +67,12 @@ func (r *Reconciler) beginAgain(ctx context.Context, cluster *clusterv1.Cluster,
 	return since, nil
 }
 
+// isPausedByUser reports whether a Cluster is paused, and not by this controller.
+func isPausedByUser(cluster *clusterv1.Cluster) bool {
+	_, byProvider := cluster.Annotations[infrav1.PausedWhileStoppedAnnotation]
+	return ptr.Deref(cluster.Spec.Paused, false) && !byProvider
+}
+
 // pause a Cluster. One that its user has paused is left as it is.
 func (r *Reconciler) pause(ctx context.Context, cluster *clusterv1.Cluster) error {
 	if ptr.Deref(cluster.Spec.Paused, false) {

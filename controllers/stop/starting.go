@@ -26,9 +26,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
@@ -60,6 +61,9 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	if pass.engineError == nil {
+		if err := pass.reportBegin(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
 		pass.startAll(ctx)
 	}
 	if pass.engineError != nil {
@@ -74,6 +78,16 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return r.conclude(ctx, pass)
 }
 
+// reportBegin ends the report of a stop before anything runs again: the condition never says that
+// a cluster is stopped of which containers run.
+func (p *startPass) reportBegin(ctx context.Context) error {
+	switch conditions.GetReason(p.scope.containerCluster, infrav1.StoppedCondition) {
+	case infrav1.StartingReason, infrav1.StartedReason, infrav1.StartFailedReason:
+		return nil
+	}
+	return p.report(ctx, p.scope, metav1.ConditionFalse, infrav1.StartingReason, fmt.Sprintf("starting %d containers", len(p.containers)))
+}
+
 // conclude a pass: the start is done, has failed, or continues.
 func (r *Reconciler) conclude(ctx context.Context, pass *startPass) (ctrl.Result, error) {
 	s := pass.scope
@@ -83,7 +97,7 @@ func (r *Reconciler) conclude(ctx context.Context, pass *startPass) (ctrl.Result
 			waiting = append(waiting, err.Error())
 		}
 	}
-	message := strings.Join(append([]string{pass.progress()}, waiting...), "; ")
+	message := strings.Join(slices.Concat([]string{pass.progress()}, waiting, pass.remedies()), "; ")
 	late := r.Clock.Since(pass.since) >= startLimit
 	switch {
 	case len(waiting) == 0:
@@ -123,6 +137,8 @@ type startPass struct {
 	missing, ended []string
 	// isRefused: a container did not start.
 	isRefused bool
+	// isLost: no control plane is left that has the data of the cluster.
+	isLost bool
 	// noAPIServer: the API server of the cluster cannot answer, because what it needs is not
 	// found or kept stopped.
 	noAPIServer bool
@@ -145,48 +161,31 @@ func (p *startPass) observe(ctx context.Context) error {
 	for i := range machines {
 		_, maintained[machines[i].Name] = machines[i].Annotations[infrav1.MaintenanceAnnotation]
 	}
-	hasControlPlane := false
+	hasControlPlane, keepsControlPlane := false, false
 	sorted := tiers(listed)
 	slices.Reverse(sorted)
 	for _, container := range slices.Concat(sorted...) {
 		found[container.Name] = true
 		if maintained[container.Labels[identity.LabelMachine]] {
 			p.maintained++
+			keepsControlPlane = keepsControlPlane || roleOf(container) == identity.RoleControlPlane
 			continue
 		}
 		hasControlPlane = hasControlPlane || roleOf(container) == identity.RoleControlPlane
 		p.containers = append(p.containers, container)
 	}
 	p.findMissing(machines, found)
+	// Before it was initialized, a control plane has no data, and is recreated.
+	p.isLost = !hasControlPlane && !keepsControlPlane && ptr.Deref(p.scope.cluster.Status.Initialization.ControlPlaneInitialized, false) &&
+		slices.ContainsFunc(machines, func(machine infrav1.ContainerMachine) bool {
+			return isControlPlane(machine) && machine.Spec.ProviderID != ""
+		})
 	p.noAPIServer = !hasControlPlane && slices.ContainsFunc(machines, isControlPlane)
 	if name := p.scope.owner.LoadBalancerContainer(); p.hadLoadBalancer() && !found[name] {
 		p.missing = append(p.missing, fmt.Sprintf("load balancer %s not found", name))
 		p.noAPIServer = true
 	}
 	return nil
-}
-
-// hadLoadBalancer reports whether the cluster has a load balancer of this provider, which was
-// once provisioned.
-func (p *startPass) hadLoadBalancer() bool {
-	spec := p.scope.containerCluster.Spec.LoadBalancer
-	return spec.Type != infrav1.LoadBalancerNone && spec.HostPort != 0
-}
-
-// findMissing finds the machines that had a container.
-func (p *startPass) findMissing(machines []infrav1.ContainerMachine, found map[string]bool) {
-	for i := range machines {
-		name, err := identity.ParseProviderID(machines[i].Spec.ProviderID)
-		if err != nil || found[name] || !machines[i].DeletionTimestamp.IsZero() {
-			continue
-		}
-		p.missing = append(p.missing, fmt.Sprintf("container %s of ContainerMachine %s not found", name, machines[i].Name))
-	}
-}
-
-func isControlPlane(machine infrav1.ContainerMachine) bool {
-	_, found := machine.Labels[clusterv1.MachineControlPlaneLabel]
-	return found
 }
 
 func roleOf(container engine.Container) identity.Role {

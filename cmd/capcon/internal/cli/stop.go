@@ -90,43 +90,63 @@ func (s *session) request(ctx context.Context, b *board, name string, change fun
 	return err
 }
 
-// awaitPower waits until the provider has done it, and shows how many containers run.
-func (s *session) awaitPower(ctx context.Context, b *board, name string, wanted management.Power) error {
+// powerGrace is how long containers that could not be stopped or started may be reported
+// before a command gives up. The provider retries within 15 s: its user may have fixed the cause
+// of an earlier report.
+const powerGrace = 30 * time.Second
+
+// awaitPower waits until the provider reports that it is done, or for some time that it cannot
+// do it, shows its progress, and returns its last report.
+func (s *session) awaitPower(ctx context.Context, b *board, name string, isDone func(management.PowerReport) bool) (management.PowerReport, error) {
 	const step = "containers"
+	var troubled time.Time
 	for {
-		power, err := management.ReadPower(ctx, s.client, namespace, name)
-		if err != nil && !transient(err) {
-			return err
-		}
-		containers, listErr := s.containersOf(ctx, name)
-		running := 0
-		for _, container := range containers {
-			if container.Status == engine.StatusRunning {
-				running++
+		report, err := management.ReadPower(ctx, s.client, namespace, name)
+		if err != nil {
+			if !transient(err) {
+				return report, err
 			}
+			report.Message = "the management plane does not answer: " + management.OneLine(err.Error())
 		}
-		detail := fmt.Sprintf("%d of %d running", running, len(containers))
-		if err == nil && listErr == nil && power == wanted {
-			b.finished(step, detail)
-			return nil
+		switch {
+		case err == nil && isDone(report):
+			b.finished(step, report.Message)
+			return report, nil
+		case report.Trouble == nil:
+			troubled = time.Time{}
+		case troubled.IsZero():
+			troubled = s.Now()
+		case s.Now().Sub(troubled) >= powerGrace:
+			b.failed(step, report.Message)
+			return report, nil
 		}
-		b.waiting(step, detail)
+		b.waiting(step, report.Message)
 		if err := s.pause(ctx); err != nil {
-			return err
+			return report, fmt.Errorf("%s: %w", report.Message, err)
 		}
 	}
+}
+
+// powerFailed is the error of a stop or a start that did not stop or start all containers.
+func (s *session) powerFailed(name, command, done string, trouble management.Trouble) error {
+	return fmt.Errorf("cluster %q is not %s: %s: %s\n  remedy: %s\nIt is retried in the background; run \"%s %s %s\" again to wait for it",
+		name, done, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy, s.Program, command, name)
 }
 
 func (s *session) stop(ctx context.Context, name string) error {
 	began := s.Now()
 	b := s.newBoard("Stopping cluster " + name)
 	err := s.request(ctx, b, name, management.Stop)
+	var report management.PowerReport
 	if err == nil {
-		err = s.awaitPower(ctx, b, name, management.PowerStopped)
+		report, err = s.awaitPower(ctx, b, name, func(r management.PowerReport) bool { return r.Power == management.PowerStopped })
 	}
 	b.close()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case report.Trouble != nil:
+		return s.powerFailed(name, "stop", "stopped", *report.Trouble)
 	}
 	s.say("\nCluster %s is stopped after %s.\n\nNext:", name, s.Now().Sub(began).Round(time.Second))
 	s.say("  %s start %s", s.Program, name)
@@ -138,18 +158,41 @@ func (s *session) start(ctx context.Context, name string) error {
 	began := s.Now()
 	b := s.newBoard("Starting cluster " + name)
 	err := s.request(ctx, b, name, management.Start)
+	var report management.PowerReport
 	if err == nil {
-		err = s.awaitPower(ctx, b, name, management.PowerOn)
+		report, err = s.awaitPower(ctx, b, name, isStarted)
 	}
+	// The objects of a paused Cluster report what was before.
 	var reached management.Snapshot
-	if err == nil {
+	if err == nil && !report.Paused {
 		reached, err = s.waitReady(ctx, b, input.Request{Name: name}, nil)
 	}
 	b.close()
-	if err != nil {
+	switch took := s.Now().Sub(began); {
+	case err != nil:
 		return err
+	case report.Trouble != nil && report.Paused:
+		return s.powerFailed(name, "start", "started", *report.Trouble)
+	case report.Paused:
+		s.sayPaused(name, took)
+		return nil
+	default:
+		return s.printNext(ctx, name, reached, took)
 	}
-	return s.printNext(ctx, name, reached, s.Now().Sub(began))
+}
+
+// isStarted reports whether a start is done. Where containers did not start, the controllers of
+// the Machines continue it, unless the Cluster is paused.
+func isStarted(report management.PowerReport) bool {
+	return report.Power == management.PowerOn && (report.Trouble == nil || !report.Paused)
+}
+
+// sayPaused says of a cluster that was started that its user has paused it.
+func (s *session) sayPaused(name string, took time.Duration) {
+	s.say("\nCluster %s is started after %s. It is paused (spec.paused) and stays paused: nothing of it is changed or\n"+
+		"repaired, and its conditions are of before.\n\nNext, to unpause it:", name, took.Round(time.Second))
+	s.say("  %s kubeconfig --management > management.kubeconfig", s.Program)
+	s.say("  kubectl --kubeconfig management.kubeconfig patch cluster %s --type merge --patch '{\"spec\":{\"paused\":null}}'", name)
 }
 
 func (a *app) planeStopCommand() *cobra.Command {

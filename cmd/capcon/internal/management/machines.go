@@ -112,7 +112,7 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerPausedReason, "unpause the container of the load balancer"},
 	{infrav1.StoppedCondition, infrav1.StopFailedReason, "see why the processes of the containers do not end with capcon logs; the stop is retried"},
-	{infrav1.StoppedCondition, infrav1.StartFailedReason, "fix what the message names; the containers are started again by themselves"},
+	{infrav1.StoppedCondition, infrav1.StartFailedReason, "fix what the message names; containers that ended are started again by themselves"},
 	{infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, imageRemedy + " --image"},
 	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "use a node image of that version with --image"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "fix the cause in the engine's error; to use another --image, delete the cluster first"},
@@ -149,6 +149,7 @@ func troubles(o Observed) []Trouble {
 			found = append(found, trouble)
 		}
 	}
+	ofCluster := len(found)
 	for i := range o.Containers {
 		container := &o.Containers[i]
 		machine := machineOf(o, container)
@@ -158,6 +159,10 @@ func troubles(o Observed) []Trouble {
 		if !leaving {
 			found = append(found, troublesOfMachine(o, container, machine)...)
 		}
+	}
+	for i := range found[:ofCluster] {
+		// What failed is a machine that says so itself, and that may be replaced.
+		found[i].MayPass = found[i].MayPass || found[i].Reason == infrav1.StartFailedReason && len(found) > ofCluster
 	}
 	return found
 }

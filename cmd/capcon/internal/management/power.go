@@ -26,44 +26,81 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// Power is the desired power state of the containers of a cluster.
+// Power of the containers of a cluster: what the provider is doing with them.
 type Power string
 
 // The states of a cluster.
 const (
-	PowerOn       Power = ""
+	PowerOn Power = ""
+	// PowerStopping also while containers cannot be stopped, which is retried.
 	PowerStopping Power = "stopping"
 	PowerStopped  Power = "stopped"
 	PowerStarting Power = "starting"
 )
 
-// PowerOf a Cluster.
-func PowerOf(cluster *clusterv1.Cluster) Power {
-	_, stopped := cluster.Annotations[infrav1.StoppedAnnotation]
-	_, pausedByProvider := cluster.Annotations[infrav1.PausedWhileStoppedAnnotation]
-	_, stopBegan := cluster.Annotations[infrav1.StoppingSinceAnnotation]
+// PowerOf a Cluster, by what was asked for and by the condition in which the provider reports
+// what came of it. There is no other source: no release has been made whose provider does not
+// report it.
+func PowerOf(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) Power {
+	has := func(annotation string) bool {
+		_, found := cluster.Annotations[annotation]
+		return found
+	}
+	reported := ""
+	if infrastructure != nil {
+		reported = conditions.GetReason(infrastructure, infrav1.StoppedCondition)
+	}
 	switch {
-	case stopped && (pausedByProvider || ptr.Deref(cluster.Spec.Paused, false)):
+	// Until a stop begins, the condition is that of before.
+	case has(infrav1.StoppedAnnotation) && has(infrav1.StoppingSinceAnnotation) && reported == infrav1.StoppedReason:
 		return PowerStopped
-	case stopped:
+	case has(infrav1.StoppedAnnotation):
 		return PowerStopping
-	case pausedByProvider, stopBegan:
+	case has(infrav1.PausedWhileStoppedAnnotation), has(infrav1.StoppingSinceAnnotation):
+		return PowerStarting
+	// After a start that failed, the controllers of the Machines act again.
+	case has(infrav1.StartingSinceAnnotation) && reported != infrav1.StartFailedReason:
 		return PowerStarting
 	}
 	return PowerOn
 }
 
+// PowerReport is what the provider reports of a stop or a start.
+type PowerReport struct {
+	Power Power
+	// Message has the progress.
+	Message string
+	// Trouble is nil unless containers could not be stopped or started.
+	Trouble *Trouble
+	// Paused by its user: nothing of the cluster is reconciled.
+	Paused bool
+}
+
 // ReadPower of a cluster. Absent: a NotFound error of the API.
-func ReadPower(ctx context.Context, c client.Client, namespace, name string) (Power, error) {
+func ReadPower(ctx context.Context, c client.Client, namespace, name string) (PowerReport, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, cluster); err != nil {
-		return "", fmt.Errorf("get Cluster %q: %w", name, err)
+		return PowerReport{}, fmt.Errorf("get Cluster %q: %w", name, err)
 	}
-	return PowerOf(cluster), nil
+	infrastructure := &infrav1.ContainerCluster{}
+	if _, err := get(ctx, c, namespace, infrastructureName(cluster, name), infrastructure); err != nil {
+		return PowerReport{}, err
+	}
+	report := PowerReport{Power: PowerOf(cluster, infrastructure), Paused: ptr.Deref(cluster.Spec.Paused, false), Message: "waiting for the provider"}
+	condition := conditions.Get(infrastructure, infrav1.StoppedCondition)
+	if condition == nil {
+		return report, nil
+	}
+	report.Message = OneLine(condition.Message)
+	if found := troublesOf("cluster "+name, []metav1.Condition{*condition}); len(found) > 0 {
+		report.Trouble = &found[0]
+	}
+	return report, nil
 }
 
 // Stop asks the provider to stop a cluster. Absent: a NotFound error of the API.

@@ -176,12 +176,12 @@ func Summarize(o Observed) Snapshot {
 		return Snapshot{}
 	}
 	machines, controlPlanes := summarizeMachines(o), *o.count(util.IsControlPlaneMachine, machineReady)
-	deleting := !o.Cluster.DeletionTimestamp.IsZero()
-	available := !deleting && PowerOf(o.Cluster) == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
+	deleting, power := !o.Cluster.DeletionTimestamp.IsZero(), PowerOf(o.Cluster, o.Infrastructure)
+	available := !deleting && power == PowerOn && conditions.IsTrue(o.Cluster, clusterv1.ClusterAvailableCondition)
 	snapshot := Snapshot{
 		Exists:             true,
 		Deleting:           deleting,
-		Power:              PowerOf(o.Cluster),
+		Power:              power,
 		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(machines)}),
 		Machines:           machines,
 		Troubles:           troubles(o),
