@@ -18,6 +18,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -155,6 +156,21 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 			[]string{"--pod-cidr", "172.18.0.0/16"},
 			[]string{"--pod-cidr", "overlaps", "capcon"},
 		},
+		"Pod range without room for a rollout": {
+			"The Machine that replaces another would wait for its part of the range for ever.",
+			[]string{"--pod-cidr", "10.201.0.0/23", "--workers", "1"},
+			[]string{"--pod-cidr", "10.201.0.0/23", "each node needs a /24", "3 in all"},
+		},
+		"Service range without an address for DNS": {
+			"kubeadm's init would fail in the node.",
+			[]string{"--service-cidr", "10.97.0.0/29"},
+			[]string{"--service-cidr", "10.97.0.0/29", "tenth address", "/28", "such as 10.128.0.0/12"},
+		},
+		"Pod network that no ConfigMap carries": {
+			"The cluster would stay without a Pod network.",
+			[]string{"--cni", manifest(t, 1<<20+1)},
+			[]string{"--cni", "1048577 bytes", "--cni none"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -172,11 +188,23 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 			if clusters, err := management.Clusters(t.Context(), w.client); err != nil || len(clusters) > 0 {
 				t.Errorf("Nothing may be applied, got %v, %v", clusters, err)
 			}
-			if w.plane.state.Exists {
+			if made, err := w.engine.ListContainers(t.Context(), nil); err != nil || len(made) > 0 {
+				t.Errorf("Nothing may be created, got %v, %v", made, err)
+			}
+			if w.plane.created > 0 || w.plane.state.Exists {
 				t.Error("No management plane may stay that was not there before")
 			}
 		})
 	}
+}
+
+// manifest is a file of that size with an object.
+func manifest(t *testing.T, size int) string {
+	t.Helper()
+	const object = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: net\n#"
+	path := filepath.Join(t.TempDir(), "cni.yaml")
+	must.Succeed(t, os.WriteFile(path, []byte(object+strings.Repeat("-", size-len(object))), 0o600))
+	return path
 }
 
 func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {

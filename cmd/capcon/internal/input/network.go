@@ -71,14 +71,14 @@ func checkCNI(cni string) []Problem {
 }
 
 func checkCIDRs(pods, services string) []Problem {
-	podRange, problems := checkCIDR("--pod-cidr", pods, func(prefix netip.Prefix) string {
+	podRange, problems := checkCIDR("--pod-cidr", pods, DefaultPodCIDR, func(prefix netip.Prefix) string {
 		// Each node gets a /24 (IPv4) or /64 (IPv6) of the range.
 		if nodeBits := nodeBits(prefix); prefix.Bits() > nodeBits {
 			return fmt.Sprintf("too small: each node needs a /%d", nodeBits)
 		}
 		return ""
 	})
-	serviceRange, found := checkCIDR("--service-cidr", services, func(prefix netip.Prefix) string {
+	serviceRange, found := checkCIDR("--service-cidr", services, DefaultServiceCIDR, func(prefix netip.Prefix) string {
 		// Limits of kube-apiserver.
 		const mostHostBits = 20
 		// kubeadm gives the tenth address to the cluster's DNS.
@@ -99,11 +99,11 @@ func checkCIDRs(pods, services string) []Problem {
 	return problems
 }
 
-func checkCIDR(flag, given string, refuse func(netip.Prefix) string) (netip.Prefix, []Problem) {
+func checkCIDR(flag, given, example string, refuse func(netip.Prefix) string) (netip.Prefix, []Problem) {
 	if given == "" {
 		return netip.Prefix{}, nil
 	}
-	remedy := "use for example " + DefaultPodCIDR
+	remedy := "use another range, such as " + example
 	prefix, err := netip.ParsePrefix(given)
 	if err != nil {
 		return netip.Prefix{}, []Problem{{flag, given, "not in CIDR notation", remedy}}

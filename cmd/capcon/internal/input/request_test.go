@@ -74,6 +74,8 @@ func TestValidate(t *testing.T) {
 		"pod range with bits": {"A typing error.", func(r *Request) { r.PodCIDR = "10.0.0.1/16" }, "--pod-cidr", []string{"10.0.0.0/16"}},
 		"small pod range":     {"Nodes take a /24 each.", func(r *Request) { r.PodCIDR = "10.0.0.0/25" }, "--pod-cidr", []string{"/24"}},
 		"large service range": {"The API server's bound.", func(r *Request) { r.ServiceCIDR = "10.0.0.0/8" }, "--service-cidr", []string{"/12"}},
+		"small service range": {"DNS has the tenth address.", func(r *Request) { r.ServiceCIDR = "10.97.0.0/29" }, "--service-cidr", []string{"/28", DefaultServiceCIDR}},
+		"service range":       {"The tenth address is in it.", func(r *Request) { r.ServiceCIDR = "10.97.0.0/28" }, "", nil},
 		"overlapping ranges": {
 			"A service would shadow Pods.", func(r *Request) { r.PodCIDR, r.ServiceCIDR = "10.128.0.0/16", "10.128.0.0/12" },
 			"--service-cidr", []string{"overlaps"},
@@ -193,3 +195,43 @@ func TestRanges(t *testing.T) {
 }
 
 func ptr(n int) *int { return &n }
+
+// TestCheckCapacity: each node gets a part of the range, also the one that a rollout adds.
+func TestCheckCapacity(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		cidr   string
+		// most are the nodes that the range has room for.
+		most int
+	}{
+		"one part":    {"It is that of the control plane, which nothing could replace.", "10.201.0.0/24", 0},
+		"two parts":   {"One is left for a rollout.", "10.201.0.0/23", 1},
+		"eight parts": {"Seven nodes and a rollout.", "10.201.0.0/21", 7},
+		"IPv6":        {"A node has a /64.", "fd00:10::/62", 3},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if reason := CheckCapacity(tc.cidr, tc.most); tc.most > 0 && reason != "" {
+				t.Errorf("%s %d nodes are refused: %s", tc.reason, tc.most, reason)
+			}
+			if CheckCapacity(tc.cidr, tc.most+1) == "" {
+				t.Errorf("%s %d nodes are accepted", tc.reason, tc.most+1)
+			}
+		})
+	}
+	if reason := CheckCapacity(DefaultPodCIDR, 5+250) + CheckCapacity("fd00::/8", 1000); reason != "" {
+		t.Errorf("a large range is refused: %s", reason)
+	}
+}
+
+func TestCheckManifest(t *testing.T) {
+	t.Parallel()
+	const object = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: net\n#"
+	for size, want := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
+		if problems := CheckManifest("cni.yaml", object+strings.Repeat("-", size-len(object))); (len(problems) == 0) != want {
+			t.Errorf("%d bytes: %v", size, problems)
+		}
+	}
+}
