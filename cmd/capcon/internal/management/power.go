@@ -97,7 +97,12 @@ func ReadPower(ctx context.Context, c client.Client, namespace, name string) (Po
 		return report, nil
 	}
 	report.Message = OneLine(condition.Message)
-	if found := troublesOf("cluster "+name, []metav1.Condition{*condition}); len(found) > 0 {
+	expected := infrav1.StartFailedReason
+	if _, stopped := cluster.Annotations[infrav1.StoppedAnnotation]; stopped {
+		expected = infrav1.StopFailedReason
+	}
+	// Another one is of before.
+	if found := troublesOf("cluster "+name, []metav1.Condition{*condition}); len(found) > 0 && found[0].Reason == expected {
 		report.Trouble = &found[0]
 	}
 	return report, nil
