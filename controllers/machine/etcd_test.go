@@ -44,6 +44,8 @@ type etcd struct {
 	afterRemoval bool
 	// unavailable names the containers in which etcd does not answer.
 	unavailable map[string]bool
+	// answers is what it prints there.
+	answers string
 }
 
 const firstMember = "18446744073709551615"
@@ -60,7 +62,7 @@ func runEtcd(t *testing.T, w *world.World) *etcd {
 			return w.LoadBalancers.Exec(name, command)
 		}
 		if e.unavailable[name] {
-			return engine.Output{Stdout: []byte(`{"message":"etcdserver: no leader"}`)}, &engine.ExitError{Code: 22}
+			return engine.Output{Stdout: []byte(e.answers), Stderr: []byte("curl: (28) timed out after 5001 milliseconds")}, &engine.ExitError{Code: 28}
 		}
 		last := len(command.Args) - 1
 		_, method, _ := strings.Cut(command.Args[last], "/v3/cluster/")
@@ -229,19 +231,29 @@ func TestLateDeletionAsksEtcd(t *testing.T) {
 	}
 }
 
-// A deletion that waits for etcd says what etcd answers.
+// A deletion that waits for etcd says what etcd answers, the same each time.
 func TestDeletionReportsEtcd(t *testing.T) {
 	t.Parallel()
-	w := twoControlPlanes(t)
-	doesNotAnswer(t, w, runEtcd(t, w), second)
-	world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
-	for range 2 {
-		w.SettleCluster()
-		must.Get(w.ReconcileMachine(builders.Machine))(t)
-	}
-	object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
-	state, message := world.State(object, infrav1.MachineReadyCondition)
-	if state != "False/"+clusterv1.DeletingReason || !strings.Contains(message, "etcdserver: no leader") {
-		t.Errorf("Ready is %s (%s)", state, message)
+	for answers, want := range map[string]string{
+		`{"error":"etcdserver: no leader","code":14,"message":"etcdserver: no leader"}`: "etcd answers: etcdserver: no leader",
+		"": "etcd does not answer (curl: exit code 28)",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			w := twoControlPlanes(t)
+			e := runEtcd(t, w)
+			doesNotAnswer(t, w, e, second)
+			e.answers = answers
+			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+			for range 2 {
+				w.SettleCluster()
+				must.Get(w.ReconcileMachine(builders.Machine))(t)
+			}
+			object, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+			state, message := world.State(object, infrav1.MachineReadyCondition)
+			if state != "False/"+clusterv1.DeletingReason || !strings.HasSuffix(message, want) {
+				t.Errorf("Ready is %s (%s), want ... %s", state, message, want)
+			}
+		})
 	}
 }

@@ -25,7 +25,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -106,20 +105,28 @@ func askEtcd(ctx context.Context, containers engine.Executor, container, method 
 	limited, cancel := context.WithTimeout(ctx, 2*etcdSeconds*time.Second)
 	defer cancel()
 	output, err := containers.Exec(limited, container, engine.Command{Args: []string{
-		"curl", "--silent", "--show-error", "--fail-with-body", "--max-time", strconv.Itoa(etcdSeconds),
+		"curl", "--silent", "--fail-with-body", "--max-time", strconv.Itoa(etcdSeconds),
 		"--cacert", "/etc/kubernetes/pki/etcd/ca.crt",
 		"--cert", "/etc/kubernetes/pki/apiserver-etcd-client.crt",
 		"--key", "/etc/kubernetes/pki/apiserver-etcd-client.key",
 		"--data", string(body), "https://127.0.0.1:2379/v3/cluster/" + method,
 	}})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output.Stderr)+" "+string(output.Stdout)))
-	}
 	var answer struct {
 		Members []etcdMember `json:"members"`
+		Message string       `json:"message"`
 	}
-	if err := json.Unmarshal(output.Stdout, &answer); err != nil {
-		return nil, fmt.Errorf("decode etcd response: %w", err)
+	decodeErr := json.Unmarshal(output.Stdout, &answer)
+	var exit *engine.ExitError
+	switch {
+	case errors.As(err, &exit) && answer.Message != "":
+		return nil, fmt.Errorf("etcd answers: %s", answer.Message)
+	case errors.As(err, &exit):
+		// curl's own words have the time that it took.
+		return nil, fmt.Errorf("etcd does not answer (curl: exit code %d)", exit.Code)
+	case err != nil:
+		return nil, err
+	case decodeErr != nil:
+		return nil, fmt.Errorf("decode etcd response: %w", decodeErr)
 	}
 	return answer.Members, nil
 }
