@@ -91,7 +91,9 @@ func initializeNode(ctx context.Context, workload client.Client, node *corev1.No
 	original := node.DeepCopy()
 	node.Spec.ProviderID = providerID
 	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, uninitialized)
-	if err := workload.Patch(ctx, node, client.StrategicMergeFrom(original)); err != nil {
+	// The list is written as a whole: others may add to it meanwhile.
+	patch := client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})
+	if err := workload.Patch(ctx, node, patch); err != nil {
 		return fmt.Errorf("patch Node %q: %w", node.Name, err)
 	}
 	return nil
