@@ -55,6 +55,7 @@ import (
 	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -72,6 +73,7 @@ const controllerName = "cluster-api-container-controller-manager"
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
 func main() {
+	storage.SealScheme()
 	opts := defaultOptions()
 	opts.addFlags(pflag.CommandLine)
 	// controller-runtime has registered --kubeconfig there.

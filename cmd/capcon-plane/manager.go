@@ -29,6 +29,7 @@ import (
 	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager"
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
@@ -42,6 +43,7 @@ const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,Kubea
 
 // runManager runs the controllers until the process is terminated.
 func runManager(args []string) error {
+	storage.SealScheme()
 	opts := manager.Options{
 		Schemes:    []func(*runtime.Scheme) error{infrav1.AddToScheme, infrav1alpha1.AddToScheme},
 		Migrations: controllers.Migrations(),
