@@ -136,6 +136,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := (&machinepool.Reconciler{
 		Client:           mgr.GetClient(),
 		Live:             mgr.GetAPIReader(),
+		Engine:           options.Engine,
 		Events:           phase.Events(mgr.GetEventRecorder("containermachinepool-controller")),
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {

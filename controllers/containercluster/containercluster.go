@@ -37,19 +37,29 @@ import (
 // returns nil where this manager does not reconcile it: another provider's, one that the
 // filter does not select, that is externally managed or moved, or that has no owner ID yet.
 func Managed(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster, watchFilter string) (*infrav1.ContainerCluster, identity.Owner, error) {
-	ref := cluster.Spec.InfrastructureRef
-	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
-		return nil, identity.Owner{}, nil
-	}
-	found := &infrav1.ContainerCluster{}
-	if err := c.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, found); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, identity.Owner{}, nil
-		}
-		return nil, identity.Owner{}, fmt.Errorf("get ContainerCluster: %w", err)
+	found, err := Get(ctx, c, cluster)
+	if err != nil || found == nil {
+		return nil, identity.Owner{}, err
 	}
 	if !predicates.Selected(found, watchFilter) || annotations.IsExternallyManaged(found) || paused.MovedAway(found) || found.OwnerID() == "" {
 		return nil, identity.Owner{}, nil
 	}
 	return found, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: found.OwnerID()}, nil
+}
+
+// Get returns the ContainerCluster of a Cluster; nil where there is none.
+func Get(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster) (*infrav1.ContainerCluster, error) {
+	ref := cluster.Spec.InfrastructureRef
+	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
+		return nil, nil
+	}
+	found := &infrav1.ContainerCluster{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, found)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get ContainerCluster: %w", err)
+	}
+	return found, nil
 }

@@ -63,26 +63,32 @@ func RecordOf(containerCluster *infrav1.ContainerCluster, owner identity.Owner) 
 }
 
 // Check returns an OtherEngineError unless "not found" of this engine can be relied on for
-// containers of the cluster: it has others of them, which is what the result says, or it is the
-// engine on which they were created. An engine without an identity is not checked.
+// containers of the cluster, and whether it has any of them.
 func (r EngineRecord) Check(ctx context.Context, eng Engine) (bool, error) {
 	if r.StorageID == "" {
 		return false, nil
 	}
+	containers, err := r.Containers(ctx, eng)
+	return len(containers) > 0, err
+}
+
+// Containers of the cluster. An engine that has some is the one on which they were created. None
+// on another one is an OtherEngineError. An engine without an identity is not checked.
+func (r EngineRecord) Containers(ctx context.Context, eng Engine) ([]engine.Container, error) {
 	containers, err := eng.ListContainers(ctx, r.Owner.Labels())
 	if err != nil {
-		return false, fmt.Errorf("list containers of the cluster: %w", err)
+		return nil, fmt.Errorf("list containers of the cluster: %w", err)
 	}
-	if len(containers) > 0 {
-		return true, nil
+	if len(containers) > 0 || r.StorageID == "" {
+		return containers, nil
 	}
 	// Asked now: what was answered a moment ago may be of the other one.
 	info, err := eng.Info(ctx)
 	if err != nil {
-		return false, fmt.Errorf("get engine info: %w", err)
+		return nil, fmt.Errorf("get engine info: %w", err)
 	}
 	if info.StorageID != "" && info.StorageID != r.StorageID {
-		return false, &OtherEngineError{Cluster: r.Cluster, Recorded: r.StorageID, Answers: info.StorageID}
+		return nil, &OtherEngineError{Cluster: r.Cluster, Recorded: r.StorageID, Answers: info.StorageID}
 	}
-	return false, nil
+	return nil, nil
 }

@@ -45,6 +45,8 @@ const machineKind = "ContainerMachine"
 type instance struct {
 	containerMachine *infrav1.ContainerMachine
 	machine          *clusterv1.Machine
+	// exists: its container does, whatever its condition says, or may exist.
+	exists bool
 }
 
 // observe finds the instances of the pool, sorted by name, and the Machines
@@ -143,13 +145,15 @@ func (i instance) unknown() bool {
 	return conditions.IsUnknown(i.containerMachine, infrav1.MachineReadyCondition) && conditions.Has(i.containerMachine, infrav1.MachineReadyCondition)
 }
 
-// broken: its container is gone and the Node with it, a MachineHealthCheck
-// wants it replaced, or a user deleted the ContainerMachine alone.
+// lost: its container is gone and the Node with it.
+func (i instance) lost() bool {
+	return !i.exists && conditions.GetReason(i.containerMachine, infrav1.ContainerReadyCondition) == infrav1.ContainerNotFoundReason
+}
+
+// broken: a MachineHealthCheck wants it replaced, or a user deleted the ContainerMachine
+// alone.
 func (i instance) broken() bool {
 	if !i.containerMachine.DeletionTimestamp.IsZero() {
-		return true
-	}
-	if conditions.GetReason(i.containerMachine, infrav1.ContainerReadyCondition) == infrav1.ContainerNotFoundReason {
 		return true
 	}
 	return i.machine != nil && collections.IsUnhealthyAndOwnerRemediated(i.machine)
@@ -182,6 +186,7 @@ func (s *scope) replicas() []replica {
 			outdated: s.outdated(i),
 			first:    i.removeFirst(),
 			broken:   i.broken(),
+			lost:     i.lost(),
 			leaving:  i.leaving(),
 		})
 	}

@@ -27,6 +27,11 @@ import (
 // are on one engine, which has to carry it.
 const maxSurge = 1
 
+// lostShare of the instances wanted, and at least one, may be replaced at the same time because
+// their containers are not found: where all are, something else is wrong, which must not end
+// every Machine of the pool.
+const lostShare = 5
+
 // replica is what has to be known of an instance to decide about it.
 type replica struct {
 	name    string
@@ -37,8 +42,10 @@ type replica struct {
 	outdated bool
 	// first: a user requested that it be removed before others.
 	first bool
-	// broken: it will never be of use again.
+	// broken: it will never be of use again, as was decided for it alone.
 	broken bool
+	// lost: its container is not found.
+	lost bool
 	// leaving: it is being removed already.
 	leaving bool
 }
@@ -55,17 +62,21 @@ func (p plan) empty() bool { return p.create == 0 && len(p.remove) == 0 }
 
 // planFor brings instances to the number wanted, all of them up to date.
 //
-// Broken ones go at once and are made up for. Old ones are replaced one after
+// Broken ones are removed immediately and made up for, and so are lost ones, few at a time. Old ones are replaced one after
 // the other: a new one first, and of those that are ready only what is ready
 // beyond the number wanted. What is being removed counts no more; a Node that
 // takes its time to be drained holds up nothing.
 func planFor(replicas []replica, wanted int) plan {
 	var p plan
 	var current, outdated []replica
-	ready := 0
+	ready, lost := 0, lostAtATime(replicas, wanted)
 	for _, r := range replicas {
 		switch {
 		case r.leaving:
+			continue
+		case r.lost && !r.broken && lost > 0:
+			lost--
+			p.remove = append(p.remove, r.name)
 			continue
 		case r.broken:
 			p.remove = append(p.remove, r.name)
@@ -106,6 +117,17 @@ func planFor(replicas []replica, wanted int) plan {
 	p.create = max(0, min(wanted-len(current), most-left))
 	slices.Sort(p.remove)
 	return p
+}
+
+// lostAtATime is how many more lost instances may be removed now.
+func lostAtATime(replicas []replica, wanted int) int {
+	most := max(1, wanted/lostShare)
+	for _, r := range replicas {
+		if r.lost && r.leaving {
+			most--
+		}
+	}
+	return most
 }
 
 // byRemoval sorts by the order of removal: first what a user requested to be

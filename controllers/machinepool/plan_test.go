@@ -54,6 +54,8 @@ func TestPlan(t *testing.T) {
 	oldStarting := func(r *replica) { r.outdated, r.ready = true, false }
 	broken := func(r *replica) { r.broken, r.ready = true, false }
 	leaving := func(r *replica) { r.leaving = true }
+	lost := func(r *replica) { r.lost, r.ready = true, false }
+	lostLeaving := func(r *replica) { r.lost, r.leaving, r.ready = true, true, false }
 	asked := func(r *replica) { r.first = true }
 	cases := map[string]struct {
 		reason   string
@@ -94,6 +96,30 @@ func TestPlan(t *testing.T) {
 		"Broken": {
 			reason:   "What is of no use is removed and made up for at once.",
 			replicas: together(many("a", 2, current), many("x", 1, broken)), wanted: 3, want: plan{create: 1, remove: []string{"x-0"}},
+		},
+		"Lost": {
+			reason:   "One whose container is not found is removed and made up for.",
+			replicas: together(many("a", 2, current), many("x", 1, lost)), wanted: 3, want: plan{create: 1, remove: []string{"x-0"}},
+		},
+		"AllLost": {
+			reason:   "Where no container is found, the Machines are not removed in one pass.",
+			replicas: many("x", 4, lost), wanted: 4, want: plan{create: 1, remove: []string{"x-0"}},
+		},
+		"AllOfManyLost": {
+			reason:   "A fifth at a time.",
+			replicas: many("x", 10, lost), wanted: 10, want: plan{create: 2, remove: []string{"x-0", "x-1"}},
+		},
+		"LostWhileOneLeaves": {
+			reason:   "The next one waits until those that are being removed are gone.",
+			replicas: together(many("x", 3, lost), many("y", 1, lostLeaving), many("n", 1, starting)), wanted: 4, want: plan{},
+		},
+		"LostAndScaledDown": {
+			reason:   "Of what a user wants fewer of, the lost ones go first.",
+			replicas: together(many("a", 2, current), many("x", 3, lost)), wanted: 2, want: plan{remove: []string{"x-0", "x-1", "x-2"}},
+		},
+		"LostAndBroken": {
+			reason:   "A MachineHealthCheck has its own limit.",
+			replicas: many("x", 2, func(r *replica) { lost(r); broken(r) }), wanted: 2, want: plan{create: 2, remove: []string{"x-0", "x-1"}},
 		},
 		"BrokenAndScaledDown": {
 			reason:   "A broken one is not made up for where fewer are wanted.",

@@ -17,7 +17,7 @@ limitations under the License.
 // Package machinepool reconciles ContainerMachinePools: each is as many
 // ContainerMachines as its MachinePool wants replicas. Cluster API makes a
 // Machine for each, and the controller of ContainerMachines its container;
-// this one talks to no engine.
+// this one only asks the engine whether a container is gone.
 //
 // Instances are removed by deleting their Machines, so that Nodes are drained
 // and hooks are heard.
@@ -41,6 +41,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
@@ -54,6 +55,8 @@ type Reconciler struct {
 	// those just made would have them made twice.
 	Live   client.Reader
 	Events events.EventRecorder
+	// Engine confirms that a container is gone before its Machine is replaced for it.
+	Engine containercluster.Engine
 
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
@@ -63,6 +66,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinepools/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinepools/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machinepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

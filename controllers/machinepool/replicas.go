@@ -53,17 +53,18 @@ func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 	if err := s.observe(ctx, r.Live); err != nil {
 		return err
 	}
+	confirmed := r.confirmLost(ctx, s)
 	plan := s.plan()
 	errs := []error{r.removeAll(ctx, s, plan.remove)}
 	secret := s.machinePool.Spec.Template.Spec.Bootstrap.DataSecretName
 	if plan.create > 0 && secret == nil {
 		s.setReplicasReady(metav1.ConditionFalse, infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
-		return phase.Join(errors.Join(errs...), phase.RequeueAfter(0))
+		return phase.Join(confirmed, errors.Join(errs...), phase.RequeueAfter(0))
 	}
 	for range plan.create {
 		errs = append(errs, r.create(ctx, s, *secret))
 	}
-	return errors.Join(errs...)
+	return phase.Join(confirmed, errors.Join(errs...))
 }
 
 // plan is what is to be done about the instances observed. A Machine without
@@ -90,7 +91,11 @@ func (r *Reconciler) removeAll(ctx context.Context, s *scope, names []string) er
 		if machine == nil {
 			continue
 		}
-		if err := r.Client.Delete(ctx, machine); client.IgnoreNotFound(err) != nil {
+		var observed []client.DeleteOption
+		if machine.UID != "" {
+			observed = append(observed, client.Preconditions{UID: &machine.UID})
+		}
+		if err := r.Client.Delete(ctx, machine, observed...); client.IgnoreNotFound(err) != nil {
 			errs = append(errs, fmt.Errorf("delete Machine %q: %w", machine.Name, err))
 			continue
 		}
@@ -159,7 +164,7 @@ func (s *scope) emptiestFailureDomain() string {
 	}
 	instances := map[string]int{}
 	for _, i := range s.instances {
-		if !i.leaving() && !i.broken() && !s.outdated(i) {
+		if !i.leaving() && !i.broken() && !i.lost() && !s.outdated(i) {
 			instances[i.containerMachine.Annotations[infrav1.FailureDomainAnnotation]]++
 		}
 	}

@@ -26,7 +26,6 @@ package stop
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/client-go/tools/events"
@@ -129,15 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // containers of the cluster. That there is none says nothing where another engine than the
 // cluster's responds.
 func (r *Reconciler) containers(ctx context.Context, s *scope) ([]engine.Container, error) {
-	containers, err := r.Engine.ListContainers(ctx, s.owner.Labels())
-	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
-	}
-	if len(containers) > 0 {
-		return containers, nil
-	}
-	_, err = containercluster.RecordOf(s.containerCluster, s.owner).Check(ctx, r.Engine)
-	return nil, err
+	return containercluster.RecordOf(s.containerCluster, s.owner).Containers(ctx, r.Engine)
 }
 
 // tiers of containers, in the order in which they are stopped: what is used is stopped

@@ -152,7 +152,7 @@ func (w *World) Restart() {
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
 		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths, Live: w.Client,
 	}
-	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Events: w.Events}
+	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events}
 }
 
 // facts of a host that lacks nothing.
