@@ -138,6 +138,10 @@ func TestClusterClassPatches(t *testing.T) {
 			}},
 		},
 		"no Pods on control planes": {"kubeadm adds its taint.", values{"allowSchedulingOnControlPlanes": `false`}, map[string]values{}},
+		"rollout by expiry": {
+			"Nothing else rolls out certificates.", values{"rolloutBefore": `{"certificatesExpiryDays":30}`},
+			map[string]values{controlPlane: {"rollout": `{"before":{"certificatesExpiryDays":30}}`}},
+		},
 		"pod security": {
 			"The API server reads it from a file.", values{"podSecurity": `{"enforce":"baseline","audit":"restricted","warn":"privileged"}`},
 			map[string]values{controlPlane: {

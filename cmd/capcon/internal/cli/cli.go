@@ -182,7 +182,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.AddCommand(
 		a.upCommand(), a.downCommand(), a.stopCommand(), a.startCommand(), a.statusCommand(), a.kubeconfigCommand(), a.tunnelCommand(), a.listCommand(), a.gcCommand(), a.forgetCommand(),
 		a.logsCommand(), a.supportBundleCommand(), a.doctorCommand(), a.planeCommand(),
-		a.imagesCommand(), a.loadCommand(), a.registryCommand(), a.versionCommand(),
+		a.imagesCommand(), a.loadCommand(), a.registryCommand(), a.certsCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -48,6 +48,8 @@ type report struct {
 	// Containers of clusters, where the management plane does not return
 	// the clusters themselves.
 	Containers []containerReport `json:"containers,omitempty"`
+	// Troubles of their certificates, in the same case.
+	Troubles []management.Trouble `json:"troubles,omitempty"`
 }
 
 type containerReport struct {
@@ -161,6 +163,7 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 	}
 	if !plane.Answers {
 		result.Containers, err = s.containerReports(ctx, name)
+		result.Troubles = s.recordedTroubles(ctx, name)
 		return result, errors.Join(err, s.planeSilent(ctx, plane, name))
 	}
 	if err := s.use(plane.Kubeconfig); err != nil {
@@ -254,6 +257,9 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 		Namespace: cluster.Namespace, Name: cluster.Name,
 		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
+	if !snapshot.Deleting {
+		result.Troubles = append(result.Troubles, s.certificateTroubles(ctx, observed)...)
+	}
 	if controlPlane := observed.ControlPlane; controlPlane != nil {
 		result.KubernetesVersion = controlPlane.Spec.Version
 		result.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), snapshot.ReadyControlPlanes}
@@ -306,6 +312,7 @@ func (a *app) printReport(result report, options statusOptions) error {
 		a.say("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
 	}
 	if !result.ManagementPlane.Answers {
+		a.printTroubles(result.Troubles)
 		return nil
 	}
 	a.say("")
