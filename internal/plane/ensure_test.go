@@ -30,7 +30,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -135,103 +134,6 @@ func TestEnsureKeepsTheSocketOfAPlaneThatRuns(t *testing.T) {
 	mustEnsure(t, moved)
 	if spec, _ := eng.Spec(DefaultName); spec.Labels[labelSocket] != "/moved/docker.sock" {
 		t.Errorf("socket: %q, want the one that the user named", spec.Labels[labelSocket])
-	}
-}
-
-func TestEnsureReplacesAnotherImage(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	mustEnsure(t, newPlane(eng))
-	must.Succeed(t, eng.WriteFile(DefaultName, stateDir+"/state", []byte("kept")))
-	eng.RemoveImage(testImage)
-	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
-	eng.ResetJournal()
-
-	p := newPlane(eng)
-	p.choosePort = func(context.Context) (uint16, error) { return testPort + 1, nil }
-	mustEnsure(t, p)
-	if diff := cmp.Diff([]string{"CreateContainer", "RemoveContainer", "StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
-		t.Errorf("Ensure: -want, +got:\n%s", diff)
-	}
-	kept, err := eng.ReadFile(DefaultName, stateDir+"/state")
-	if err != nil || string(kept) != "kept" {
-		t.Errorf("state after the replacement: got %q, %v", kept, err)
-	}
-	spec, _ := eng.Spec(DefaultName)
-	if got := spec.Ports[0].HostPort; got != testPort {
-		t.Errorf("port after the replacement: want %d, got %d", testPort, got)
-	}
-}
-
-// What the engine rejects does not cost the plane that runs.
-func TestEnsureVerifiesAReplacement(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	mustEnsure(t, newPlane(eng))
-	eng.RemoveImage(testImage)
-	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
-	eng.FailNext("CreateContainer", engine.ErrInvalid)
-	_, err := newPlane(eng).Ensure(t.Context(), testImage, nil)
-	if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "was not changed") {
-		t.Errorf("Ensure: %v, want what the engine rejects", err)
-	}
-	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)}))(t)
-	if len(containers) != 1 || containers[0].Status != engine.StatusRunning {
-		t.Errorf("planes: %+v, want the one that runs", containers)
-	}
-}
-
-// A user's container that has the name is not removed.
-func TestEnsureVerifiesBesideAForeignContainer(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	p := newPlane(eng)
-	mustEnsure(t, p)
-	must.Get(eng.CreateContainer(t.Context(), engine.Spec{
-		Name: p.verifiedName(), Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
-	}))(t)
-	eng.RemoveImage(testImage)
-	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
-	_, err := p.Ensure(t.Context(), testImage, nil)
-	if foreign := (*ForeignError)(nil); !errors.As(err, &foreign) || foreign.Name != p.verifiedName() {
-		t.Errorf("Ensure: %v, want a ForeignError", err)
-	}
-	must.Get(eng.InspectContainer(t.Context(), p.verifiedName()))(t)
-}
-
-// Before planes could retire, container and volume had the plane's name, and no label said
-// so. Their data is kept.
-func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
-	t.Parallel()
-	for name, containerExists := range map[string]bool{"WithContainer": true, "WithoutContainer": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng := newEngine(t)
-			plane := newPlane(eng)
-			labels := map[string]string{identity.LabelRole: string(identity.RolePlane), labelPort: "28170"}
-			must.Succeed(t, eng.CreateVolume(t.Context(), DefaultName, labels))
-			must.Get(network.Ensure(t.Context(), eng, network.Request{Name: network.DefaultName}))(t)
-			if containerExists {
-				spec := engine.Spec{
-					Name: DefaultName, Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
-					Labels: map[string]string{identity.LabelRole: string(identity.RolePlane), labelSpec: "earlier"},
-					Mounts: []engine.Mount{{Type: engine.MountVolume, Source: DefaultName, Target: stateDir}},
-				}
-				must.Get(eng.CreateContainer(t.Context(), spec))(t)
-				must.Succeed(t, eng.StartContainer(t.Context(), DefaultName))
-			}
-			if _, err := plane.Remove(t.Context()); containerExists && !errors.Is(err, ErrCannotRetire) {
-				t.Errorf("Remove() of an earlier plane: got %v, want ErrCannotRetire", err)
-			}
-			ready := must.Get(plane.Ensure(t.Context(), testImage, nil))(t)
-			if diff := cmp.Diff(Ready{ID: DefaultName, Kubeconfig: []byte("kubeconfig")}, ready); diff != "" {
-				t.Errorf("Ensure(...): -want, +got:\n%s", diff)
-			}
-			spec, _ := eng.Spec(DefaultName)
-			if got := spec.Ports[0].HostPort; got != 28170 {
-				t.Errorf("the plane has host port %d, want that of its volume, 28170", got)
-			}
-		})
 	}
 }
 
