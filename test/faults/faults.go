@@ -120,7 +120,9 @@ type Injector struct {
 	calls                     []simulated.Call
 	writes                    int
 	markedCalls, markedWrites int
-	dead, struck, disarmed    bool
+	// acting: the manager acts now. What is called otherwise is the test's.
+	acting       bool
+	dead, struck bool
 }
 
 // World is what the faults change.
@@ -141,13 +143,6 @@ func (i *Injector) Struck() bool {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
 	return i.struck
-}
-
-// Disarm lets it strike no more.
-func (i *Injector) Disarm() {
-	i.mutex.Lock()
-	defer i.mutex.Unlock()
-	i.disarmed = true
 }
 
 // Mark says that the work goes on: what follows the last one is no part of it.
@@ -202,7 +197,7 @@ func (i *Injector) strike(target Target, side Side, count func() int) error {
 func (i *Injector) strikes(target Target, side Side, count func() int) Kind {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	if i.disarmed {
+	if !i.acting {
 		return ""
 	}
 	// A manager that is killed does nothing more, though its deferred functions run when a
@@ -221,18 +216,23 @@ func (i *Injector) strikes(target Target, side Side, count func() int) Kind {
 
 // Guard lets the manager act. Where it is killed meanwhile, another one is started.
 func (i *Injector) Guard(act func()) {
+	i.begin(true)
 	defer func() {
-		if cause := recover(); cause != nil {
-			if cause != any(errKilled) {
-				panic(cause)
-			}
-			i.mutex.Lock()
-			i.dead = false
-			i.mutex.Unlock()
+		cause := recover()
+		i.begin(false)
+		if cause == any(errKilled) {
 			i.world.Revive(i.fault.Kind == Forgotten)
+		} else if cause != nil {
+			panic(cause)
 		}
 	}()
 	act()
+}
+
+func (i *Injector) begin(acting bool) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.acting, i.dead = acting, false
 }
 
 // Faults are all that can befall the work until the last Mark. To be killed at any other moment

@@ -162,22 +162,29 @@ func (a *app) registryDownCommand() *cobra.Command {
 
 func registryDown(ctx context.Context, s *session, _ []string) error {
 	registry, found, err := localregistry.Find(ctx, s.engine)
+	if err != nil && !errors.Is(err, localregistry.ErrIncomplete) {
+		return err
+	}
+	if found {
+		err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
+			return s.setRegistry(ctx, cluster, infrav1.Registry{Host: registry.Host()})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	// Also where an earlier removal was interrupted.
+	removed, err := localregistry.Remove(ctx, s.engine)
 	if err != nil {
 		return err
 	}
-	if !found {
+	switch {
+	case found:
+		s.say("Removed local registry %s and its images.", registry.Host())
+	case removed:
+		s.say("Removed the local registry and its images.")
+	default:
 		s.say("No local registry found.")
-		return nil
 	}
-	err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
-		return s.setRegistry(ctx, cluster, infrav1.Registry{Host: registry.Host()})
-	})
-	if err != nil {
-		return err
-	}
-	if err := localregistry.Remove(ctx, s.engine); err != nil {
-		return err
-	}
-	s.say("Removed local registry %s and its images.", registry.Host())
 	return nil
 }

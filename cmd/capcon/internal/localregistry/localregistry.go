@@ -19,6 +19,7 @@ limitations under the License.
 package localregistry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,6 +61,9 @@ func (r Registry) Host() string { return "localhost:" + strconv.Itoa(int(r.HostP
 // URL by which nodes reach it.
 func (r Registry) URL() string { return "http://" + netip.AddrPortFrom(r.Address, port).String() }
 
+// ErrIncomplete says that the registry cannot be used, only removed.
+var ErrIncomplete = errors.New("local registry is incomplete")
+
 // PortError says that the registry has another port than the one asked for.
 type PortError struct {
 	// Port that it has.
@@ -87,14 +91,14 @@ func Find(ctx context.Context, e engine.ContainerReader) (registry Registry, fou
 
 // read what labels record and the engine publishes.
 func read(container engine.Container) (Registry, error) {
-	if identity.Role(container.Labels[identity.LabelRole]) != identity.RoleRegistry {
-		return Registry{}, fmt.Errorf("container %q is not the local registry; remove or rename it: %w", Name, engine.ErrConflict)
+	if err := checkRole(container); err != nil {
+		return Registry{}, err
 	}
 	registry := Registry{Network: container.Labels[identity.LabelNetwork]}
 	published, err := netip.ParseAddrPort(strings.TrimSuffix(container.Labels[identity.LabelHostPorts], "/tcp"))
 	addresses := network.Addresses(container, registry.Network)
 	if err != nil || len(addresses) == 0 {
-		return Registry{}, fmt.Errorf("container %q has no port or no address in its labels; remove it with \"capcon registry down\"", Name)
+		return Registry{}, fmt.Errorf("%w: container %q has no port or no address; remove it with \"capcon registry down\"", ErrIncomplete, Name)
 	}
 	registry.HostPort, registry.Address = published.Port(), addresses[0]
 	return registry, nil
@@ -174,21 +178,47 @@ func answers(ctx context.Context, registry Registry) error {
 	return nil
 }
 
-// Remove the registry with its images, and its network if nothing else uses it.
-func Remove(ctx context.Context, e engine.Engine) error {
-	registry, found, err := Find(ctx, e)
-	if errors.Is(err, engine.ErrConflict) {
-		return err
+// Remove the registry with its images, and its network if nothing else uses it. The volume
+// goes last: it is the record of a removal that was interrupted after the container. removed
+// is false where there was nothing.
+func Remove(ctx context.Context, e engine.Engine) (removed bool, err error) {
+	networkName, found, err := findLeft(ctx, e)
+	if err != nil || !found {
+		return false, err
 	}
 	if err := e.RemoveContainer(ctx, Name); err != nil {
-		return fmt.Errorf("remove the local registry: %w", err)
+		return false, fmt.Errorf("remove the local registry: %w", err)
+	}
+	if _, err := network.Remove(ctx, e, networkName); err != nil {
+		return false, err
 	}
 	if err := e.RemoveVolume(ctx, Name); err != nil {
-		return fmt.Errorf("remove the volume of the local registry: %w", err)
+		return false, fmt.Errorf("remove the volume of the local registry: %w", err)
 	}
-	if !found {
-		return nil
+	return true, nil
+}
+
+// findLeft returns the network of a registry that is there, at least in part; the default one
+// where its container is gone.
+func findLeft(ctx context.Context, e engine.Engine) (networkName string, found bool, err error) {
+	container, err := e.InspectContainer(ctx, Name)
+	switch {
+	case err == nil:
+		return cmp.Or(container.Labels[identity.LabelNetwork], network.DefaultName), true, checkRole(container)
+	case !errors.Is(err, engine.ErrNotFound):
+		return "", false, fmt.Errorf("inspect the local registry: %w", err)
 	}
-	_, err = network.Remove(ctx, e, registry.Network)
-	return err
+	_, err = e.InspectVolume(ctx, Name)
+	if engine.IgnoreNotFound(err) != nil {
+		return "", false, fmt.Errorf("inspect the volume of the local registry: %w", err)
+	}
+	return network.DefaultName, err == nil, nil
+}
+
+// checkRole refuses a container that is not the registry.
+func checkRole(container engine.Container) error {
+	if identity.Role(container.Labels[identity.LabelRole]) != identity.RoleRegistry {
+		return fmt.Errorf("container %q is not the local registry; remove or rename it: %w", Name, engine.ErrConflict)
+	}
+	return nil
 }

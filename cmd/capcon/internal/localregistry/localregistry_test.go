@@ -28,6 +28,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -66,14 +67,16 @@ func TestLife(t *testing.T) {
 	if _, err := Ensure(t.Context(), e, image, "capcon", port+1); !errors.As(err, &other) || other.Port != port {
 		t.Errorf("another port: %v", err)
 	}
-	must.Succeed(t, Remove(t.Context(), e))
+	must.Get(Remove(t.Context(), e))(t)
 	if _, found, err := Find(t.Context(), e); found || err != nil {
 		t.Errorf("after Remove: %v, %v", found, err)
 	}
 	if _, err := e.InspectNetwork(t.Context(), "capcon"); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("the network that it created: %v", err)
 	}
-	must.Succeed(t, Remove(t.Context(), e))
+	if removed := must.Get(Remove(t.Context(), e))(t); removed {
+		t.Error("a registry that is gone was removed")
+	}
 }
 
 // Each Pod of a cluster reaches the registry, without credentials.
@@ -90,10 +93,25 @@ func TestEnsureRefuses(t *testing.T) {
 	must.Get(e.CreateContainer(t.Context(), engine.Spec{Name: Name, Image: image}))(t)
 	for name, call := range map[string]func() error{
 		"Ensure": func() error { _, err := Ensure(t.Context(), e, image, "capcon", 0); return err },
-		"Remove": func() error { return Remove(t.Context(), e) },
+		"Remove": func() error { _, err := Remove(t.Context(), e); return err },
 	} {
 		if err := call(); !errors.Is(err, engine.ErrConflict) || !strings.Contains(err.Error(), `container "capcon-registry" is not the local registry; remove or rename it`) {
 			t.Errorf("%s with a container of another owner: %v", name, err)
 		}
+	}
+}
+
+// TestIncompleteIsRemoved: the remedy that its error names works.
+func TestIncompleteIsRemoved(t *testing.T) {
+	t.Parallel()
+	e := world()
+	incomplete := spec(image, 1)
+	delete(incomplete.Labels, identity.LabelHostPorts)
+	must.Get(e.CreateContainer(t.Context(), incomplete))(t)
+	if _, _, err := Find(t.Context(), e); !errors.Is(err, ErrIncomplete) {
+		t.Fatalf("Find: %v", err)
+	}
+	if removed := must.Get(Remove(t.Context(), e))(t); !removed || len(e.VolumeNames()) > 0 {
+		t.Errorf("removed %t, volumes %v", removed, e.VolumeNames())
 	}
 }
