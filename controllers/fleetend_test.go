@@ -118,7 +118,8 @@ func (f *fleet) checkContainers(t *testing.T, want end) (nodes []string) {
 	t.Helper()
 	var balancers, controlPlanes, recorded []string
 	places := map[string]string{}
-	for _, container := range must.Get(f.Engine.ListContainers(t.Context(), nil))(t) {
+	for _, listed := range must.Get(f.Engine.ListContainers(t.Context(), nil))(t) {
+		container := must.Get(f.Engine.InspectContainer(t.Context(), listed.Name))(t)
 		if container.Status != engine.StatusRunning {
 			t.Errorf("container %s is %s", container.Name, container.Status)
 		}

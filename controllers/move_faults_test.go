@@ -62,7 +62,6 @@ func TestMoveFaults(t *testing.T) {
 		hook(from.World, injector)
 		hook(to.World, injector)
 		to.drive(injector, pauses(), m.act, func() { from.look(); to.look() })
-		injector.Disarm()
 		to.check(t, end{controlPlanes: []string{builders.Machine}, workers: []string{secondMachine}, instances: 1})
 		if left := from.ContainerMachines(); len(left) > 0 {
 			t.Errorf("ContainerMachines are left where they were: %d", len(left))

@@ -124,7 +124,6 @@ func (o operation) run(t *testing.T, fault faults.Fault) *faults.Injector {
 			o.act(f)
 		}
 	}, f.look)
-	injector.Disarm()
 	f.check(t, o.want)
 	if t.Failed() {
 		t.Log(o.reason)

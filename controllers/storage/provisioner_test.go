@@ -71,7 +71,7 @@ func newWorld(t *testing.T) *world {
 		"mine":    owner.ContainerLabels(identity.RoleWorker, nodeName),
 		"foreign": stranger.ContainerLabels(identity.RoleWorker, nodeName),
 	} {
-		_, err := w.engine.CreateContainer(t.Context(), engine.Spec{Name: name, Image: builders.NodeImage, Labels: labels})
+		_, err := w.engine.CreateContainer(t.Context(), engine.Spec{Name: name, Image: builders.NodeImage, Labels: labels, Restart: engine.RestartAlways})
 		must.Succeed(t, err)
 		must.Succeed(t, w.engine.StartContainer(t.Context(), name))
 	}
