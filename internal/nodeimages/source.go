@@ -44,7 +44,10 @@ type Source struct {
 	id string
 	// size of the image on the engine, which its archive has too.
 	size int64
-	// archive that the engine saved the image to; nil before.
+	// archive that the engine saved the image to; nil before. It is a file, because the engine
+	// would save the image again for each node that got a stream of its own, and one stream for
+	// all has the pace of the slowest node. Where the engine stores images with containerd, only
+	// the archive says which ID the image has in nodes, which is compared before anything is sent.
 	archive *os.File
 }
 

@@ -157,7 +157,7 @@ func TestUpRefusesWhatDoesNotFit(t *testing.T) {
 			[]string{"--pod-cidr", "overlaps", "capcon"},
 		},
 		"Pod range without room for a rollout": {
-			"The Machine that replaces another would wait for its part of the range for ever.",
+			"The Machine that replaces another would wait for its part of the range without a limit.",
 			[]string{"--pod-cidr", "10.201.0.0/23", "--workers", "1"},
 			[]string{"--pod-cidr", "10.201.0.0/23", "each node needs a /24", "3 in all"},
 		},

@@ -85,6 +85,11 @@ func newRunning(t *testing.T) *world {
 func TestStopAndStart(t *testing.T) {
 	t.Parallel()
 	w := newRunning(t)
+	if code, out, errs := w.run("start", "demo"); code != 0 {
+		t.Fatalf("start of what was never stopped ended with %d:\n%s%s", code, out, errs)
+	} else {
+		mustContain(t, errs, "done    containers: running")
+	}
 	// A second stop finds it done.
 	for range 2 {
 		code, out, errs := w.run("stop", "demo")

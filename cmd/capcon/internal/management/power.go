@@ -94,6 +94,9 @@ func ReadPower(ctx context.Context, c client.Client, namespace, name string) (Po
 	report := PowerReport{Power: PowerOf(cluster, infrastructure), Paused: ptr.Deref(cluster.Spec.Paused, false), Message: "waiting for the provider"}
 	condition := conditions.Get(infrastructure, infrav1.StoppedCondition)
 	if condition == nil {
+		if report.Power == PowerOn {
+			report.Message = "running"
+		}
 		return report, nil
 	}
 	report.Message = OneLine(condition.Message)
