@@ -214,6 +214,9 @@ func (s *scope) loadBalancerError(err error) error {
 		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(phase.UserInterval)
 	case engine.IsTaken(err, engine.ResourceAddress):
 		reason, result = infrav1.AddressInUseReason, phase.RequeueAfter(phase.UserInterval)
+	case errors.Is(err, network.ErrUnusable):
+		s.setCondition(infrav1.NetworkReadyCondition, status, infrav1.NetworkUnusableReason, err.Error())
+		result = phase.RequeueAfter(phase.UserInterval)
 	case errors.Is(err, network.ErrExhausted):
 		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
 	}

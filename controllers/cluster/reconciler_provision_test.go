@@ -350,6 +350,28 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{loadBalancerReady: "False/" + infrav1.SubnetExhaustedReason, ready: notReady, message: "larger subnet", requeueAfter: anyDelay},
 		},
+		"NoStaticAddresses": {
+			reason: "Docker says only at start that it chose the subnet of a network that exists.",
+			args: args{
+				options: named("mine", ""),
+				setup: func(t *testing.T, w *world.World) {
+					t.Helper()
+					network(engine.NetworkSpec{Name: "mine"})(t, w)
+					w.Calls.Hook(func(call simulatedCall) error {
+						if call.Method == "StartContainer" {
+							return engine.ErrNoStaticAddresses
+						}
+						return nil
+					}, nil)
+				},
+			},
+			want: want{
+				networkReady: unusable, loadBalancerReady: "False/" + infrav1.LoadBalancerNotReadyReason, ready: notReady,
+				message: "create it with --subnet", requeueAfter: anyDelay,
+			},
+			check:  world.TryingAgain,
+			assert: noLoadBalancer,
+		},
 		"HostPortInUse": {
 			reason: "A given port that is in use is reported; no other is chosen.",
 			args: args{

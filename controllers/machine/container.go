@@ -287,7 +287,7 @@ func retryPlace(err error) error {
 		return phase.RequeueAfter(creatingInterval)
 	case errors.Is(err, network.ErrExhausted), engine.IsTaken(err, engine.ResourceHostPort), engine.IsTaken(err, engine.ResourceName),
 		// Such as an extraMount whose path does not exist.
-		errors.Is(err, engine.ErrInvalid):
+		errors.Is(err, engine.ErrInvalid), errors.Is(err, network.ErrUnusable):
 		return phase.RequeueAfter(phase.UserInterval)
 	}
 	return err

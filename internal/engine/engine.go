@@ -75,7 +75,8 @@ type ContainerWriter interface {
 	// included) or host port taken: a ConflictError of ResourceAddress or
 	// ResourceHostPort. Paused, or its network gone: ErrConflict. A program
 	// the image does not have, or a CDI device the engine does not know:
-	// ErrInvalid. After an error the container is still there, not running,
+	// ErrInvalid. A static address on a network that takes none, as one whose
+	// subnet Docker chose: ErrNoStaticAddresses. After an error the container is still there, not running,
 	// and can be started later.
 	StartContainer(ctx context.Context, name string) error
 

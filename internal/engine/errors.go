@@ -33,6 +33,9 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 	// ErrInvalid: the engine refuses the value and will refuse it again.
 	ErrInvalid = errors.New("invalid")
+	// ErrNoStaticAddresses: the network has no subnet in which containers can be given
+	// addresses. It matches ErrInvalid.
+	ErrNoStaticAddresses = fmt.Errorf("network without static addresses: %w", ErrInvalid)
 	// ErrUnauthorized: a registry refuses the credentials, or a socket the
 	// permission.
 	ErrUnauthorized = errors.New("unauthorized")

@@ -68,7 +68,8 @@ var ErrCreating = errors.New("the engine is still creating the container")
 // engine is still busy with an earlier call to create it: ErrCreating. No address left: *ExhaustedError.
 // An address of Addresses is taken: a ConflictError of ResourceAddress that
 // names the holder where it is known. Host port taken: a ConflictError of
-// ResourceHostPort. Image or network absent: ErrNotFound. What the
+// ResourceHostPort. Image or network absent: ErrNotFound. A network that takes no static
+// addresses, which an engine may say only now: *UnusableError. What the
 // engine refuses is removed; what was interrupted (the context ended, or the engine
 // did not answer) is left for the next Place.
 func Place(ctx context.Context, containers Engine, placement Placement) (engine.Container, error) {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -293,6 +294,16 @@ func TestPlaceLeavesNothingBehind(t *testing.T) {
 			"An engine's own error is passed on.",
 			func(eng *simulated.Engine, _ *network.Placement) { eng.FailNext("StartContainer", broken) },
 			func(err error) bool { return errors.Is(err, broken) },
+		},
+		"NoStaticAddresses": {
+			"The network cannot serve, which its inspection did not show.",
+			func(eng *simulated.Engine, _ *network.Placement) {
+				eng.FailNext("StartContainer", fmt.Errorf("no: %w", engine.ErrNoStaticAddresses))
+			},
+			func(err error) bool {
+				var unusable *network.UnusableError
+				return errors.As(err, &unusable) && unusable.Network == network.DefaultName && strings.Contains(unusable.Remedy, "--subnet")
+			},
 		},
 		"HostPort": {
 			"A port taken is typed.",

@@ -145,7 +145,14 @@ func (p *placer) start(ctx context.Context, id string, addresses []netip.Addr) (
 			return engine.Container{}, fmt.Errorf("prepare: %w", err)
 		}
 	}
-	if err := p.engine.StartContainer(ctx, id); err != nil {
+	err := p.engine.StartContainer(ctx, id)
+	if errors.Is(err, engine.ErrNoStaticAddresses) {
+		return engine.Container{}, &UnusableError{
+			Network: p.placement.Network, Reason: "has a subnet that the engine chose, in which containers cannot have static addresses",
+			Remedy: "remove it and create it with --subnet, or use another network; it is created if it does not exist",
+		}
+	}
+	if err != nil {
 		return engine.Container{}, fmt.Errorf("start: %w", err)
 	}
 	container, err := p.engine.InspectContainer(ctx, id)

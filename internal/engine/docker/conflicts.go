@@ -138,6 +138,12 @@ func saysPortTaken(cause error, port uint16) bool {
 	return adapter.Says(text, "port is already allocated", "address already in use") && adapter.NamesPort(text, port)
 }
 
+// saysNoStatic reads Docker's words, as saysPortTaken does: it answers 400, as for a program
+// that the image does not have, and its networks do not show whether it chose the subnet.
+func saysNoStatic(cause error) bool {
+	return errdefs.IsInvalidArgument(cause) && adapter.Says(cause.Error(), "networks with user configured subnets")
+}
+
 // saysCDI reads Docker's words, as saysPortTaken does: it answers 500. A Docker that
 // has no CDI lacks the driver; one that has it does not know the device.
 func saysCDI(raw container.InspectResponse, cause error) bool {

@@ -127,6 +127,9 @@ func (e *Engine) explainStart(ctx context.Context, name string, cause error) err
 	if conflict := e.takenAddress(ctx, raw, cause); conflict != nil {
 		return fail(conflict)
 	}
+	if saysNoStatic(cause) {
+		return fail(engine.WithKind(cause, engine.ErrNoStaticAddresses))
+	}
 	if saysCDI(raw, cause) {
 		return fail(engine.WithKind(adapter.UnknownDevice(cause, "Docker 25 or newer with CDI enabled"), engine.ErrInvalid))
 	}
