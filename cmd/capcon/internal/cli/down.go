@@ -37,7 +37,8 @@ type downOptions struct {
 	names     []string
 	all       bool
 	keepPlane bool
-	// force: also containers that may be of another management cluster now.
+	// force: also containers that may be of another management cluster now, and objects whose
+	// containers were on another engine.
 	force   bool
 	timeout time.Duration
 	trace   string
@@ -51,7 +52,8 @@ func (a *app) downCommand() *cobra.Command {
 		Long: "Delete a cluster and wait until all of its resources are deleted. After the last cluster, the management\n" +
 			"plane, its data and the network are deleted too; images are kept. Run the command again to resume an\n" +
 			"interrupted deletion. Containers of a cluster that was moved to another management cluster, or whose\n" +
-			"management plane is lost, are kept, unless --force is set.",
+			"management plane is lost, are kept, unless --force is set, and so are the objects of a cluster that was\n" +
+			"created on another engine.",
 		Example: "  capcon down demo\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if options.names = args; len(args) == 0 && !options.all {
@@ -66,7 +68,7 @@ func (a *app) downCommand() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
-	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now")
+	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now, and the objects of one whose engine was lost")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
 	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
 	flags.StringVar(&options.trace, "trace", "", traceUsage)

@@ -165,6 +165,31 @@ func TestOrphanedClusterIsDeleted(t *testing.T) {
 	}
 }
 
+// The objects of a cluster that was created on another engine are kept by its controllers until
+// the user says that this engine is lost.
+func TestClusterOfALostEngineIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := createdDemo(t)
+	key := client.ObjectKey{Namespace: "default", Name: "demo"}
+	cluster := &infrav1.ContainerCluster{}
+	must.Succeed(t, w.client.Get(t.Context(), key, cluster))
+	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.EngineAnnotation, "lost")
+	must.Succeed(t, w.client.Update(t.Context(), cluster))
+	must.Succeed(t, w.engine.RemoveContainer(t.Context(), "demo-a-1234"))
+	w.controllers = func() {
+		must.Succeed(t, client.IgnoreNotFound(w.client.Get(t.Context(), key, cluster)))
+		if _, recorded := cluster.Annotations[infrav1.EngineAnnotation]; !recorded {
+			w.vanish()
+		}
+	}
+	if code, out, errs := w.run("down", "demo", "--timeout", "100ms"); code != 1 {
+		t.Errorf("its containers may run on the other engine; down ended with %d:\n%s%s", code, out, errs)
+	}
+	if code, out, errs := w.run("down", "demo", "--force", "--timeout", "1m"); code != 0 {
+		t.Errorf("with --force, down ended with %d:\n%s%s", code, out, errs)
+	}
+}
+
 func (w *world) addNode(t *testing.T, cluster, ownerID string) {
 	t.Helper()
 	labels := identity.Owner{Namespace: "default", Cluster: cluster, ID: ownerID}.ContainerLabels(identity.RoleControlPlane, cluster+"-a")

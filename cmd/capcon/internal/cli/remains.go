@@ -114,6 +114,11 @@ func (s *session) leftovers(ctx context.Context, b *board, one *deletion) (remai
 	if err != nil {
 		return remains{}, err
 	}
+	if one.force && len(containers) == 0 && observed.Infrastructure != nil && s.info.StorageID != "" {
+		if err := management.ForgetEngine(ctx, s.client, observed.Infrastructure, s.info.StorageID); err != nil {
+			return remains{}, err
+		}
+	}
 	// A finalizer keeps the objects until their containers are gone. No controller
 	// removes what is here without them.
 	if observed.Orphaned() {

@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -98,4 +99,20 @@ func changeInfrastructure(ctx context.Context, c client.Client, namespace, name 
 		return fmt.Errorf("patch ContainerCluster %q: %w", key.Name, err)
 	}
 	return nil
+}
+
+// ForgetEngine removes the record of the engine from the ContainerCluster of a cluster whose
+// user says that this engine is lost, unless it is the present one. One that is absent or has
+// changed meanwhile is no error: the next observation decides.
+func ForgetEngine(ctx context.Context, c client.Client, observed *infrav1.ContainerCluster, present string) error {
+	if recorded := observed.Annotations[infrav1.EngineAnnotation]; recorded == "" || recorded == present {
+		return nil
+	}
+	changed := observed.DeepCopy()
+	delete(changed.Annotations, infrav1.EngineAnnotation)
+	err := c.Patch(ctx, changed, client.MergeFromWithOptions(observed, client.MergeFromWithOptimisticLock{}))
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("remove the engine of ContainerCluster %q: %w", observed.Name, err)
 }
