@@ -65,7 +65,7 @@ func (f *fleet) check(t *testing.T, want end) {
 	if _, err := f.Engine.InspectNetwork(t.Context(), "mine"); engine.IgnoreNotFound(err) != nil || (err != nil) != want.deleted {
 		t.Errorf("network: %v", err)
 	}
-	for name, count := range begins(f.World) {
+	for name, count := range f.Calls.Begins() {
 		if count > 1 {
 			t.Errorf("container %s began %d times", name, count)
 		}

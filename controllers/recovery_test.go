@@ -154,7 +154,7 @@ func (r recovery) check(t *testing.T, w *world.World) {
 	machine, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
 	state, message := world.State(machine, infrav1.BootstrapCompletedCondition)
 	record := machine.Spec.Bootstrap
-	got := recovered{bootstrap: state, attempt: int(record.Attempt), began: begins(w)[builders.Container(builders.Machine)], completed: ptr.Deref(record.Completed, false)}
+	got := recovered{bootstrap: state, attempt: int(record.Attempt), began: w.Calls.Begins()[builders.Container(builders.Machine)], completed: ptr.Deref(record.Completed, false)}
 	if diff := gocmp.Diff(r.want, got, gocmp.AllowUnexported(recovered{})); diff != "" {
 		t.Errorf("%s The end differs (-want +got):\n%s\n%s", r.reason, diff, message)
 	}
@@ -170,19 +170,4 @@ func (r recovery) check(t *testing.T, w *world.World) {
 	if volumes := w.Engine.VolumeNames(); len(volumes) != 1 {
 		t.Errorf("volumes %v", volumes)
 	}
-}
-
-// begins is how often a container of each name was started for the first time.
-func begins(w *world.World) map[string]int {
-	created, count := map[string]bool{}, map[string]int{}
-	for _, call := range w.Calls.Effects() {
-		switch {
-		case call.Method == "CreateContainer":
-			created[call.Name] = true
-		case call.Method == "StartContainer" && created[call.Name]:
-			created[call.Name] = false
-			count[call.Name]++
-		}
-	}
-	return count
 }

@@ -112,6 +112,21 @@ func (c *Calls) Effects() []simulated.Call {
 	})
 }
 
+// Begins is how often a container of each name was started for the first time.
+func (c *Calls) Begins() map[string]int {
+	created, count := map[string]bool{}, map[string]int{}
+	for _, call := range c.Effects() {
+		switch {
+		case call.Method == "CreateContainer":
+			created[call.Name] = true
+		case call.Method == "StartContainer" && created[call.Name]:
+			created[call.Name] = false
+			count[call.Name]++
+		}
+	}
+	return count
+}
+
 // Hook sets functions that run before and after the effect of each call; nil
 // for none. They may panic. An error of before keeps the effect from
 // happening.
