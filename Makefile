@@ -166,7 +166,12 @@ test-quickstart: ## A cluster's whole life through capcon, on a real engine
 	@hack/test-quickstart.sh
 
 .PHONY: e2e
-e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-remote e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-nodes-at-once e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (hours; stops all that runs on the engine)
+ifdef RUN
+e2e:
+	@hack/test-quickstart.sh $(RUN)
+else
+e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-remote e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-faults e2e-nodes-at-once e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (RUN=Faults: one of the tests; hours; stops all that runs on the engine)
+endif
 
 .PHONY: e2e-quickstart
 e2e-quickstart: ## The quick start's test, with the steps that "make test" runs on the other engine
@@ -255,6 +260,10 @@ e2e-nodes-at-once: ## Create ten workers together, of an image that the engine c
 .PHONY: e2e-losses
 e2e-losses: ## Lose status, labels and annotations of all objects at five points of a cluster's creation
 	@hack/test-quickstart.sh Losses
+
+.PHONY: e2e-faults
+e2e-faults: ## Random faults of a cluster with data on a PersistentVolume: the same as "make e2e RUN=Faults" (COUNT=8, SEED to repeat them)
+	@hack/test-quickstart.sh Faults
 
 .PHONY: e2e-manager-killed
 e2e-manager-killed: ## Kill the manager every 20 s for half an hour, while clusters come and go (PERIOD=20s LASTING=30m)

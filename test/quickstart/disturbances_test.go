@@ -239,8 +239,15 @@ func (d *drift) backends(ctx context.Context, balancer engine.Container) ([]stri
 // removeNode: what made it a node went with its container, so it says what to do,
 // and that helps.
 func (d *drift) removeNode() {
-	node := d.worker()
 	nodes := len(nodeContainers(d.t, d.engine, d.program.cluster))
+	d.remove(d.worker())
+	nodesReady(d.t, d.program.connectCluster(), nodes)
+	machinesReady(d.t, d.program)
+}
+
+// remove a node's container, and then its Machine.
+func (d *drift) remove(node engine.Container) {
+	d.t.Helper()
 	d.disturb(node, infrav1.ContainerNotFoundReason, "delete the Machine", "rm", "--force", "--volumes", node.Name)
 	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{
 		Namespace: node.Labels[identity.LabelNamespace], Name: node.Labels[identity.LabelMachine],
@@ -255,6 +262,4 @@ func (d *drift) removeNode() {
 		}
 		return "it is there", err
 	})
-	nodesReady(d.t, d.program.connectCluster(), nodes)
-	machinesReady(d.t, d.program)
 }
