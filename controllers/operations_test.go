@@ -39,7 +39,7 @@ type operation struct {
 	fresh bool
 	// begin is what the user does.
 	begin func(*fleet)
-	// act is what another controller does at each look; nil = nothing.
+	// act is what another controller does meanwhile; nil = nothing.
 	act  func(*fleet)
 	want end
 }

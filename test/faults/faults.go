@@ -127,7 +127,7 @@ type Injector struct {
 
 // World is what the faults change.
 type World interface {
-	// Revive starts another manager. Where it is told to forget, the objects lose what is
+	// Revive starts another manager. With forget, the objects lose what is
 	// neither spec nor a record.
 	Revive(forget bool)
 	// RestartEngine restarts the engine.
@@ -145,7 +145,7 @@ func (i *Injector) Struck() bool {
 	return i.struck
 }
 
-// Mark says that the work goes on: what follows the last one is no part of it.
+// Mark says that the work continues: what follows the last one is no part of it.
 func (i *Injector) Mark() {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
@@ -193,7 +193,7 @@ func (i *Injector) strike(target Target, side Side, count func() int) error {
 	return fmt.Errorf("the engine does not answer: %w", engine.ErrUnavailable)
 }
 
-// strikes returns the kind of what happens now; empty for nothing.
+// strikes returns the kind of what happens now; empty = nothing.
 func (i *Injector) strikes(target Target, side Side, count func() int) Kind {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()

@@ -93,7 +93,7 @@ func (e *Etcd) Exec(command engine.Command) (output engine.Output, handled bool,
 	}
 	var list []string
 	for address := range e.members {
-		// Here the ID is the address: nobody calculates with it.
+		// Here the ID is the address: a client does not interpret it.
 		list = append(list, fmt.Sprintf(`{"ID":%q,"peerURLs":["https://%s:2380"]}`, address, address))
 	}
 	return engine.Output{Stdout: fmt.Appendf(nil, `{"members":[%s]}`, strings.Join(list, ","))}, true, nil
