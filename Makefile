@@ -221,6 +221,10 @@ e2e-drift: ## Kill a hundred containers and see how soon their objects say so (K
 e2e-remediation: ## Remove containers, have bootstraps of control planes fail, and delete a member of etcd that is no Node
 	@hack/test-quickstart.sh Remediation RemediationOfBootstrap EtcdMemberWithoutNode
 
+.PHONY: e2e-certificates
+e2e-certificates: ## Let the certificates of three control planes end, and renew them
+	@hack/test-quickstart.sh Certificates
+
 .PHONY: e2e-failure-domains
 e2e-failure-domains: ## Spread control planes over failure domains and pin workers to some
 	@hack/test-quickstart.sh FailureDomains

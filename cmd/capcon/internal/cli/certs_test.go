@@ -236,49 +236,42 @@ func TestCertsRenewEnded(t *testing.T) {
 	}
 }
 
-// TestCertsRenewInterrupted at each command that changes something in a node, before and after
-// its effect, where everything has ended.
+// TestCertsRenewInterrupted after each command that changes something in a node, where everything
+// has ended.
 func TestCertsRenewInterrupted(t *testing.T) {
 	t.Parallel()
 	changes := []string{"kubeadm certs", "crictl stop", "systemctl restart", "sh -c"}
-	for name, at := range map[string]func(*simulated.Engine, func(simulated.Call) error){
-		"Before": (*simulated.Engine).OnCall, "After": (*simulated.Engine).AfterCall,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for n := 1; !t.Failed(); n++ {
-				c := newCertsWorld(t)
-				c.pass(oneYear + day)
-				c.setKubeconfig()
-				calls := 0
-				at(c.engine, func(call simulated.Call) error {
-					if call.Method == "Exec" && slices.Contains(changes, call.Command[0]+" "+call.Command[1]) {
-						calls++
-					}
-					if calls >= n { // The process is dead: it makes no further call.
-						return errors.New("interrupted")
-					}
-					return nil
-				})
-				code, _, _ := c.run("certs", "renew", "demo")
-				c.engine.ResetHooks()
-				c.engine.HandleExec(c.nodes.Exec)
-				c.mustRun("certs", "renew", "demo")
-				c.wantInUse("2028-01-02T")
-				for _, node := range controlPlaneNodes {
-					stops := slices.DeleteFunc(c.nodes.Commands(node), func(command string) bool { return command != "crictl stop" })
-					if len(stops) != 4 {
-						t.Errorf("After an interruption at change %d, %d components of %s were restarted", n, len(stops), node)
-					}
-				}
-				if code == 0 {
-					if n < 20 {
-						t.Errorf("Only %d changes", n)
-					}
-					return
-				}
+	for n := 1; !t.Failed(); n++ {
+		c := newCertsWorld(t)
+		c.pass(oneYear + day)
+		c.setKubeconfig()
+		calls := 0
+		c.engine.AfterCall(func(call simulated.Call) error {
+			if call.Method == "Exec" && slices.Contains(changes, call.Command[0]+" "+call.Command[1]) {
+				calls++
 			}
+			if calls >= n { // The process is dead: it makes no further call.
+				return errors.New("interrupted")
+			}
+			return nil
 		})
+		code, _, _ := c.run("certs", "renew", "demo")
+		c.engine.ResetHooks()
+		c.engine.HandleExec(c.nodes.Exec)
+		c.mustRun("certs", "renew", "demo")
+		c.wantInUse("2028-01-02T")
+		for _, node := range controlPlaneNodes {
+			stops := slices.DeleteFunc(c.nodes.Commands(node), func(command string) bool { return command != "crictl stop" })
+			if len(stops) != 4 {
+				t.Errorf("After an interruption at change %d, %d components of %s were restarted", n, len(stops), node)
+			}
+		}
+		if code == 0 {
+			if n < 20 {
+				t.Errorf("Only %d changes", n)
+			}
+			return
+		}
 	}
 }
 
