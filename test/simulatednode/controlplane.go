@@ -19,7 +19,6 @@ package simulatednode
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -34,6 +33,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,6 +66,7 @@ const (
 // a cluster that kubeadm set up. Components read their certificates when they start, but etcd
 // on each connection, and etcd answers where most of its members have valid ones.
 type ControlPlane struct {
+	tb     testing.TB
 	engine *simulated.Engine
 	now    func() time.Time
 
@@ -91,8 +92,9 @@ type process struct {
 }
 
 // NewControlPlane has no nodes yet. Its authorities have a life of ten years.
-func NewControlPlane(eng *simulated.Engine, now func() time.Time) (*ControlPlane, error) {
-	p := &ControlPlane{engine: eng, now: now, authorities: map[string]authority{}, running: map[string]map[string]process{}}
+func NewControlPlane(tb testing.TB, eng *simulated.Engine, now func() time.Time) (*ControlPlane, error) {
+	tb.Helper()
+	p := &ControlPlane{tb: tb, engine: eng, now: now, authorities: map[string]authority{}, running: map[string]map[string]process{}}
 	for name := range signed {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
@@ -402,7 +404,7 @@ func (p *ControlPlane) upload(container string, header tar.Header, content []byt
 	if err := writer.Close(); err != nil {
 		return err
 	}
-	return p.engine.Upload(context.Background(), container, &archive)
+	return p.engine.Upload(p.tb.Context(), container, &archive)
 }
 
 func encode(certificate []byte) []byte {

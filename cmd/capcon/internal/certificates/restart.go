@@ -50,9 +50,9 @@ func CheckKubeadm(ctx context.Context, containers engine.Executor, container str
 // Renew the certificates of a control plane node in its files. Neither a container nor a
 // process is restarted. Interrupted, it leaves each file old or new.
 func Renew(ctx context.Context, containers engine.Executor, container string) error {
-	// kubeadm asks the API server for the cluster's configuration, and uses its defaults where
-	// that does not respond.
-	const limit = 2 * time.Minute
+	// kubeadm asks the API server for the configuration of the cluster and of the node, for up to
+	// a minute each, and uses its defaults where that does not respond.
+	const limit = 5 * time.Minute
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if _, err := run(limited, containers, container, "kubeadm", "certs", "renew", "all"); err != nil {

@@ -63,7 +63,7 @@ func newCertsWorld(t *testing.T) certsWorld {
 	t.Helper()
 	w, _ := loadWorld(t)
 	w.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := certsWorld{w, must.Get(simulatednode.NewControlPlane(w.engine, w.time))(t)}
+	c := certsWorld{w, must.Get(simulatednode.NewControlPlane(t, w.engine, w.time))(t)}
 	owner := identity.Owner{Namespace: "default", Cluster: "demo", ID: "demo-id"}
 	for _, name := range controlPlaneNodes[1:] {
 		spec := engine.Spec{Name: name, Image: "localhost/capcon/node:v1.36.3", Labels: owner.ContainerLabels(identity.RoleControlPlane, name)}
