@@ -308,7 +308,7 @@ e2e-upgrade: ## Upgrade capcon and its management plane from an earlier commit, 
 	@hack/e2e-upgrade.sh
 
 .PHONY: e2e-release
-e2e-release: ## Make a release, and install it from its files with capcon and with clusterctl (VERSION=v0.1.0)
+e2e-release: ## Make a release, install it from its files without Go, upgrade its plane, and install it with clusterctl (VERSION=v0.1.0 LIMIT=60; as root)
 	@VERSION="$(VERSION)" hack/e2e-release.sh
 
 .PHONY: e2e-stable
