@@ -72,7 +72,7 @@ func TestPermanentFault(t *testing.T) {
 		"engine gone while stopping": {
 			"What runs is not known.", "stop",
 			failing("ListContainers", "", engine.ErrUnavailable), end{state{5, false, false}, infrav1.EngineUnavailableReason},
-			"list containers: unavailable",
+			"list containers of the cluster: unavailable",
 		},
 		"control plane does not start": {
 			"The API server does not answer, and the cluster is left to its control plane's controller.", "start",
@@ -113,7 +113,7 @@ func TestPermanentFault(t *testing.T) {
 		"engine gone while starting": {
 			"Without the engine nothing is started: the limit does not run.", "start",
 			failing("ListContainers", "", engine.ErrUnavailable), end{state{0, true, true}, infrav1.EngineUnavailableReason},
-			"list containers: unavailable",
+			"list containers of the cluster: unavailable",
 		},
 		"container removed": {
 			"The Machine is to be replaced.", "start",
