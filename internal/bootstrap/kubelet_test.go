@@ -20,6 +20,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -123,6 +124,11 @@ func TestScriptKubeletSettings(t *testing.T) {
 			got := n.startKubelet(map[string]string{
 				"KUBELET_CONFIG_ARGS": "--config=" + config, "KUBELET_KUBEADM_ARGS": tc.kubeadm, "KUBELET_EXTRA_ARGS": arguments,
 			})
+			for _, flag := range tc.without {
+				if line := "left out " + flag + ": the configuration of the kubelet sets "; !regexp.MustCompile(regexp.QuoteMeta(line) + "[A-Za-z]+\n").MatchString(n.journal) {
+					t.Errorf("the journal lacks the line %q:\n%s", line, n.journal)
+				}
+			}
 			kept := slices.DeleteFunc(flags, func(flag string) bool { return slices.Contains(tc.without, flag) })
 			want := strings.Join(append([]string{tc.arguments}, kept...), " ")
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -140,9 +146,11 @@ func (n *node) startKubelet(environment map[string]string) string {
 	for name, value := range environment {
 		script.Env = append(script.Env, name+"="+value)
 	}
-	if out, err := script.CombinedOutput(); err != nil {
+	out, err := script.CombinedOutput()
+	if err != nil {
 		n.t.Fatalf("run the kubelet's script: %v\n%s", err, out)
 	}
+	n.journal = string(out)
 	file, err := os.ReadFile(n.path("run/cluster-api-bootstrap-kubelet"))
 	if errors.Is(err, os.ErrNotExist) {
 		return environment["KUBELET_EXTRA_ARGS"]

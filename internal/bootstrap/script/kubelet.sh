@@ -34,9 +34,9 @@ done
 
 # sets says whether the configuration or one of its drop-ins has a value of that name, in YAML or JSON. Names occur once.
 sets() {
-  name="^([^#]*[^#A-Za-z0-9])?$1[\"']?[[:space:]]*:"
-  grep -Eqs -- "$name" "$root$config" ||
-    { [ -n "$directory" ] && grep -EqRs --include='*.conf' -- "$name" "$root$directory"; }
+  pattern="^([^#]*[^#A-Za-z0-9])?$1[\"']?[[:space:]]*:"
+  grep -Eqs -- "$pattern" "$root$config" ||
+    { [ -n "$directory" ] && grep -EqRs --include='*.conf' -- "$pattern" "$root$directory"; }
 }
 
 before=" ${KUBELET_EXTRA_ARGS-} "
