@@ -101,6 +101,15 @@ func (b *board) waiting(name, detail string) {
 	b.set(progress.Step{Name: name, State: progress.Waiting, Detail: detail})
 }
 
+// begin sets a step that is under way, unless it is done: a second look at it changes nothing.
+func (b *board) begin(name, detail string) {
+	b.change(func() {
+		if !slices.ContainsFunc(b.steps, func(s progress.Step) bool { return s.Name == name }) {
+			b.steps = append(b.steps, progress.Step{Name: name, State: progress.Waiting, Detail: detail})
+		}
+	})
+}
+
 // figure sets a step that is under way and says how far in numbers.
 func (b *board) figure(name, detail string) {
 	b.set(progress.Step{Name: name, State: progress.Waiting, Detail: detail, Volatile: true})
@@ -117,12 +126,12 @@ func (b *board) failed(name, detail string) {
 }
 
 // cluster replaces everything behind the steps that come before the cluster's own by
-// the snapshot.
-func (b *board) cluster(snapshot management.Snapshot) {
+// the snapshot. The command ends with the troubles that have stood for the grace period.
+func (b *board) cluster(snapshot management.Snapshot, standing []management.Trouble) {
 	fixed := []string{stepEngine, stepPlane, stepImages, stepProxy}
 	b.change(func() {
 		b.steps = slices.DeleteFunc(b.steps, func(s progress.Step) bool { return !slices.Contains(fixed, s.Name) })
-		b.steps = append(b.steps, snapshotSteps(snapshot)...)
+		b.steps = append(b.steps, snapshotSteps(snapshot, standing)...)
 	})
 }
 
@@ -137,7 +146,7 @@ func (b *board) deletion(name, detail string, snapshot management.Snapshot) {
 	})
 }
 
-func snapshotSteps(snapshot management.Snapshot) []progress.Step {
+func snapshotSteps(snapshot management.Snapshot, standing []management.Trouble) []progress.Step {
 	var steps []progress.Step
 	for _, stage := range snapshot.Stages {
 		steps = append(steps, progress.Step{Name: stage.Name, State: states[stage.Done], Detail: stage.Detail})
@@ -148,9 +157,9 @@ func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 		})
 	}
 	for _, trouble := range snapshot.Troubles {
-		state := progress.Failed
-		if trouble.MayPass {
-			state = progress.Waiting
+		state := progress.Waiting
+		if endsCommand(trouble) && slices.Contains(standing, trouble) {
+			state = progress.Failed
 		}
 		steps = append(steps, progress.Step{
 			Name: trouble.Object + " " + trouble.Reason, State: state, Indented: true, Ended: "resolved",
@@ -160,10 +169,16 @@ func snapshotSteps(snapshot management.Snapshot) []progress.Step {
 	return steps
 }
 
+// endsCommand: neither time nor the command resolves it.
+func endsCommand(trouble management.Trouble) bool { return !trouble.MayPass && trouble.Replace == "" }
+
 // remedyWhileWaiting is the remedy for the user of a command that waits and replaces Machines.
 func remedyWhileWaiting(trouble management.Trouble) string {
-	if trouble.Replace != "" {
+	switch {
+	case trouble.Replace != "":
 		return fmt.Sprintf("the Machine is replaced in %s", troubleGrace)
+	case endsCommand(trouble):
+		return fmt.Sprintf("%s; the command ends if this lasts for %s", trouble.Remedy, troubleGrace)
 	}
 	return trouble.Remedy
 }

@@ -64,7 +64,7 @@ func requested(request input.Request) objects.Values {
 // decideImages chooses the images and fetches those the engine lacks: here
 // the user's credentials are known, in the management plane they are not.
 func (s *session) decideImages(ctx context.Context, b *board, request input.Request, values *objects.Values) (err error) {
-	b.waiting(stepImages, "inspecting images")
+	b.begin(stepImages, "inspecting images")
 	values.NodeImage, err = s.nodeImage(ctx, request, values.KubernetesVersion)
 	if err != nil {
 		return err

@@ -192,7 +192,7 @@ func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) er
 	if err != nil {
 		return err
 	}
-	_, err = s.ensurePlane(ctx, b, image)
+	_, err = s.ensurePlane(ctx, b, state, image)
 	return err
 }
 

@@ -102,7 +102,7 @@ func (s *session) startPlaneOnce(ctx context.Context, b *board, request input.Re
 	if err != nil {
 		return err
 	}
-	if _, err := s.ensurePlane(ctx, b, image); err != nil {
+	if _, err := s.ensurePlane(ctx, b, before, image); err != nil {
 		return err
 	}
 	return s.persist(ctx, func() error {

@@ -119,7 +119,7 @@ func emptyFlags(command *cobra.Command) []input.Problem {
 // up makes the cluster so and waits for it.
 func (s *session) up(ctx context.Context, request input.Request) error {
 	started := s.Now()
-	b := s.newBoard("Creating cluster " + request.Name)
+	b := s.newBoard("Cluster " + request.Name) // It may exist, and be updated or started.
 	reached, err := s.upWithin(ctx, b, request)
 	b.close()
 	switch {
@@ -288,7 +288,7 @@ func (s *session) preparePlane(ctx context.Context, b *board, request input.Requ
 			return false, err
 		}
 	}
-	return s.ensurePlane(ctx, b, image)
+	return s.ensurePlane(ctx, b, before, image)
 }
 
 // removeCreated removes the management plane that this command created, unless it
@@ -330,10 +330,12 @@ func (s *session) timedOut(limited context.Context, request input.Request, err e
 	return err
 }
 
-// ensurePlane makes sure of the management plane, connects to it, and reports
-// whether this call created it.
-func (s *session) ensurePlane(ctx context.Context, b *board, image string) (created bool, err error) {
-	b.waiting(stepPlane, "starting")
+// ensurePlane makes sure of the management plane, which was in this state before, connects to it,
+// and reports whether this call created it.
+func (s *session) ensurePlane(ctx context.Context, b *board, before plane.State, image string) (created bool, err error) {
+	if !before.Answers {
+		b.waiting(stepPlane, "starting")
+	}
 	ready, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
 	if err != nil {
 		return false, fmt.Errorf("start the management plane: %w", err)

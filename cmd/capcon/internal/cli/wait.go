@@ -131,7 +131,8 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	case w.last.Deleting:
 		return false, w.beingDeleted(w.request.Name)
 	}
-	w.board.cluster(w.last)
+	standing := w.standing()
+	w.board.cluster(w.last, standing)
 	if !w.saved {
 		if w.saved, err = w.saveOwner(ctx, w.request.Name, observed); err != nil {
 			return false, err
@@ -143,7 +144,7 @@ func (w *watch) look(ctx context.Context) (ready bool, err error) {
 	if w.last.Ready() {
 		return true, nil
 	}
-	return false, w.settleTroubles(ctx)
+	return false, w.settleTroubles(ctx, standing)
 }
 
 // useRegistry lets the cluster's nodes pull from the local registry.
@@ -170,9 +171,9 @@ func (s *session) saveOwner(ctx context.Context, name string, observed managemen
 
 // settleTroubles replaces the machines of troubles that have stood for the
 // grace period where that resolves them, and returns an error for the others.
-func (w *watch) settleTroubles(ctx context.Context) error {
+func (w *watch) settleTroubles(ctx context.Context, standing []management.Trouble) error {
 	var found []string
-	for _, trouble := range w.standing() {
+	for _, trouble := range standing {
 		if trouble.MayPass {
 			continue
 		}

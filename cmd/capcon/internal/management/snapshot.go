@@ -182,7 +182,7 @@ func Summarize(o Observed) Snapshot {
 		Exists:             true,
 		Deleting:           deleting,
 		Power:              power,
-		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(machines)}),
+		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(o, machines)}),
 		Machines:           machines,
 		Troubles:           troubles(o),
 		Available:          available && (o.ControlPlane == nil || controlPlanes > 0),
@@ -304,19 +304,27 @@ func workersStage(o Observed) []Stage {
 	return []Stage{stage}
 }
 
-// nodesStage guards against counts that have not caught up with a change:
-// machines on their way out are not counted anywhere else.
-func nodesStage(machines []Machine) Stage {
+// nodesStage guards against counts that have not caught up with a change: machines on their way
+// out are not counted anywhere else, and those that are not there yet are missing.
+func nodesStage(o Observed, machines []Machine) Stage {
+	wanted := int32(0)
+	if o.ControlPlane != nil {
+		wanted += ptr.Deref(o.ControlPlane.Spec.Replicas, 1)
+	}
+	for _, workers := range o.Workers {
+		wanted += ptr.Deref(workers.Spec.Replicas, 1)
+	}
 	ready := 0
 	for _, machine := range machines {
 		if machine.Ready {
 			ready++
 		}
 	}
+	total := max(len(machines), int(wanted))
 	return Stage{
 		Name:   nodesStageName,
-		Done:   len(machines) > 0 && ready == len(machines),
-		Detail: fmt.Sprintf("%d of %d ready", ready, len(machines)),
+		Done:   total > 0 && ready == total,
+		Detail: fmt.Sprintf("%d of %d ready", ready, total),
 	}
 }
 

@@ -74,7 +74,7 @@ func TestSummarizeNotReady(t *testing.T) {
 		"scaled a moment ago": {
 			"The counts are those of before the change.",
 			func(o *Observed) { o.Workers[0].Generation, o.Workers[0].Spec.Replicas = 2, ptr.To[int32](2) },
-			[]string{"workers: 1 of 2 available"},
+			[]string{"workers: 1 of 2 available", "nodes: 2 of 3 ready"},
 		},
 		"generation not observed": {
 			"Equal counts may still be those of before a change.",
@@ -461,5 +461,18 @@ func TestSummarizeWithoutPodNetwork(t *testing.T) {
 				t.Errorf("%s Got ready %t, pending %t, state %q", tc.reason, got.Ready(), got.PodNetworkPending, got.State())
 			}
 		})
+	}
+}
+
+// Machines that are not there yet are missing too: what is done stays done.
+func TestNodesOfMissingMachines(t *testing.T) {
+	t.Parallel()
+	o := ready()
+	o.Machines, o.Containers = o.Machines[1:], o.Containers[1:]
+	o.Workers[0].Status.Replicas, o.Workers[0].Status.UpToDateReplicas = nil, nil
+	want := Stage{Name: "nodes", Detail: "1 of 2 ready"}
+	stages := Summarize(o).Stages
+	if diff := cmp.Diff(want, stages[len(stages)-1]); diff != "" {
+		t.Errorf("the worker has no Machine yet (-want +got):\n%s", diff)
 	}
 }
