@@ -66,7 +66,7 @@ func TestKubeletFlagsOfUser(t *testing.T) {
 	}
 }
 
-// TestScriptKubeletSettings: what the kubelet's configuration in a node sets, whoever wrote it, is not overridden by our
+// TestScriptKubeletSettings: what the kubelet's configuration in a node sets, by any way, is not overridden by our
 // flags, and nothing else is left out.
 func TestScriptKubeletSettings(t *testing.T) {
 	t.Parallel()

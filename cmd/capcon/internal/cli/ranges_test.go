@@ -43,7 +43,7 @@ func rangesWorld(t *testing.T, lan, host, proxy, endpoint string) *world {
 	return w
 }
 
-func TestRangesOfANewCluster(t *testing.T) {
+func TestRangesOfNewCluster(t *testing.T) {
 	t.Parallel()
 	const local, remote = "unix:///run/docker.sock", "ssh://other.example.com"
 	cases := map[string]struct {
