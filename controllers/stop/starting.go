@@ -78,16 +78,6 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return r.conclude(ctx, pass)
 }
 
-// reportBegin ends the report of a stop before anything runs again: the condition never says that
-// a cluster is stopped of which containers run.
-func (p *startPass) reportBegin(ctx context.Context) error {
-	switch conditions.GetReason(p.scope.containerCluster, infrav1.StoppedCondition) {
-	case infrav1.StartingReason, infrav1.StartedReason, infrav1.StartFailedReason:
-		return nil
-	}
-	return p.report(ctx, p.scope, metav1.ConditionFalse, infrav1.StartingReason, fmt.Sprintf("starting %d containers", len(p.containers)))
-}
-
 // conclude a pass: the start is done, has failed, or continues.
 func (r *Reconciler) conclude(ctx context.Context, pass *startPass) (ctrl.Result, error) {
 	s := pass.scope
@@ -146,15 +136,24 @@ type startPass struct {
 	engineError error
 }
 
+// reportBegin ends the report of a stop before anything runs again: the condition never says that
+// a cluster is stopped of which containers run.
+func (p *startPass) reportBegin(ctx context.Context) error {
+	switch conditions.GetReason(p.scope.containerCluster, infrav1.StoppedCondition) {
+	case infrav1.StartingReason, infrav1.StartedReason, infrav1.StartFailedReason:
+		return nil
+	}
+	return p.report(ctx, p.scope, metav1.ConditionFalse, infrav1.StartingReason, fmt.Sprintf("starting %d containers", len(p.containers)))
+}
+
 // observe the containers and what should have one. It returns errors of the API server only.
 func (p *startPass) observe(ctx context.Context) error {
 	machines, err := p.machines(ctx, p.scope)
 	if err != nil {
 		return err
 	}
-	listed, err := p.Reconciler.containers(ctx, p.scope)
-	if err != nil {
-		p.engineError = err
+	var listed []engine.Container
+	if listed, p.engineError = p.Reconciler.containers(ctx, p.scope); p.engineError != nil {
 		return nil
 	}
 	maintained, found := map[string]bool{}, map[string]bool{}
