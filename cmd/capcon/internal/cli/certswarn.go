@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,7 @@ func (s *session) refreshKubeconfig(ctx context.Context, cluster string) error {
 	if certificate, err := certificates.OfKubeconfig(present); err == nil && !s.Now().Before(certificate.NotAfter) {
 		s.warn("the certificate of the kubeconfig of cluster %q ended, and Cluster API has not renewed it yet; run the command again", cluster)
 	}
-	if string(saved) == string(present) {
+	if bytes.Equal(saved, present) {
 		return nil
 	}
 	path, err := s.state.WriteKubeconfig(cluster, present)
