@@ -49,8 +49,8 @@ const (
 )
 
 // The management cluster is a cluster of ours: kind's is shared by all specs. The workload
-// cluster is of the previous provider's template, which installs no Pod network and knows
-// the images of registries only.
+// cluster is of the previous provider's template. Before v0.1.0 it installed no Pod network and
+// knew the images of registries only.
 var _ = ginkgo.Describe("clusterctl upgrade", func() {
 	upstream.ClusterctlUpgradeSpec(ctx, func() upstream.ClusterctlUpgradeSpecInput {
 		version := e2eConfig.MustGetVariable("KUBERNETES_VERSION")

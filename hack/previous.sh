@@ -25,12 +25,14 @@
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
-#   FROM    commit; default the first one whose clusters must survive an upgrade
+#   FROM    commit; default: that of the last release. Clusters of all commits since
+#           8232a0621dc4 must survive an upgrade
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-readonly from="${FROM:-8232a0621dc4}"
+# v0.1.0, by its commit: not each clone has tags.
+readonly from="${FROM:-edbcd86b7094}"
 readonly image="localhost/capcon/manager:previous"
 
 main() {
