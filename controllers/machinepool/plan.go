@@ -69,14 +69,10 @@ func (p plan) empty() bool { return p.create == 0 && len(p.remove) == 0 }
 func planFor(replicas []replica, wanted int) plan {
 	var p plan
 	var current, outdated []replica
-	ready, lost := 0, lostAtATime(replicas, wanted)
-	for _, r := range replicas {
+	ready := 0
+	for _, r := range breakLost(replicas, wanted) {
 		switch {
 		case r.leaving:
-			continue
-		case r.lost && !r.broken && lost > 0:
-			lost--
-			p.remove = append(p.remove, r.name)
 			continue
 		case r.broken:
 			p.remove = append(p.remove, r.name)
@@ -119,15 +115,22 @@ func planFor(replicas []replica, wanted int) plan {
 	return p
 }
 
-// lostAtATime is how many more lost instances may be removed now.
-func lostAtATime(replicas []replica, wanted int) int {
-	most := max(1, wanted/lostShare)
+// breakLost returns the replicas with as many lost ones marked as broken as may be removed now.
+func breakLost(replicas []replica, wanted int) []replica {
+	left := max(1, wanted/lostShare)
 	for _, r := range replicas {
 		if r.lost && r.leaving {
-			most--
+			left--
 		}
 	}
-	return most
+	replicas = slices.Clone(replicas)
+	for i := range replicas {
+		if r := &replicas[i]; r.lost && !r.leaving && !r.broken && left > 0 {
+			r.broken = true
+			left--
+		}
+	}
+	return replicas
 }
 
 // byRemoval sorts by the order of removal: first what a user requested to be
