@@ -37,6 +37,10 @@ const (
 	// BootstrapDataSecretAnnotation names the Secret that its node is
 	// bootstrapped with.
 	BootstrapDataSecretAnnotation = "container.infrastructure.cluster.x-k8s.io/bootstrap-data-secret"
+	// BootstrapDataHashAnnotation identifies the content of that Secret, without what a
+	// bootstrap provider renews in it. An instance with another hash than the present one
+	// is replaced; one without it counts as up to date, and gets the present one.
+	BootstrapDataHashAnnotation = "container.infrastructure.cluster.x-k8s.io/bootstrap-data-hash"
 	// FailureDomainAnnotation is the failure domain that it is in.
 	FailureDomainAnnotation = "container.infrastructure.cluster.x-k8s.io/failure-domain"
 )

@@ -114,16 +114,16 @@ func (s *scope) has(containerMachine *infrav1.ContainerMachine) bool {
 		util.IsOwnedByObject(containerMachine, s.pool, infrav1.GroupVersion.WithKind("ContainerMachinePool").GroupKind())
 }
 
-// outdated says whether an instance is made otherwise than is wanted now. A
-// data secret whose content is new is not another one: bootstrap providers
-// renew the token in it for instances to come.
+// outdated says whether an instance is made otherwise than is wanted now. What
+// bootstrap providers renew in a data secret, for instances to come, does not count.
 func (s *scope) outdated(i instance) bool {
 	template, made := s.pool.Spec.Template.Spec, i.containerMachine
 	wanted := s.machinePool.Spec.Template.Spec
 	secret := wanted.Bootstrap.DataSecretName
 	return !equality.Semantic.DeepEqual(made.Spec.Immutable(), template.Immutable()) ||
 		made.Annotations[infrav1.VersionAnnotation] != wanted.Version ||
-		secret != nil && made.Annotations[infrav1.BootstrapDataSecretAnnotation] != *secret
+		secret != nil && made.Annotations[infrav1.BootstrapDataSecretAnnotation] != *secret ||
+		s.hasOtherData(made)
 }
 
 // leaving: it is being removed. A ContainerMachine that is deleted alone is

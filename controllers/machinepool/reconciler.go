@@ -67,6 +67,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachinepools/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machinepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=machines,verbs=get;list;watch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -104,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if !pool.DeletionTimestamp.IsZero() {
 		return phase.Run(ctx, s, r.observeLive, r.removeMachines, r.removeUnclaimed, r.release)
 	}
-	return phase.Run(ctx, s, r.observeCached, r.propagate, r.publish, r.waitForCluster, r.scale)
+	return phase.Run(ctx, s, r.observeCached, r.readData, r.propagate, r.publish, r.waitForCluster, r.scale)
 }
 
 // observeCached finds the instances of the pool as the cache knows them.

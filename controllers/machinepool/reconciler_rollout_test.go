@@ -117,6 +117,13 @@ func replaced() map[string]reconcileTest {
 	}
 }
 
+// changeData changes the content of the data secret and not its name.
+func changeData(t *testing.T, w *world.World) {
+	t.Helper()
+	data := strings.Replace(builders.JoinWorkerData, "runcmd:\n", "runcmd:\n- touch /tmp/changed\n", 1)
+	must.Succeed(t, w.Client.Update(t.Context(), builders.DataSecret(builders.Pool, data)))
+}
+
 // rolledOut tests outdated instances.
 func rolledOut() map[string]reconcileTest {
 	return map[string]reconcileTest{
@@ -163,6 +170,60 @@ func rolledOut() map[string]reconcileTest {
 					t.Helper()
 					secret := builders.DataSecret(builders.Pool, strings.ReplaceAll(builders.JoinWorkerData, builders.SecretWord, "fedcba.9876543210fedcba"))
 					must.Succeed(t, w.Client.Update(t.Context(), secret))
+				},
+			},
+			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
+		},
+		"DataChanged": {
+			reason: "A data secret with another configuration in it replaces all.",
+			args:   args{replicas: 2, change: changeData},
+			want:   want{ready: ready, replicasUpToDate: upToDate, instances: 2, provisioned: true},
+		},
+		"DataChangedBeforeTheRecord": {
+			reason: "With which data instances of earlier releases were created is not known: an upgrade replaces none.",
+			args: args{
+				replicas: 2,
+				change: func(t *testing.T, w *world.World) {
+					t.Helper()
+					for _, name := range names(w) {
+						world.Edit(w, name, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+							delete(m.Annotations, infrav1.BootstrapDataHashAnnotation)
+						})
+					}
+					changeData(t, w)
+				},
+			},
+			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				for _, made := range w.ContainerMachines() {
+					if made.Annotations[infrav1.BootstrapDataHashAnnotation] == "" {
+						t.Errorf("the next change would not replace %s", made.Name)
+					}
+				}
+			},
+		},
+		"HashOfAnotherRelease": {
+			reason: "A hash that was computed in another way says nothing.",
+			args: args{
+				replicas: 2,
+				change: func(_ *testing.T, w *world.World) {
+					for _, name := range names(w) {
+						world.Edit(w, name, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+							m.Annotations[infrav1.BootstrapDataHashAnnotation] = "0-0123456789abcdef"
+						})
+					}
+				},
+			},
+			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
+		},
+		"DataInvalid": {
+			reason: "Nothing is replaced for data that no instance could be created with.",
+			args: args{
+				replicas: 2,
+				change: func(t *testing.T, w *world.World) {
+					t.Helper()
+					must.Succeed(t, w.Client.Update(t.Context(), builders.DataSecret(builders.Pool, "broken")))
 				},
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},

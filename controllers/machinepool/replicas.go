@@ -146,6 +146,7 @@ func (s *scope) shape(containerMachine *infrav1.ContainerMachine) {
 		containerMachine.Annotations = map[string]string{}
 	}
 	maps.Copy(containerMachine.Annotations, template.ObjectMeta.Annotations)
+	s.recordData(containerMachine)
 	maps.Copy(containerMachine.Labels, template.ObjectMeta.Labels)
 	maps.Copy(containerMachine.Labels, s.labels())
 	containerMachine.Spec.SetMutable(&template.Spec)

@@ -44,6 +44,8 @@ type scope struct {
 	instances []instance
 	// dangling names Machines of the pool whose ContainerMachine is gone.
 	dangling []string
+	// dataHash identifies the bootstrap data; empty where there is none, or it is invalid.
+	dataHash string
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
 }

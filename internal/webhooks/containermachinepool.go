@@ -57,7 +57,9 @@ func validateMachinePool(pool *infrav1.ContainerMachinePool) field.ErrorList {
 func validatePoolTemplate(path *field.Path, template infrav1.ContainerMachinePoolMachineTemplate) field.ErrorList {
 	metadata := path.Child("metadata")
 	errs := template.ObjectMeta.Validate(metadata)
-	for _, recorded := range []string{infrav1.VersionAnnotation, infrav1.BootstrapDataSecretAnnotation, infrav1.FailureDomainAnnotation} {
+	for _, recorded := range []string{
+		infrav1.VersionAnnotation, infrav1.BootstrapDataSecretAnnotation, infrav1.BootstrapDataHashAnnotation, infrav1.FailureDomainAnnotation,
+	} {
 		if value, found := template.ObjectMeta.Annotations[recorded]; found {
 			errs = append(errs, field.Invalid(metadata.Child("annotations").Key(recorded), value,
 				"is reserved for the controller; remove it, and set the value in the MachinePool"))
