@@ -258,7 +258,7 @@ func kubeletSilent(container *infrav1.ContainerMachine, machine *clusterv1.Machi
 	name, _ := identity.ParseProviderID(container.Spec.ProviderID) // A machine that has a Node has it.
 	return Trouble{
 		Object: "machine " + container.Name, Reason: ready.Reason, Message: ready.Message, MayPass: true,
-		Remedy: fmt.Sprintf("its container runs; see what its kubelet does with capcon logs, or restart it: systemctl restart kubelet in container %s", name),
+		Remedy: fmt.Sprintf("its container runs; see what its kubelet does with capcon logs, or restart it: docker exec %s systemctl restart kubelet (with Podman, podman exec)", name),
 	}, true
 }
 
