@@ -47,7 +47,7 @@ func TestDeaths(t *testing.T) {
 		"Died": {
 			reason: "The exit code is what the event said.",
 			events: []engine.Event{event(engine.EventDie, 137), event(engine.EventStart, 0)},
-			want:   "exited with code 137",
+			want:   "exited with code 137 (SIGKILL: a user, the engine or the kernel ended its processes)",
 		},
 		"DiedWithZero": {
 			reason: "A node that was powered off has ended too.",
@@ -71,7 +71,7 @@ func TestDeaths(t *testing.T) {
 		"Late": {
 			reason: "A controller with much to do reports it when it comes to it.",
 			events: []engine.Event{event(engine.EventDie, 137)}, later: 29 * time.Second,
-			want: "exited with code 137",
+			want: "exited with code 137 (SIGKILL: a user, the engine or the kernel ended its processes)",
 		},
 		"ExitedAgain": {
 			reason: "An exit without an OOM kill is no OOM kill because an earlier one was.",

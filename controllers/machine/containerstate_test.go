@@ -46,7 +46,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				must.Succeed(t, w.Engine.KillContainer(container(), 137, false))
 			},
-			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137 and has been started again",
+			reported: "False/" + infrav1.ContainerExitedReason, message: "exited with code 137 (SIGKILL: a user, the engine or the kernel ended its processes) and has been started again",
 		},
 		"OutOfMemory": {
 			reason: "A kill by the OOM killer is reported.",

@@ -25,12 +25,18 @@ type Exit struct {
 	OOMKilled bool
 }
 
+// killed is the exit code of a process that SIGKILL ended, as shells have it.
+const killed = 137
+
 // String completes a sentence that begins with the container's name: "exited with code
-// 137 (OOMKilled)".
+// 137 (OOMKilled)". Code 137 does not say who ended the process.
 func (e Exit) String() string {
 	text := fmt.Sprintf("exited with code %d", e.Code)
-	if e.OOMKilled {
+	switch {
+	case e.OOMKilled:
 		text += " (OOMKilled)"
+	case e.Code == killed:
+		text += " (SIGKILL: a user, the engine or the kernel ended its processes)"
 	}
 	return text
 }
