@@ -193,7 +193,7 @@ type usedModule struct {
 
 // writeLicenses of all Go modules.
 func (r *release) writeLicenses() error {
-	text := licensesText("the programs and images of capcon "+r.version, slices.Collect(maps.Values(r.modules)), true)
+	text := licensesText("the programs and images of capcon "+r.version, slices.Collect(maps.Values(r.modules)), (*usedModule).inFiles)
 	if err := os.WriteFile(filepath.Join(r.directory, licensesName), []byte(text), 0o644); err != nil {
 		return fmt.Errorf("write licenses: %w", err)
 	}
@@ -211,12 +211,17 @@ func (r *release) licensesIn(file string) string {
 	if len(modules) == 0 {
 		return ""
 	}
-	return licensesText("this image of capcon "+r.version, modules, false)
+	return licensesText("this image of capcon "+r.version, modules, func(*usedModule) string { return "" })
 }
 
-// licensesText of modules; a text that many have is there once. With files, it names those
-// that have a module.
-func licensesText(where string, modules []*usedModule, files bool) string {
+// inFiles names the files of the release that have the module.
+func (m *usedModule) inFiles() string {
+	return "; in " + strings.Join(slices.Sorted(slices.Values(m.files)), ", ")
+}
+
+// licensesText of modules; a text that many have is there once. The line of each module ends
+// with more about it.
+func licensesText(where string, modules []*usedModule, more func(*usedModule) string) string {
 	slices.SortFunc(modules, func(a, b *usedModule) int { return cmp.Compare(a.name, b.name) })
 	holders := map[string][]string{}
 	var out strings.Builder
@@ -227,11 +232,7 @@ func licensesText(where string, modules []*usedModule, files bool) string {
 		for _, text := range module.texts {
 			holders[text.text] = append(holders[text.text], fmt.Sprintf("%s (%s)", module.name, text.name))
 		}
-		fmt.Fprintf(&out, "- %s: %s", module.name, cmp.Or(strings.Join(module.licenses, ", "), "see its text"))
-		if files {
-			out.WriteString("; in " + strings.Join(slices.Sorted(slices.Values(module.files)), ", "))
-		}
-		out.WriteString("\n")
+		fmt.Fprintf(&out, "- %s: %s%s\n", module.name, cmp.Or(strings.Join(module.licenses, ", "), "see its text"), more(module))
 	}
 	texts := make([]string, 0, len(holders))
 	for text, names := range holders {
