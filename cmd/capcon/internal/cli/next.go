@@ -61,7 +61,9 @@ func (s *session) printNext(ctx context.Context, name string, reached management
 	if plane.IsRemote(s.info) {
 		s.say("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
 	}
-	kubectl.print(s.say, reached.PodNetworkPending)
+	for _, line := range kubectl.lines(reached) {
+		s.say("%s", line)
+	}
 	s.say("  %s status %s", s.Program, name)
 	if workers, scalable := present.Workers(); scalable {
 		s.say("  %s up %s --workers %d", s.Program, name, workers+1)
@@ -120,18 +122,14 @@ func (s *session) podNetworkTrouble(ctx context.Context, cluster *clusterv1.Clus
 	}, nil
 }
 
-// print what to do with a cluster; first its Pod network, where that is the user's.
-func (k kubectlCommands) print(say func(format string, args ...any), podNetwork bool) {
+// lines say what to do with a cluster; first its Pod network, where that is the user's.
+func (k kubectlCommands) lines(reached management.Snapshot) []string {
 	lines := []string{k.before}
-	if podNetwork {
+	if reached.PodNetworkPending {
 		lines = append(lines, k.apply+"    # of the Pod network")
 	}
 	lines = append(lines, k.command+" get nodes -o wide", k.command+" get pods -A", k.after)
-	for _, line := range lines {
-		if line != "" {
-			say("%s", line)
-		}
-	}
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // controlPlaneContainer is the name of one that runs; empty where none does.

@@ -32,18 +32,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// nodes are Ready, or lack the Pod network.
-func (w *world) nodes(ready bool) {
+// nodes get this condition.
+func (w *world) nodes(condition metav1.Condition) {
 	w.t.Helper()
 	machines := &clusterv1.MachineList{}
 	must.Succeed(w.t, w.client.List(w.t.Context(), machines, client.InNamespace("default")))
 	for i := range machines.Items {
-		condition := metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineNodeReadyReason}
-		if !ready {
-			condition.Status, condition.Reason = metav1.ConditionFalse, clusterv1.MachineNodeNotReadyReason
-			condition.Message = "* Node.Ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady " +
-				"message:Network plugin returns error: cni plugin not initialized"
-		}
 		conditions.Set(&machines.Items[i], condition)
 		must.Succeed(w.t, w.client.Update(w.t.Context(), &machines.Items[i]))
 	}
@@ -55,7 +49,11 @@ func TestUpWithoutPodNetwork(t *testing.T) {
 	w := newWorld(t)
 	w.controllers = func() {
 		w.become()
-		w.nodes(false)
+		w.nodes(metav1.Condition{
+			Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1.MachineNodeNotReadyReason,
+			Message: "* Node.Ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady " +
+				"message:Network plugin returns error: cni plugin not initialized",
+		})
 	}
 	for range 2 {
 		code, out, errs := w.run("up", "demo", "--cni", "none", "--pod-cidr", "10.77.0.0/16", "--timeout", "2m")
@@ -77,7 +75,7 @@ func TestUpWithoutPodNetwork(t *testing.T) {
 	}
 
 	w.controllers = w.become
-	w.nodes(true)
+	w.nodes(metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineNodeReadyReason})
 	code, out, errs := w.run("up", "demo")
 	if code != 0 || strings.Contains(out, "Pod network") {
 		t.Errorf("With a Pod network up ended with %d:\n%s%s", code, out, errs)
