@@ -37,13 +37,15 @@ type disturbed struct {
 	lose func(*world.World)
 }
 
-// Revive implements faults.World.
-func (d disturbed) Revive(forget bool) {
-	if forget && d.lose != nil {
+// LoseStatus implements faults.World.
+func (d disturbed) LoseStatus() {
+	if d.lose != nil {
 		d.lose(d.World)
 	}
-	d.Restart()
 }
+
+// Revive implements faults.World.
+func (d disturbed) Revive() { d.Restart() }
 
 // RestartEngine implements faults.World.
 func (d disturbed) RestartEngine() { d.Engine.RestartEngine() }

@@ -104,18 +104,14 @@ func newFleet(w *world.World) *fleet {
 	return f
 }
 
-// Revive implements faults.World. A status is what a move and a restore lose.
-func (f *fleet) Revive(forget bool) {
-	if forget {
-		f.loseStatus()
-	}
-	f.Restart()
-}
+// Revive implements faults.World.
+func (f *fleet) Revive() { f.Restart() }
 
 // RestartEngine implements faults.World.
 func (f *fleet) RestartEngine() { f.Engine.RestartEngine() }
 
-func (f *fleet) loseStatus() {
+// LoseStatus implements faults.World. A status is what a move and a restore lose.
+func (f *fleet) LoseStatus() {
 	if _, there := world.Get(f.World, builders.Cluster, &infrav1.ContainerCluster{}); there {
 		world.EditStatus(f.World, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
 			c.Status = infrav1.ContainerClusterStatus{}

@@ -74,9 +74,15 @@ func TestMoveFaults(t *testing.T) {
 }
 
 // Revive implements faults.World.
-func (m *move) Revive(forget bool) {
-	m.from.Revive(forget)
-	m.to.Revive(forget)
+func (m *move) Revive() {
+	m.from.Revive()
+	m.to.Revive()
+}
+
+// LoseStatus implements faults.World.
+func (m *move) LoseStatus() {
+	m.from.LoseStatus()
+	m.to.LoseStatus()
 }
 
 // RestartEngine implements faults.World.

@@ -44,9 +44,11 @@ import (
 type served struct{ *world }
 
 // Revive implements faults.World.
-func (s *served) Revive(forget bool) {
-	s.start()
-	if service := s.found(); forget && service != nil {
+func (s *served) Revive() { s.start() }
+
+// LoseStatus implements faults.World.
+func (s *served) LoseStatus() {
+	if service := s.found(); service != nil {
 		service.Status = corev1.ServiceStatus{}
 		s.update(service)
 	}

@@ -152,9 +152,9 @@ func (p *startPass) observe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var listed []engine.Container
-	if listed, p.engineError = p.Reconciler.containers(ctx, p.scope); p.engineError != nil {
-		return nil
+	listed, err := p.Reconciler.containers(ctx, p.scope)
+	if p.engineError = err; p.engineError != nil {
+		return nil //nolint:nilerr // It is part of what is observed.
 	}
 	maintained, found := map[string]bool{}, map[string]bool{}
 	for i := range machines {

@@ -61,8 +61,11 @@ func newDisk(t *testing.T) *disk {
 	return d
 }
 
-// Revive implements faults.World. A volume has no status that matters.
-func (d *disk) Revive(bool) { d.limit(d.options.MaxVolumes) }
+// LoseStatus implements faults.World. A volume has none that matters.
+func (d *disk) LoseStatus() {}
+
+// Revive implements faults.World.
+func (d *disk) Revive() { d.limit(d.options.MaxVolumes) }
 
 // RestartEngine implements faults.World.
 func (d *disk) RestartEngine() { d.engine.RestartEngine() }
@@ -86,17 +89,21 @@ func (d *disk) volumes() []corev1.PersistentVolume {
 	return must.Get(d.client.CoreV1().PersistentVolumes().List(d.t.Context(), metav1.ListOptions{}))(d.t).Items
 }
 
-// work does what the library's controller does: it provisions what is claimed, and deletes
-// what was released. Errors are retried.
-func (d *disk) work(claimed bool) {
+// provision does what the library's controller does for a claim. Errors are retried.
+func (d *disk) provision() {
+	if len(d.volumes()) > 0 {
+		return
+	}
+	volume, _, err := d.provisioner.Provision(d.t.Context(), options())
+	if err == nil {
+		_, _ = d.client.CoreV1().PersistentVolumes().Create(d.t.Context(), volume, metav1.CreateOptions{})
+	}
+}
+
+// deleteReleased does what the library's controller does for volumes. Errors are retried.
+func (d *disk) deleteReleased() {
 	ctx, volumes := d.t.Context(), d.client.CoreV1().PersistentVolumes()
 	found := d.volumes()
-	if claimed && len(found) == 0 {
-		volume, _, err := d.provisioner.Provision(ctx, options())
-		if err == nil {
-			_, _ = volumes.Create(ctx, volume, metav1.CreateOptions{})
-		}
-	}
 	for i := range found {
 		if found[i].Status.Phase == corev1.VolumeReleased && d.provisioner.Delete(ctx, &found[i]) == nil {
 			_ = volumes.Delete(ctx, found[i].Name, metav1.DeleteOptions{})
@@ -140,15 +147,16 @@ func TestFaults(t *testing.T) {
 			faults.Each(t, func(f faults.Fault) bool { return f.Kind != faults.Forgotten }, func(t *testing.T, f faults.Fault) *faults.Injector {
 				t.Helper()
 				d := newDisk(t)
-				isProvisioning := tc.begin == nil
+				isProvisioning, work := tc.begin == nil, d.provision
 				if !isProvisioning {
-					d.work(true)
+					d.provision()
 					tc.begin(d)
+					work = d.deleteReleased
 				}
 				injector := f.Arm(d)
 				injector.Engine(d.engine)
 				injector.Client(&d.client.Fake, d.client.Tracker())
-				if !injector.Settle(d.state, func() { d.work(isProvisioning) }) {
+				if !injector.Settle(d.state, work) {
 					t.Fatal("the work does not end")
 				}
 				if diff := cmp.Diff(tc.want, d.state()); diff != "" {

@@ -90,15 +90,17 @@ type life struct {
 	world *world.World
 }
 
-// Revive implements faults.World.
-func (l *life) Revive(forget bool) {
-	if _, there := world.Get(l.world, builders.Machine, &infrav1.ContainerMachine{}); forget && there {
+// LoseStatus implements faults.World.
+func (l *life) LoseStatus() {
+	if _, there := world.Get(l.world, builders.Machine, &infrav1.ContainerMachine{}); there {
 		world.EditStatus(l.world, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
 			m.Status = infrav1.ContainerMachineStatus{}
 		})
 	}
-	l.world.Restart()
 }
+
+// Revive implements faults.World.
+func (l *life) Revive() { l.world.Restart() }
 
 // RestartEngine implements faults.World.
 func (l *life) RestartEngine() { l.world.Engine.RestartEngine() }

@@ -127,9 +127,10 @@ type Injector struct {
 
 // World is what the faults change.
 type World interface {
-	// Revive starts another manager. With forget, the objects lose what is
-	// neither spec nor a record.
-	Revive(forget bool)
+	// LoseStatus has the objects lose what is neither spec nor a record.
+	LoseStatus()
+	// Revive starts another manager.
+	Revive()
 	// RestartEngine restarts the engine.
 	RestartEngine()
 }
@@ -221,7 +222,10 @@ func (i *Injector) Guard(act func()) {
 		cause := recover()
 		i.begin(false)
 		if cause == any(errKilled) {
-			i.world.Revive(i.fault.Kind == Forgotten)
+			if i.fault.Kind == Forgotten {
+				i.world.LoseStatus()
+			}
+			i.world.Revive()
 		} else if cause != nil {
 			panic(cause)
 		}

@@ -81,7 +81,14 @@ func TestFaults(t *testing.T) {
 	names := slices.Sorted(maps.Keys(known))
 	for round := range count {
 		name := names[s.random.IntN(len(names))]
-		if !t.Run(fmt.Sprintf("%02d %s", round+1, name), func(t *testing.T) { s.round(t, known[name], round%2 == 1) }) {
+		if !t.Run(fmt.Sprintf("%02d %s", round+1, name), func(t *testing.T) {
+			at := s.begin(t)
+			known[name](at)
+			if round%2 == 1 && os.Getuid() == 0 {
+				at.killManagerLater()
+			}
+			at.isHealthy()
+		}) {
 			t.Fatalf("SEED=%d COUNT=%d repeats it", seed, round+1)
 		}
 	}
@@ -128,20 +135,22 @@ func (s *sample) faults() map[string]func(*sample) {
 	return known
 }
 
-// round is one fault, and what is so afterwards.
-func (s *sample) round(t *testing.T, fault func(*sample), killsTwice bool) {
+// begin a round, as a test of its own.
+func (s *sample) begin(t *testing.T) *sample {
 	t.Helper()
 	at := *s
 	at.drift = s.at(t)
 	at.connect()
+	return &at
+}
+
+// killManagerLater disturbs what heals.
+func (s *sample) killManagerLater() {
+	s.t.Helper()
 	pause := time.Duration(s.random.Int64N(int64(faultsHealing)))
-	fault(&at)
-	if killsTwice && os.Getuid() == 0 {
-		t.Logf("the manager is killed %s later", pause.Round(time.Millisecond))
-		time.Sleep(pause)
-		at.killManager()
-	}
-	at.isHealthy()
+	s.t.Logf("the manager is killed %s later", pause.Round(time.Millisecond))
+	time.Sleep(pause)
+	s.killManager()
 }
 
 // connect to the plane, which may have been restarted.

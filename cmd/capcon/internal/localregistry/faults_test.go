@@ -33,8 +33,11 @@ type host struct {
 	t *testing.T
 }
 
+// LoseStatus implements faults.World. There is none.
+func (host) LoseStatus() {}
+
 // Revive implements faults.World: the user runs the command again.
-func (host) Revive(bool) {}
+func (host) Revive() {}
 
 // state is what there is.
 func (h host) state() []string {
