@@ -26,8 +26,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-const recorded = `process	haproxy	own	99:99	0000000000000000	0000000000000000	1	2
-process	haproxy	own	99:99	0000000000000000	0000000000000000	1	2
+const recorded = `process	haproxy	own	99:99	0000000000000000	0000000000000400	1	2
+process	haproxy	own	99:99	0000000000000000	0000000000000400	1	2
 listens	00000000:192B	haproxy
 listens	0100007F:20D5	haproxy
 listens	0B00007F:8787	?
@@ -45,8 +45,8 @@ func TestDiff(t *testing.T) {
 	}{
 		"AsSaid":       {reason: "What the table says is no difference."},
 		"User":         {"A process of root is one.", "99:99", "0:0", true},
-		"Capability":   {"One capability is one.", "0000000000000000	1", "0000000000000400	1", true},
-		"All":          {"All capabilities are one.", "0000000000000000	1", "0000003ffeffffff	1", true},
+		"Capability":   {"One capability more is one.", "0000000000000400	1", "0000000000000401	1", true},
+		"All":          {"All capabilities are one.", "0000000000000400	1", "0000003ffeffffff	1", true},
 		"NewPrivilege": {"setuid programs that count are one.", "1	2", "0	2", true},
 		"Seccomp":      {"A process without seccomp is one.", "1	2", "1	0", true},
 		"Device":       {"A device of the host is one.", "device	null", "device	vda", true},
