@@ -64,7 +64,7 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
-		return s.engineError(fmt.Errorf("inspect container %q: %w", name, err))
+		return s.engineError(engine.Failed("inspect", name, err))
 	}
 	owner, err := r.otherOwner(ctx, s, container)
 	if err != nil {
@@ -174,7 +174,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("create container %q: %w", machine.Container, err)
+		err = engine.Failed("create", machine.Container, err)
 		if !errors.Is(err, network.ErrCreating) {
 			r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		}

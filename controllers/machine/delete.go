@@ -65,7 +65,7 @@ func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
-		return s.engineError(fmt.Errorf("inspect container %q: %w", name, err))
+		return s.engineError(engine.Failed("inspect", name, err))
 	}
 	owner, err := r.otherOwner(ctx, s, container)
 	if err == nil && owner == "" {
@@ -115,7 +115,7 @@ func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
 		name := s.container.Name
 		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+name)
 		if err := r.Engine.RemoveContainer(ctx, name); err != nil {
-			return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
+			return s.engineError(engine.Failed("remove", name, err))
 		}
 		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", name)
 	}

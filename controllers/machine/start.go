@@ -41,16 +41,16 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	}
 	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
 		if errors.Is(err, engine.ErrUnavailable) {
-			return s.engineError(fmt.Errorf("start container %q: %w", s.container.Name, err))
+			return s.engineError(engine.Failed("start", s.container.Name, err))
 		}
 		report(" and failed to start: " + err.Error())
 		r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
-		return fmt.Errorf("start container %q: %w", s.container.Name, err)
+		return engine.Failed("start", s.container.Name, err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Restarted after exit: %s", exited.message)
 	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
 	if err != nil {
-		return s.engineError(fmt.Errorf("inspect container %q: %w", s.container.Name, err))
+		return s.engineError(engine.Failed("inspect", s.container.Name, err))
 	}
 	s.container = &container
 	// An exit is reported once, although the container runs again: its start causes

@@ -240,7 +240,7 @@ func TestAddressAskedFor(t *testing.T) {
 	other := web()
 	other.Name, other.UID, other.Spec.LoadBalancerIP = "other", "uid-other", "10.7.0.77"
 	want := []string{`Warning SyncLoadBalancerFailed create load balancer: place container "` + builders.Owner().ServiceContainer("other", "uid-other") +
-		`" on network "capcon": address 10.7.0.77 is in use by container "` + name() + `"`}
+		`": on network "capcon": address 10.7.0.77 is in use by container "` + name() + `"`}
 	if diff := cmp.Diff(want, w.refuse(other)); diff != "" {
 		t.Errorf("Events: -want +got:\n%s", diff)
 	}

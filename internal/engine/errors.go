@@ -97,6 +97,34 @@ func IsTaken(err error, resource Resource) bool {
 	return errors.As(err, &conflict) && conflict.Resource == resource
 }
 
+// ContainerError says what failed, and for which container.
+type ContainerError struct {
+	// Action is a verb phrase, such as "start".
+	Action string
+	// Name is the container's.
+	Name string
+	// Err is why.
+	Err error
+}
+
+// Failed returns err as a ContainerError. It returns err as it is where that has the name of
+// the container already: each layer can name it, and the text has the name once.
+func Failed(action, name string, err error) error {
+	var inner *ContainerError
+	if errors.As(err, &inner) && inner.Name == name {
+		return err
+	}
+	return &ContainerError{Action: action, Name: name, Err: err}
+}
+
+// Error implements error.
+func (e *ContainerError) Error() string {
+	return fmt.Sprintf("%s container %q: %v", e.Action, e.Name, e.Err)
+}
+
+// Unwrap returns why.
+func (e *ContainerError) Unwrap() error { return e.Err }
+
 // ExitError is the end of a command with an exit code other than 0. It does
 // not carry the command's output: that may hold secrets, and the caller has
 // it in Output.

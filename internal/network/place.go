@@ -80,7 +80,7 @@ func Place(ctx context.Context, containers Engine, placement Placement) (engine.
 			return container, nil
 		}
 		if !p.mayRetry(err) {
-			return engine.Container{}, fmt.Errorf("place container %q on network %q: %w", placement.Spec.Name, placement.Network, err)
+			return engine.Container{}, engine.Failed("place", placement.Spec.Name, fmt.Errorf("on network %q: %w", placement.Network, err))
 		}
 	}
 }

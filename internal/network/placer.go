@@ -130,7 +130,7 @@ func (p *placer) claim(ctx context.Context) (string, []netip.Addr, error) {
 		}
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("create: %w", err)
+		return "", nil, engine.Failed("create", spec.Name, err)
 	}
 	return id, addresses, nil
 }
@@ -153,7 +153,7 @@ func (p *placer) start(ctx context.Context, id string, addresses []netip.Addr) (
 		}
 	}
 	if err != nil {
-		return engine.Container{}, fmt.Errorf("start: %w", err)
+		return engine.Container{}, engine.Failed("start", p.placement.Spec.Name, err)
 	}
 	container, err := p.engine.InspectContainer(ctx, id)
 	if err != nil {
@@ -268,7 +268,7 @@ func (p *placer) leftover(ctx context.Context, hash string) (*engine.Container, 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("inspect container %q: %w", spec.Name, err)
+		return nil, engine.Failed("inspect", spec.Name, err)
 	}
 	if container.Status != engine.StatusCreated || !container.StartedAt.IsZero() || !sameOwner(container.Labels, spec.Labels) {
 		return nil, &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name}

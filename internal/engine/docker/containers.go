@@ -51,11 +51,11 @@ func (e *Engine) inspect(ctx context.Context, name string) (container.InspectRes
 	}
 	raw, err := e.client.ContainerInspect(ctx, name)
 	if err != nil {
-		return raw, fmt.Errorf("inspect container %q: %w", name, typed(err))
+		return raw, engine.Failed("inspect", name, typed(err))
 	}
 	if raw.ID != name && raw.Name != "/"+name {
 		// Docker took the name for the beginning of an ID.
-		return container.InspectResponse{}, fmt.Errorf("inspect container %q: %w", name, engine.ErrNotFound)
+		return container.InspectResponse{}, engine.Failed("inspect", name, engine.ErrNotFound)
 	}
 	return raw, nil
 }

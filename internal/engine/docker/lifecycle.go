@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -38,7 +39,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 		return "", err
 	}
 	if err := adapter.CheckAttachment(ctx, e, spec.Attachment); err != nil {
-		return "", fmt.Errorf("create container %q: %w", spec.Name, err)
+		return "", engine.Failed("create", spec.Name, err)
 	}
 	created, err := e.client.ContainerCreate(ctx, containerConfig(spec), hostConfig(spec),
 		networkingConfig(spec.Attachment), nil, spec.Name)
@@ -49,7 +50,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 		err = adapter.AbsentSource(err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("create container %q: %w", spec.Name, typed(err))
+		return "", engine.Failed("create", spec.Name, typed(err))
 	}
 	return created.ID, nil
 }
@@ -60,8 +61,10 @@ func (e *Engine) StartContainer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	// An identifier differs with each attempt to create the container; its name does not.
+	name = strings.TrimPrefix(raw.Name, "/")
 	if conflict := e.takenIPv6(ctx, raw); conflict != nil {
-		return fmt.Errorf("start container %q: %w", name, conflict)
+		return engine.Failed("start", name, conflict)
 	}
 	if err := e.client.ContainerStart(ctx, raw.ID, container.StartOptions{}); err != nil {
 		return e.explainStart(ctx, name, err)
@@ -78,7 +81,7 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	}
 	seconds := int(math.Ceil(max(grace, 0).Seconds()))
 	if err := e.client.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil {
-		return fmt.Errorf("stop container %q: %w", name, typed(err))
+		return engine.Failed("stop", name, typed(err))
 	}
 	return nil
 }
@@ -103,7 +106,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 			return nil
 		}
 		if !errdefs.IsConflict(err) || time.Since(began) > removalPatience {
-			return fmt.Errorf("remove container %q: %w", name, typed(err))
+			return engine.Failed("remove", name, typed(err))
 		}
 		if err := adapter.Wait(ctx, removalPoll); err != nil {
 			return fmt.Errorf("wait for removal of container %q, which is already in progress: %w", name, err)
@@ -113,7 +116,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 
 // explainStart finds out why a container did not start.
 func (e *Engine) explainStart(ctx context.Context, name string, cause error) error {
-	fail := func(err error) error { return fmt.Errorf("start container %q: %w", name, err) }
+	fail := func(err error) error { return engine.Failed("start", name, err) }
 	if errors.Is(typed(cause), engine.ErrUnavailable) || ctx.Err() != nil {
 		return fail(typed(cause))
 	}

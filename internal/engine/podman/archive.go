@@ -30,7 +30,7 @@ import (
 // Upload implements engine.Archiver. copyUIDGID is false: otherwise Podman gives
 // every file to the container's user.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	fail := func(err error) error { return fmt.Errorf("upload to container %q: %w", name, err) }
+	fail := func(err error) error { return engine.Failed("upload to", name, err) }
 	id, err := e.container(ctx, name)
 	if err != nil {
 		return fail(err)

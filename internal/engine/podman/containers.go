@@ -44,7 +44,7 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 	container := observed(raw)
 	if container.Status == engine.StatusCreated && container.StartedAt.IsZero() {
 		if container.Incomplete, err = e.startInterrupted(ctx, raw); err != nil {
-			return engine.Container{}, fmt.Errorf("inspect container %q: %w", name, err)
+			return engine.Container{}, engine.Failed("inspect", name, err)
 		}
 	}
 	return container, nil
@@ -53,7 +53,7 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 // inspect finds a container by its exact name or ID.
 func (e *Engine) inspect(ctx context.Context, name string) (define.InspectContainerData, error) {
 	fail := func(err error) (define.InspectContainerData, error) {
-		return define.InspectContainerData{}, fmt.Errorf("inspect container %q: %w", name, err)
+		return define.InspectContainerData{}, engine.Failed("inspect", name, err)
 	}
 	if name == "" {
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))

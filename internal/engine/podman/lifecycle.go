@@ -38,7 +38,7 @@ type createdAnswer struct {
 // CreateContainer implements engine.ContainerWriter. The network is looked at
 // first: Podman would notice only at start that it has no such address.
 func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string, error) {
-	fail := func(err error) (string, error) { return "", fmt.Errorf("create container %q: %w", spec.Name, err) }
+	fail := func(err error) (string, error) { return "", engine.Failed("create", spec.Name, err) }
 	if spec.Name == "" {
 		// Podman would make up a name.
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
@@ -70,11 +70,13 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 
 // StartContainer implements engine.ContainerWriter.
 func (e *Engine) StartContainer(ctx context.Context, name string) error {
-	fail := func(err error) error { return fmt.Errorf("start container %q: %w", name, err) }
+	fail := func(err error) error { return engine.Failed("start", name, err) }
 	raw, err := e.inspect(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
+	// An identifier differs with each attempt to create the container; its name does not.
+	name = raw.Name
 	if isUp(raw) {
 		return nil
 	}
@@ -94,7 +96,7 @@ func isUp(raw define.InspectContainerData) bool {
 
 // explainStart finds out why a container did not start.
 func (e *Engine) explainStart(ctx context.Context, name string, cause error) error {
-	fail := func(err error) error { return fmt.Errorf("start container %q: %w", name, err) }
+	fail := func(err error) error { return engine.Failed("start", name, err) }
 	if errors.Is(cause, engine.ErrUnavailable) || ctx.Err() != nil {
 		return fail(cause)
 	}
@@ -138,7 +140,7 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	}
 	seconds := strconv.Itoa(int(math.Ceil(max(grace, 0).Seconds())))
 	if err := e.call(ctx, post(containerPath(id)+"/stop").with("timeout", seconds), nil); err != nil {
-		return fmt.Errorf("stop container %q: %w", name, err)
+		return engine.Failed("stop", name, err)
 	}
 	return nil
 }
@@ -165,7 +167,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 		if err == nil || errors.Is(err, engine.ErrNotFound) {
 			return nil
 		}
-		fail := func(err error) error { return fmt.Errorf("remove container %q: %w", name, err) }
+		fail := func(err error) error { return engine.Failed("remove", name, err) }
 		if errors.Is(err, engine.ErrUnavailable) || ctx.Err() != nil || time.Since(began) > removalPatience {
 			return fail(err)
 		}
