@@ -66,6 +66,12 @@ func (c *Calls) count(eng *simulated.Engine) {
 		return nil
 	})
 	eng.AfterCall(func(call simulated.Call) error {
+		if call.Method == "StartContainer" {
+			// Some start a container by its ID.
+			if started, err := eng.Observe(call.Name); err == nil {
+				call.Name = started.Name
+			}
+		}
 		c.mutex.Lock()
 		if c.looking == 0 {
 			c.mutex.Unlock()
