@@ -39,7 +39,7 @@ func TestIntegrationLifecycle(t *testing.T) {
 	h := newHarness(t)
 	state := h.ensure(t)
 	for file, wants := range map[string][]string{
-		"/proc/1/status": {"CapBnd:\t0000000000000000\n", "CapEff:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Uid:\t99\t99\t99\t99\n"},
+		"/proc/1/status": {"CapBnd:\t0000000000000400\n", "NoNewPrivs:\t1\n", "Uid:\t99\t99\t99\t99\n"},
 		"/proc/1/limits": {"Max open files            10000                10000"},
 	} {
 		output := must.Get(h.engine.Exec(t.Context(), state.Name, engine.Command{Args: []string{"cat", file}}))(t)
