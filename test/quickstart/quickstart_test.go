@@ -93,8 +93,12 @@ func (c *capcon) mustShow(args ...string) string {
 	return string(output)
 }
 
+// command has a state of its own for each engine: the tests of two engines run at the same
+// time with clusters of the same names, and one that is recorded on another engine is unknown.
 func (c *capcon) command(ctx context.Context, args ...string) *exec.Cmd {
+	c.t.Helper()
 	command := exec.CommandContext(ctx, c.path, args...)
+	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(must.Get(os.UserHomeDir())(c.t), ".local", "state", "capcon-test", integration.EngineName()))
 	command.SysProcAttr = c.attributes
 	return command
 }
