@@ -54,7 +54,7 @@ func TestMoveFaults(t *testing.T) {
 		from := newFleet(world.New(t, builders.New(fleetOptions()...)))
 		from.settle()
 		to := *from
-		to.World = from.Beside(&builders.Objects{})
+		to.World = from.OtherManagement(&builders.Objects{})
 		m := &move{from: from, to: &to}
 		to.isBusy = func() bool { return m.done < len(m.steps()) }
 		before := m.containers(t, fault)

@@ -39,7 +39,7 @@ func TestSameNameInTwoManagementClusters(t *testing.T) {
 	t.Parallel()
 	generated := func(o *builders.Objects) { o.ContainerCluster.Spec.OwnerID = "" }
 	one := world.New(t, builders.New(generated))
-	other := one.Beside(builders.New(generated))
+	other := one.OtherManagement(builders.New(generated))
 	first, second := becomesReady(one), becomesReady(other)
 	if first.ID == second.ID {
 		t.Fatalf("Both clusters have the owner ID %q", first.ID)

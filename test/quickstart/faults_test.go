@@ -149,7 +149,7 @@ func (s *sample) killManagerLater() {
 	s.t.Helper()
 	pause := time.Duration(s.random.Int64N(int64(faultsHealing)))
 	s.t.Logf("the manager is killed %s later", pause.Round(time.Millisecond))
-	time.Sleep(pause)
+	after(pause)(s.t, s.engine)
 	s.killManager()
 }
 

@@ -114,9 +114,9 @@ func New(tb testing.TB, objects *builders.Objects) *World {
 	return w
 }
 
-// Beside returns another management cluster on the same engine, which begins with the
+// OtherManagement returns another management cluster on the same engine, which begins with the
 // objects.
-func (w *World) Beside(objects *builders.Objects) *World {
+func (w *World) OtherManagement(objects *builders.Objects) *World {
 	w.TB.Helper()
 	other := *w
 	other.Client = APIServer(builders.Scheme(w.TB), objects.All())

@@ -15,7 +15,7 @@
 
 # Leaves out those of our flags that the kubelet's configuration sets: a flag would win over it. kubeadm writes the
 # configuration from its file, from the cluster's ConfigMap and with patches, and it can change later, so it is read
-# before each start of the kubelet, by the kubelet's unit and with its environment. The file kubelet-settings beside this
+# before each start of the kubelet, by the kubelet's unit and with its environment. The file kubelet-settings next to this
 # one has lines of a flag and the name that sets it.
 
 set -uf
