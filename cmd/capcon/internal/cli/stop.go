@@ -190,7 +190,7 @@ func isStarted(report management.PowerReport) bool {
 // sayPaused says of a cluster that was started that its user has paused it.
 func (s *session) sayPaused(name string, took time.Duration) {
 	s.say("\nCluster %s is started after %s. It is paused (spec.paused) and stays paused: nothing of it is changed or\n"+
-		"repaired, and its conditions are of before.\n\nNext, to unpause it:", name, took.Round(time.Second))
+		"repaired, and its conditions are stale.\n\nNext, to unpause it:", name, took.Round(time.Second))
 	s.say("  %s kubeconfig --management > management.kubeconfig", s.Program)
 	s.say("  kubectl --kubeconfig management.kubeconfig patch cluster %s --type merge --patch '{\"spec\":{\"paused\":null}}'", name)
 }
