@@ -285,7 +285,7 @@ func RemoveLeftovers(ctx context.Context, containers engine.Containers, own stri
 			continue
 		}
 		if err := containers.RemoveContainer(ctx, container.Name); err != nil {
-			return fmt.Errorf("remove container %q: %w", container.Name, err)
+			return engine.Failed("remove", container.Name, err)
 		}
 	}
 	return nil
@@ -325,10 +325,10 @@ func (o *Observer) hasKernelModules(ctx context.Context, probe preflight.ProbeCo
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("create container %q: %w", probe.Name, err)
+		return false, engine.Failed("create", probe.Name, err)
 	}
 	if err := o.engine.RemoveContainer(ctx, probe.Name); err != nil {
-		return false, fmt.Errorf("remove container %q: %w", probe.Name, err)
+		return false, engine.Failed("remove", probe.Name, err)
 	}
 	return true, nil
 }

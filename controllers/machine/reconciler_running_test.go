@@ -254,13 +254,13 @@ func disrupted() map[string]reconcileTest {
 					stop(t, w)
 					w.Calls.Hook(func(call simulatedCall) error {
 						if call.Method == "StartContainer" {
-							return engine.ErrInvalid
+							return engine.Failed("start", container(), engine.ErrInvalid)
 						}
 						return nil
 					}, nil)
 				}),
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerExitedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "failed to start", requeueAfter: anyDelay, containers: 1, provisioned: true},
+			want: want{containerReady: "False/" + infrav1.ContainerExitedReason, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, message: "and failed to start: invalid", requeueAfter: anyDelay, containers: 1, provisioned: true},
 		},
 		"StoppedForMaintenance": {
 			reason: "Who annotates for maintenance may stop a node.",

@@ -32,8 +32,9 @@ import (
 // startContainer starts a container that exited.
 func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited containerState) error {
 	report := func(what string) { s.setContainerReady(exited.status, exited.reason, exited.message+what) }
+	reportRefusal := func(err error) { report(" and failed to start: " + phase.ErrorText(engine.Cause(err))) }
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-		report(" and failed to start: " + refused.Error())
+		reportRefusal(refused)
 		return phase.RequeueAfter(remaining)
 	}
 	if err := r.startLoadBalancer(ctx, s); err != nil {
@@ -43,7 +44,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 		if errors.Is(err, engine.ErrUnavailable) {
 			return s.engineError(engine.Failed("start", s.container.Name, err))
 		}
-		report(" and failed to start: " + err.Error())
+		reportRefusal(err)
 		r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		return engine.Failed("start", s.container.Name, err)
 	}

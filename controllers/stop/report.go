@@ -82,7 +82,7 @@ func isAbsent(err error) bool {
 func refusal(err error) string {
 	var taken *engine.ConflictError
 	if !errors.As(err, &taken) || taken.Value == "" {
-		return err.Error()
+		return engine.Cause(err).Error()
 	}
 	text := fmt.Sprintf("%s %s is in use", taken.Resource, taken.Value)
 	if taken.Holder == "" {

@@ -246,7 +246,7 @@ func (p *startPass) startContainer(ctx context.Context, container engine.Contain
 		err := p.Engine.StartContainer(ctx, container.Name)
 		switch {
 		case errors.Is(err, engine.ErrUnavailable):
-			p.engineError = fmt.Errorf("start container %q: %w", container.Name, err)
+			p.engineError = engine.Failed("start", container.Name, err)
 		case err != nil:
 			p.isRefused = true
 			wait("did not start: %s", refusal(err))

@@ -117,6 +117,15 @@ func Failed(action, name string, err error) error {
 	return &ContainerError{Action: action, Name: name, Err: err}
 }
 
+// Cause is the error without what failed and for which container, for a text that says both.
+func Cause(err error) error {
+	var failed *ContainerError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
 // Error implements error.
 func (e *ContainerError) Error() string {
 	return fmt.Sprintf("%s container %q: %v", e.Action, e.Name, e.Err)

@@ -52,7 +52,7 @@ func (p *Plane) removeVerified(ctx context.Context) error {
 		return engine.IgnoreNotFound(err)
 	}
 	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
-		return fmt.Errorf("remove container %q: %w", container.Name, err)
+		return engine.Failed("remove", container.Name, err)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (a *attempt) create(ctx context.Context) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil // another process has removed the network; the next observation finds out
 	case err != nil:
-		return fmt.Errorf("create container %q: %w", a.opts.Name, err)
+		return engine.Failed("create", a.opts.Name, err)
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (a *attempt) start(ctx context.Context, container engine.Container, port ui
 			return cmp.Or(a.discard(ctx, container.ID), errChanged)
 		}
 	}
-	return fmt.Errorf("start container %q: %w", a.opts.Name, err)
+	return engine.Failed("start", a.opts.Name, err)
 }
 
 // discardWithVolume: another process removed the volume before there was a
@@ -147,10 +147,10 @@ func (a *attempt) discardWithVolume(ctx context.Context, container engine.Contai
 // another process may have replaced it meanwhile.
 func (p *Plane) discard(ctx context.Context, id string) error {
 	if err := engine.IgnoreNotFound(p.engine.StopContainer(ctx, id, stopGrace)); err != nil {
-		return fmt.Errorf("stop container %q: %w", p.opts.Name, err)
+		return engine.Failed("stop", p.opts.Name, err)
 	}
 	if err := p.engine.RemoveContainer(ctx, id); err != nil {
-		return fmt.Errorf("remove container %q: %w", p.opts.Name, err)
+		return engine.Failed("remove", p.opts.Name, err)
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func (p *Plane) inspect(ctx context.Context) (engine.Container, error) {
 func (p *Plane) inspectNamed(ctx context.Context, name string) (engine.Container, error) {
 	container, err := p.engine.InspectContainer(ctx, name)
 	if err != nil {
-		return engine.Container{}, fmt.Errorf("inspect container %q: %w", name, err)
+		return engine.Container{}, engine.Failed("inspect", name, err)
 	}
 	if container.Labels[identity.LabelRole] != string(identity.RolePlane) {
 		return engine.Container{}, &ForeignError{Kind: "container", Name: name}

@@ -115,7 +115,7 @@ func (p *Plane) retired(ctx context.Context, container engine.Container) (bool, 
 func (p *Plane) removeRetired(ctx context.Context, container engine.Container) error {
 	// Killed, not stopped: nothing runs in it.
 	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
-		return fmt.Errorf("remove container %q: %w", container.Name, err)
+		return engine.Failed("remove", container.Name, err)
 	}
 	if err := p.removeVerified(ctx); err != nil {
 		return err
