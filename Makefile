@@ -59,7 +59,7 @@ verify-generated:
 	@hack/verify-generated.sh
 
 .PHONY: verify-platforms
-verify-platforms: # the systems users run capcon on, beside this one
+verify-platforms: # the systems users run capcon on, other than this one
 	@go run ./hack/platforms windows/amd64 darwin/arm64
 
 .PHONY: verify-vulnerabilities
@@ -170,7 +170,7 @@ ifdef RUN
 e2e:
 	@hack/test-quickstart.sh $(RUN)
 else
-e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-remote e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-faults e2e-nodes-at-once e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (RUN=Faults: one of the tests; hours; stops all that runs on the engine)
+e2e: e2e-quickstart e2e-tutorials e2e-drift e2e-remediation e2e-machine-pool e2e-topology e2e-topology-next e2e-cluster-class e2e-unreachable e2e-remote e2e-failure-domains e2e-external e2e-ignition e2e-own-bootstrap e2e-move e2e-restore e2e-orphans e2e-losses e2e-faults e2e-concurrent-nodes e2e-stable e2e-upgrade e2e-release e2e-concurrent e2e-manager-killed e2e-slow-engine e2e-full-disk e2e-restart e2e-interrupt e2e-contract ## Disturb containers, engines and bootstraps in all ways there are (RUN=Faults: one of the tests; hours; stops all that runs on the engine)
 endif
 
 .PHONY: e2e-quickstart
@@ -254,12 +254,12 @@ e2e-move: ## Move a cluster to another management plane and back, below clients 
 	@hack/test-quickstart.sh Move
 
 .PHONY: e2e-concurrent
-e2e-concurrent: ## Run up and down of several users at once, at random offsets (RUNS=20, SEED to repeat them)
+e2e-concurrent: ## Run up and down of several users concurrently, at random offsets (RUNS=20, SEED to repeat them)
 	@hack/test-quickstart.sh ConcurrentPlane
 
-.PHONY: e2e-nodes-at-once
-e2e-nodes-at-once: ## Create ten workers together, of an image that the engine copies into each node's volume (NODES=10)
-	@hack/test-quickstart.sh NodesAtOnce
+.PHONY: e2e-concurrent-nodes
+e2e-concurrent-nodes: ## Create ten workers together, of an image that the engine copies into each node's volume (NODES=10)
+	@hack/test-quickstart.sh ConcurrentNodes
 
 .PHONY: e2e-losses
 e2e-losses: ## Lose status, labels and annotations of all objects at five points of a cluster's creation
@@ -355,7 +355,7 @@ bench: build-capcon ## Compare capcon up with kind and the floor, in turns (ROUN
 	@hack/bench.sh
 
 .PHONY: bench-many
-bench-many: build-capcon ## A plane with ten clusters that are created at once, and a list of 1000 containers (CLUSTERS=10; half an hour)
+bench-many: build-capcon ## A plane with ten clusters that are created concurrently, and a list of 1000 containers (CLUSTERS=10; half an hour)
 	@NAME=many hack/bench.sh -clusters "$(or $(CLUSTERS),10)"
 
 .PHONY: bench-capd

@@ -99,14 +99,14 @@ func (o *options) addServingFlags(set *pflag.FlagSet) {
 }
 
 func (o *options) addLoadFlags(set *pflag.FlagSet) {
-	set.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 100, "Most queries per second to the management cluster's API server.")
+	set.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 100, "Maximum queries per second to the management cluster's API server.")
 	set.IntVar(&o.kubeAPIBurst, "kube-api-burst", 200, "Most queries in one burst to the management cluster's API server.")
-	set.Float32Var(&o.clusterCacheQPS, "clustercache-client-qps", 20, "Most queries per second to each workload cluster's API server.")
+	set.Float32Var(&o.clusterCacheQPS, "clustercache-client-qps", 20, "Maximum queries per second to each workload cluster's API server.")
 	set.IntVar(&o.clusterCacheBurst, "clustercache-client-burst", 30, "Most queries in one burst to each workload cluster's API server.")
-	set.IntVar(&o.clusterConcurrency, "containercluster-concurrency", 10, "How many ContainerClusters are reconciled at once.")
-	set.IntVar(&o.machineConcurrency, "containermachine-concurrency", 10, "How many ContainerMachines are reconciled at once.")
-	set.IntVar(&o.machinePoolConcurrency, "containermachinepool-concurrency", 10, "How many ContainerMachinePools are reconciled at once.")
-	set.IntVar(&o.clusterCacheConcurrency, "clustercache-concurrency", 10, "How many workload clusters are connected to at once.")
+	set.IntVar(&o.clusterConcurrency, "containercluster-concurrency", 10, "Maximum number of ContainerClusters to reconcile concurrently.")
+	set.IntVar(&o.machineConcurrency, "containermachine-concurrency", 10, "Maximum number of ContainerMachines to reconcile concurrently.")
+	set.IntVar(&o.machinePoolConcurrency, "containermachinepool-concurrency", 10, "Maximum number of ContainerMachinePools to reconcile concurrently.")
+	set.IntVar(&o.clusterCacheConcurrency, "clustercache-concurrency", 10, "Number of workload clusters to connect to concurrently.")
 }
 
 func (o *options) addEngineFlags(set *pflag.FlagSet) {

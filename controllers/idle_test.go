@@ -79,7 +79,7 @@ func TestIdleClusterIsLeftAlone(t *testing.T) {
 			t.Errorf("an idle cluster was looked at %d times in two minutes, with %d engine calls", more, len(w.Calls.Made())-calls)
 		}
 
-		// What does happen is seen at once, and comes to rest again.
+		// What does happen is seen immediately, and comes to rest again.
 		must.Succeed(t, w.Engine.KillContainer(builders.Container(builders.Machine), 137, false))
 		time.Sleep(5 * time.Second)
 		container, err := w.Engine.InspectContainer(t.Context(), builders.Container(builders.Machine))

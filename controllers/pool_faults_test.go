@@ -73,7 +73,7 @@ func poolWorks() map[string]poolWork {
 
 // TestPoolFaults is TestFaults for pools: whatever write is cut off, the pool
 // ends with as many instances as are wanted, each with its Machine and its
-// container and nothing beside them, and never had fewer Nodes than there had
+// container and nothing else, and never had fewer Nodes than there had
 // to be, nor more than one instance too many. A pool only lists containers of the
 // engine, and what disturbs its machines there is in TestFaults.
 func TestPoolFaults(t *testing.T) {

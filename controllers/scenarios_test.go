@@ -105,7 +105,7 @@ func interruptions() map[string]scenario {
 	}
 }
 
-// deleteAll asks for everything to be deleted at once.
+// deleteAll asks for everything to be deleted concurrently.
 func deleteAll(w *world.World) {
 	world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Finalizers = []string{clusterv1.ClusterFinalizer} })
 	world.Delete(w, builders.Cluster, &clusterv1.Cluster{})

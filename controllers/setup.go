@@ -72,7 +72,7 @@ type Options struct {
 	// of the label cluster.x-k8s.io/watch-filter; empty = all objects.
 	WatchFilterValue string
 	// ClusterConcurrency, MachineConcurrency and MachinePoolConcurrency are
-	// how many objects of a kind are reconciled at once; 0 means 10.
+	// how many objects of a kind are reconciled concurrently; 0 means 10.
 	ClusterConcurrency, MachineConcurrency, MachinePoolConcurrency int
 }
 
@@ -86,7 +86,7 @@ const (
 	// bound of its own (see internal/engine/metered); this one only has to be
 	// longer than the calls that follow each other in a reconcile: creating a
 	// container from an image with half a gigabyte below /var takes a minute on a
-	// busy disk, and several times that where ten are created at once.
+	// busy disk, and several times that where ten are created concurrently.
 	reconciliationTimeout = 20 * time.Minute
 )
 

@@ -254,7 +254,7 @@ run_once() {
   return "${result}"
 }
 
-# enter_results of a run at once: a later one may be interrupted.
+# enter_results of a run immediately: a later one may be interrupted.
 enter_results() {
   local of="$1" from="$2" adds=()
   if [[ ! -e "${from}/junit.xml" ]]; then

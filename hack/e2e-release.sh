@@ -30,7 +30,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly cluster="release-e2e"
-# What clusterctl installs beside the provider.
+# What clusterctl installs alongside the provider.
 readonly managers=({cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller cert-manager-{controller,webhook,cainjector})
 
 export VERSION="${VERSION:-v0.1.99-dirty}"

@@ -40,7 +40,7 @@ main() {
   CAPCON_PLANE_BINARIES="$(image_programs "${plane_image}")"
   export CAPCON_PLANE_BINARIES
   export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
-  # Two packages at a time: the other engine's suite may run beside them, and tests on an
+  # Two packages at a time: the other engine's suite may run alongside them, and tests on an
   # overloaded host fail by their limits.
   RACE=yes hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" -p=2 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
 }

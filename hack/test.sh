@@ -171,7 +171,7 @@ causes() {
   done
 }
 
-# report prints the parts, and keeps them beside those of earlier runs on this machine.
+# report prints the parts, and keeps them together with those of earlier runs on this machine.
 report() {
   mkdir -p "${cache}"
   printf '\n=== Parts\n'

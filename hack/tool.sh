@@ -47,8 +47,8 @@ main() {
   echo "${directory}/${name}"
 }
 
-# build moves the finished binary into place, so that two clones that build at
-# once never see half of one.
+# build moves the finished binary into place, so that two clones that build
+# concurrently never see half of one.
 build() {
   local name="$1" package="$2" directory="$3" scratch
   say "Building ${package}, because ${directory} has none."

@@ -229,7 +229,7 @@ type LoadBalancer struct {
 	HostPort int32 `json:"hostPort,omitempty"`
 
 	// additionalPorts are more TCP ports on which the load balancer leads to the
-	// same ports of the control planes, for a join protocol or a tunnel beside the
+	// same ports of the control planes, for a join protocol or a tunnel alongside the
 	// API server, such as 9345. They are not published on the host.
 	// +optional
 	// +listType=set

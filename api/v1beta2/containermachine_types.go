@@ -100,7 +100,7 @@ type ContainerMachineCommonSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	Environment []EnvironmentVariable `json:"environment,omitempty"`
 
-	// labels of the machine's container on the engine, beside those of the provider. Labels
+	// labels of the machine's container on the engine, in addition to those of the provider. Labels
 	// of the Machine and the Node are others.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
@@ -248,12 +248,12 @@ type MachineResources struct {
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
 	// memory is how much memory the machine may use, such as 4Gi; by default the
-	// host's. At least 1Gi, and at most what the host has. There is no swap beside it.
+	// host's. At least 1Gi, and at most what the host has. There is no swap in addition to it.
 	// The kernel kills processes of a machine that needs more.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// pids is how many processes and threads the machine may have at once; by
+	// pids is how many processes and threads the machine may have at the same time; by
 	// default as many as the engine allows. At least 1000.
 	// +optional
 	// +kubebuilder:validation:Minimum=1000

@@ -82,7 +82,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 		answers map[string]string
 		// connects is the limit of the connection, which a busy host may need a while for.
 		connects time.Duration
-		// words that the error has to have beside the socket.
+		// words that the error must have in addition to the socket.
 		words []string
 	}{
 		"Never": {"It is not even known what it is.", nil, limit, []string{"no response within", "check that it is running"}},

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package backoff keeps what an engine has just refused, so that events do not cause
-// the same request at once.
+// the same request immediately.
 //
 // A container that does not start causes events: it joined its network and
 // left it, or it was removed. These wake the controller that tried, which

@@ -67,7 +67,7 @@ func TestRepeats(t *testing.T) {
 		"Refused":     {"Nothing says that it would be different next time.", errors.New("no such device"), true},
 		"Invalid":     {"A value stays what it is.", fmt.Errorf("start: %w", engine.ErrInvalid), true},
 		"Taken":       {"Who has the port keeps it.", &engine.ConflictError{Resource: engine.ResourceHostPort}, true},
-		"Unavailable": {"An engine that comes back is asked at once.", fmt.Errorf("start: %w", engine.ErrUnavailable), false},
+		"Unavailable": {"An engine that comes back is asked immediately.", fmt.Errorf("start: %w", engine.ErrUnavailable), false},
 		"Late":        {"What took too long may take less.", fmt.Errorf("exec: %w", context.DeadlineExceeded), false},
 		"Gone":        {"What is absent is made.", fmt.Errorf("start: %w", engine.ErrNotFound), false},
 		"NotRunning":  {"A container that ended in the middle is started.", fmt.Errorf("exec: %w", engine.ErrConflict), false},

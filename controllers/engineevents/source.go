@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package engineevents makes an engine's events a source of reconciles, so
-// that a container that dies shows at once and nothing has to be polled.
+// that a container that dies shows immediately and nothing has to be polled.
 package engineevents
 
 import (

@@ -291,8 +291,8 @@ func RemoveLeftovers(ctx context.Context, containers engine.Containers, own stri
 	return nil
 }
 
-// Start removes what managers left that were killed while they probed: at
-// once what is old, and what was not when everything is. A probe that stays
+// Start removes what managers left that were killed while they probed:
+// immediately what is old, and the rest when it is. A probe that stays
 // would keep its network from being removed.
 func (o *Observer) Start(ctx context.Context) error {
 	timer := time.NewTimer(0)

@@ -59,7 +59,7 @@ func left(t *testing.T, eng *simulated.Engine) []string {
 	return names
 }
 
-// A host is looked at once, and nothing stays of that.
+// A host is inspected once, and nothing remains of that.
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -131,7 +131,7 @@ func TestObserveRefused(t *testing.T) {
 	}
 }
 
-// What an engine says of itself is asked again after a while, and at once where
+// What an engine says of itself is asked again after a while, and immediately where
 // it said nothing.
 func TestAsk(t *testing.T) {
 	t.Parallel()

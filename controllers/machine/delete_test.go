@@ -172,7 +172,7 @@ func deletions() map[string]deletion {
 			reason: "It is no backend any more.", options: []builders.Option{builders.ControlPlane(builders.InitData)}, containerRemoved: true,
 		},
 		"ControlPlaneOfExternalEndpoint": {
-			reason: "What serves the endpoint is not ours to ask: the container goes at once.",
+			reason: "What serves the endpoint is not ours to ask: the container goes immediately.",
 			options: []builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
 				o.ContainerCluster.Spec.LoadBalancer.Type = infrav1.LoadBalancerNone
 			}},

@@ -111,7 +111,7 @@ func holder(container engine.Container) string {
 	return container.Name
 }
 
-// collides reports whether a port cannot be published beside the one of a label.
+// collides reports whether a port cannot be published alongside the one of a label.
 func collides(port engine.PortBinding, text string) bool {
 	endpoint, protocol, _ := strings.Cut(text, "/")
 	taken, err := netip.ParseAddrPort(endpoint)

@@ -90,7 +90,7 @@ func interrupted() map[string]reconcileTest {
 			want:   stays,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 1}),
 		},
-		"InitInterruptedBesideANode": {
+		"InitInterruptedWithANode": {
 			reason: "The cluster lives in the other control plane.",
 			args:   args{options: append(initOptions, otherControlPlane), change: restart},
 			want:   stays,
@@ -108,7 +108,7 @@ func interrupted() map[string]reconcileTest {
 			want:   repeats,
 			assert: recorded(infrav1.MachineBootstrap{Attempt: 2, Completed: ptr.To(true)}),
 		},
-		"RecreationBesideANode": {
+		"RecreationWithANode": {
 			reason: "A record that was restored from a backup does not create a second etcd.",
 			args:   args{options: append(initOptions, otherControlPlane), change: all(recreating, containerRemoved)},
 			want:   want{containerReady: "False/" + infrav1.ContainerNotFoundReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "control plane other is a Node", provisioned: true},
@@ -193,7 +193,7 @@ func lost() map[string]reconcileTest {
 			reason: "The others have the data.",
 			args:   args{options: []builders.Option{controlPlane, other}, setup: joined, change: gone}, want: missing(replace),
 		},
-		"LostControlPlaneBesideAJoin": {
+		"LostControlPlaneDuringAJoin": {
 			reason: "What joins has no data.",
 			args:   args{options: []builders.Option{controlPlane, other}, setup: joins, change: gone}, want: missing(create),
 		},

@@ -36,7 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// record writes a change of spec.bootstrap, at once: what follows the call may not
+// record writes a change of spec.bootstrap, immediately: what follows the call may not
 // be done, or reported, without the record.
 func (r *Reconciler) record(ctx context.Context, s *scope, change func(*infrav1.MachineBootstrap)) error {
 	// A copy, because the answer replaces the status that this reconcile computes.

@@ -59,7 +59,7 @@ func TestDelete(t *testing.T) {
 			},
 		},
 		"Empty": {
-			reason: "A pool of none goes at once.",
+			reason: "A pool of none goes immediately.",
 			setup: func(w *world.World) {
 				editMachinePool(w, func(m *clusterv1.MachinePool) { m.Spec.Replicas = ptr.To[int32](0) })
 				w.SettlePool()

@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 		want     plan
 	}{
 		"Nothing":     {reason: "A pool may be empty.", want: plan{}},
-		"New":         {reason: "All are made at once: nothing depends on them yet.", wanted: 3, want: plan{create: 3}},
+		"New":         {reason: "All are made concurrently: nothing depends on them yet.", wanted: 3, want: plan{create: 3}},
 		"Enough":      {reason: "What is as it should be is left alone.", replicas: many("a", 3, current), wanted: 3, want: plan{}},
 		"StartingUp":  {reason: "Replicas that are still starting count.", replicas: many("a", 3, starting), wanted: 3, want: plan{}},
 		"ScaleUp":     {reason: "What lacks is made.", replicas: many("a", 1, current), wanted: 3, want: plan{create: 2}},
@@ -94,7 +94,7 @@ func TestPlan(t *testing.T) {
 			replicas: together(many("a", 2, current), many("l", 1, leaving)), wanted: 2, want: plan{},
 		},
 		"Broken": {
-			reason:   "What is of no use is removed and made up for at once.",
+			reason:   "What is of no use is removed and made up for immediately.",
 			replicas: together(many("a", 2, current), many("x", 1, broken)), wanted: 3, want: plan{create: 1, remove: []string{"x-0"}},
 		},
 		"Lost": {

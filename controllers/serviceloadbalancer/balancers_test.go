@@ -268,7 +268,7 @@ func TestPortsChange(t *testing.T) {
 	after := w.ensure(service)
 	second := must.Get(loadbalancer.Inspect(t.Context(), w.engine, name()))(t).HostPorts
 	if after.Ingress[0].IP != before.Ingress[0].IP || second[80] != first[80] || second[443] == 0 {
-		t.Errorf("%s with %v became %s with %v, want another port beside", before.Ingress[0].IP, first, after.Ingress[0].IP, second)
+		t.Errorf("%s with %v became %s with %v, want another port alongside", before.Ingress[0].IP, first, after.Ingress[0].IP, second)
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 const retryInterval = 5 * time.Second
 
 // Changes are the load balancers of a cluster that are to be looked at, because their
-// containers may have changed or because an attempt has failed. Each is looked at once,
+// containers may have changed or because an attempt has failed. Each is inspected once,
 // however often it is added meanwhile.
 type Changes struct {
 	// The zero value in it stands for all.

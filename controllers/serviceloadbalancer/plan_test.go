@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 			change: func(s *corev1.Service) { s.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/0"} },
 			want:   frontend(nil),
 		},
-		"UDP beside TCP": {
+		"UDP alongside TCP": {
 			change: func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, udp) },
 			want: func() plan {
 				p := frontend(nil)

@@ -72,7 +72,7 @@ type world struct {
 	node   *corev1.Node
 	// heartbeat of the node; zero = now.
 	heartbeat time.Time
-	// others are objects of the workload cluster beside the node.
+	// others are objects of the workload cluster alongside the node.
 	others     []client.Object
 	workload   error
 	clock      *testingclock.FakeClock

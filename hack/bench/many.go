@@ -53,7 +53,7 @@ type many struct {
 	One  map[string]float64 `json:"one"`
 	All  map[string]float64 `json:"all"`
 	Rest string             `json:"rest"`
-	// Ready is when the last of the clusters was that were created at once, and Processor
+	// Ready is when the last of the clusters was that were created concurrently, and Processor
 	// what the plane used until then; Gone is when the last was deleted.
 	Ready     float64 `json:"ready"`
 	Processor float64 `json:"processor"`
@@ -120,7 +120,7 @@ func (m *many) one(ctx context.Context) error {
 }
 
 func (m *many) all(ctx context.Context) error {
-	fmt.Printf("%d clusters at once, which rest for %s.\n", m.Clusters, m.rest)
+	fmt.Printf("%d clusters concurrently, which rest for %s.\n", m.Clusters, m.rest)
 	before, err := m.processor(ctx)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (m *many) all(ctx context.Context) error {
 	return err
 }
 
-// each runs a command for all clusters at once.
+// each runs a command for all clusters concurrently.
 func (m *many) each(ctx context.Context, verb string, args ...string) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range m.Clusters {
@@ -278,9 +278,9 @@ func (m *many) table() string {
 	row("memory of the plane, one 1 + 1 cluster, after "+m.Rest, fmt.Sprintf("%.0f MB", one), "≤ 550 MB")
 	row(fmt.Sprintf("memory of the plane, %d of them, after %s", m.Clusters, m.Rest), fmt.Sprintf("%.0f MB", all), "")
 	row("each more cluster", fmt.Sprintf("%.1f MB", (all-one)/float64(m.Clusters-1)), "≤ 25 MB")
-	row(fmt.Sprintf("%d clusters created at once, until the last is ready", m.Clusters), fmt.Sprintf("%.1f s", m.Ready), "")
+	row(fmt.Sprintf("%d clusters created concurrently, until the last is ready", m.Clusters), fmt.Sprintf("%.1f s", m.Ready), "")
 	row("processor time of the plane meanwhile", fmt.Sprintf("%.1f s", m.Processor), "")
-	row("all deleted at once, until the last is gone", fmt.Sprintf("%.1f s", m.Gone), "")
+	row("all deleted concurrently, until the last is gone", fmt.Sprintf("%.1f s", m.Gone), "")
 	row(fmt.Sprintf("list of %d containers", m.Containers), seconds(m.Lists), "")
 	text.WriteString("\n| Memory in MB | one cluster | all clusters |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(m.One)) {

@@ -53,7 +53,7 @@ func (b *bench) ratio(row string) string {
 	return fmt.Sprintf("%.2f", ours/theirs)
 }
 
-// page of the results beside a picture.
+// page of the results next to a picture.
 func (b *bench) page(output string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# %[1]s: floor, kind and capcon

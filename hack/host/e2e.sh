@@ -129,7 +129,7 @@ build_capcon() {
 }
 
 # conformance runs one case at a time, and not that of eight callers that create a
-# network at once: a creation may take 20 s, and takes several in emulation. It prints
+# network immediately: a creation may take 20 s, and takes several in emulation. It prints
 # each case that begins.
 conformance() {
   local arguments="-test.v -test.timeout 60m -test.parallel 1 -test.run ^TestIntegrationConformance -test.skip /networks/created_at_once"

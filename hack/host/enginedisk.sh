@@ -49,7 +49,7 @@ enable_docker_userns() {
 
 enable_docker_rootless() {
   delegate
-  # The tool expects docker beside it.
+  # The tool expects docker next to it.
   remote root 'ln --symbolic /usr/share/docker.io/contrib/dockerd-rootless*.sh /usr/bin'
   remote "${user}" 'PATH=/usr/sbin:$PATH dockerd-rootless-setuptool.sh install'
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Platforms type-checks capcon for the systems users run it on beside Linux. It reads the
+// Platforms type-checks capcon for the systems users run it on other than Linux. It reads the
 // sources of what capcon imports: compiling them all for each system takes minutes.
 //
 //	go run ./hack/platforms windows/amd64 darwin/arm64

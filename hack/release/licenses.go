@@ -109,7 +109,7 @@ var licenseName = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|copyright|no
 var otherSources = map[string]bool{"vendor": true, "testdata": true, "LICENSES": true, ".git": true, "docs": true, "examples": true}
 
 // licenseFiles of a directory, and where it is a whole module those below it: code of
-// others has its license beside it.
+// others has its license next to it.
 func licenseFiles(directory string, whole bool) ([]licenseText, error) {
 	var texts []licenseText
 	err := filepath.WalkDir(directory, func(file string, entry fs.DirEntry, err error) error {

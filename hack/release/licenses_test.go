@@ -49,7 +49,7 @@ func TestLicensesOfAModule(t *testing.T) {
 		want   []string
 	}{
 		"Module": {
-			"Code of others has its license beside it; what is not compiled has none here.",
+			"Code of others has its license next to it; what is not compiled has none here.",
 			[]string{
 				"LICENSE", "NOTICE.txt", "COPYING", "license.go", "LICENSES/vendor/x/LICENSE", "README.md",
 				"third_party/forked/LICENSE", "vendor/x/LICENSE", "a/testdata/LICENSE",

@@ -42,7 +42,7 @@ import (
 
 const (
 	archiveExtension = ".tar"
-	// debianExtension of the list of packages that the image builder writes beside an archive.
+	// debianExtension of the list of packages that the image builder writes next to an archive.
 	debianExtension = ".debian"
 	sbomExtension   = ".cdx.json"
 )

@@ -21,7 +21,7 @@ limitations under the License.
 //
 // Every step is an artifact in a cache, found again by a hash over what goes
 // into it: a build with unchanged inputs only compares hashes. Each program is
-// built from its own Go module in a directory beside this one.
+// built from its own Go module in a directory next to this one.
 package main
 
 import (

@@ -32,6 +32,6 @@ broken
 `
 	want := []string{"/cache/scratch/a b/root/proc/sys", "/cache/scratch/a b/root/proc"}
 	if diff := cmp.Diff(want, mountsBelow(table, "/cache/scratch")); diff != "" {
-		t.Errorf("innermost first, nothing beside the directory (-want, +got):\n%s", diff)
+		t.Errorf("innermost first, nothing next to the directory (-want, +got):\n%s", diff)
 	}
 }

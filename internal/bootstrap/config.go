@@ -109,7 +109,7 @@ type Unit struct {
 	Name string
 	// Content of the unit's file; empty for a unit that the image has.
 	Content []byte
-	// DropIns are put beside the unit's file.
+	// DropIns are put next to the unit's file.
 	DropIns []DropIn
 	// Enabled says whether the unit is started at boot. The first entry about a unit that says so counts.
 	Enabled Switch

@@ -31,7 +31,7 @@ import (
 // someUnit is what makes a configuration worth carrying out.
 const someUnit = `"systemd": {"units": [{"name": "a.service", "enabled": true}]}`
 
-// ignitionData returns a configuration with more sections beside someUnit.
+// ignitionData returns a configuration with more sections alongside someUnit.
 func ignitionData(sections string) []byte {
 	if sections != "" {
 		sections += ","
@@ -176,7 +176,7 @@ func TestParseIgnitionUnits(t *testing.T) {
 	}
 }
 
-// TestParseIgnitionRefused is what cannot be honored: field, value and what to do instead, all at once.
+// TestParseIgnitionRefused is what cannot be honored: field, value and what to do instead, all together.
 func TestParseIgnitionRefused(t *testing.T) {
 	t.Parallel()
 	const disks = " (containers have no disks; use spec.extraMounts of the ContainerMachine)"

@@ -246,7 +246,7 @@ func TestScriptInterrupted(t *testing.T) {
 	}
 }
 
-// stopAt boots a node and stops it once a file is there: the whole group at once, as when a node loses power.
+// stopAt boots a node and stops it once a file is there: the whole group at the same time, as when a node loses power.
 func stopAt(t *testing.T, n *node, file string) {
 	t.Helper()
 	cmd := n.command()

@@ -57,7 +57,7 @@ func TestLacks(t *testing.T) {
 			with(`{properties: {domains: {items: {properties: {name: {type: string}}}}, labels: {additionalProperties: {type: string}}}}`),
 			[]string{"spec.ownerID"},
 		},
-		"Fields": {"What is below a missing field is not listed beside it.", with(`{}`), []string{"spec.domains", "spec.labels", "spec.ownerID"}},
+		"Fields": {"What is below a missing field is not listed alongside it.", with(`{}`), []string{"spec.domains", "spec.labels", "spec.ownerID"}},
 		"FieldOfElements": {
 			"Elements of a list have fields too, and a map without a schema of its values keeps none.",
 			with(`{properties: {ownerID: {type: string}, domains: {items: {}}, labels: {}}}`),

@@ -165,7 +165,7 @@ type Networks interface {
 	// be given: dynamic ones come from DynamicSlice of each subnet only.
 	// Without a subnet in the spec the engine chooses one that fits the
 	// host's routes. Name taken: a ConflictError of ResourceName, also when
-	// two callers create at once: one of them wins. Subnet taken: a
+	// two callers create concurrently: one of them wins. Subnet taken: a
 	// ConflictError of ResourceSubnet. Subnet with host bits set:
 	// ErrInvalid. A call that was interrupted does not block the next.
 	CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, error)

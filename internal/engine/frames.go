@@ -59,7 +59,7 @@ func Demultiplex(stream io.Reader, stdout, stderr io.Writer) error {
 		if length > MaxReadBytes {
 			return ErrTooLarge
 		}
-		// Not allocated at once: a header may promise more than comes.
+		// Not allocated in one step: a header may promise more than comes.
 		piece.Reset()
 		if _, err := io.CopyN(&piece, stream, int64(length)); errors.Is(err, io.EOF) {
 			return io.ErrUnexpectedEOF

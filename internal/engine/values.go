@@ -48,7 +48,7 @@ type Spec struct {
 	Attachment Attachment
 	// Ports to publish on the host.
 	Ports []PortBinding
-	// Mounts beside the container's own file system.
+	// Mounts alongside the container's own file system.
 	Mounts []Mount
 	// CDIDevices are devices by their names in the Container Device Interface, such as
 	// "vendor.com/class=name", which specifications on the engine's host describe.

@@ -190,8 +190,8 @@ func viewFrontend(family Family, frontend Frontend) templateFrontend {
 			receiving++
 		}
 	}
-	// Clients of a server that went down should reconnect to another one at
-	// once; where there is no other, cutting them off would only do harm.
+	// Clients of a server that went down should reconnect to another one
+	// immediately; where there is no other, cutting them off would only do harm.
 	values.ShutDown = receiving > 1
 	return values
 }

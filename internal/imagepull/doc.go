@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package imagepull fetches images beside the reconciles that need them.
+// Package imagepull fetches images alongside the reconciles that need them.
 //
 // A reconcile asks whether an image is there; where it is not, a pull continues
 // in the background and the reconcile comes back later. The tracker's state

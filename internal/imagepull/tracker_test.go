@@ -148,7 +148,7 @@ func TestEnsureRetriesWithPauses(t *testing.T) {
 			t.Errorf("status of an image that no registry has: %q lacks the remedy", status.Text())
 		}
 		if got := pulls(eng); got != 1 {
-			t.Errorf("%d pulls at once after a failure, want a pause first", got)
+			t.Errorf("%d pulls concurrently after a failure, want a pause first", got)
 		}
 		time.Sleep(6 * time.Second)
 		ask()

@@ -33,7 +33,7 @@ const (
 	user = "99:99"
 	// memoryBytes is some 10 MiB for master and worker, 5 MiB for each of
 	// fifty old workers at most, and 128 MiB of buffers where all connections
-	// transfer at once.
+	// transfer immediately.
 	memoryBytes = 512 << 20
 	// pids is two processes with their threads, the old ones, and what is
 	// executed.

@@ -252,7 +252,7 @@ func TestObserveReportsOddAnswers(t *testing.T) {
 		fails  bool
 	}{
 		"NoBash":    {"An image without bash is named.", "", &engine.ExitError{Code: 127}, "bash", true},
-		"Silent":    {"A connection that ends at once is no answer yet.", "", nil, "did not apply", false},
+		"Silent":    {"A connection that ends immediately is no answer yet.", "", nil, "did not apply", false},
 		"CutOff":    {"Nor is one that ends in the middle.", "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\nabc", nil, "did not apply", false},
 		"Denied":    {"An answer that is not ours comes from another configuration, and is reported where it stays.", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", nil, "404", false},
 		"NoHTTP":    {"So is what is not HTTP.", "SSH-2.0\r\n\r\nSSH-2.0\r\n\r\n", nil, "malformed HTTP", false},

@@ -28,7 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// MaxBytes is the limit of a log that is read at once. Of a longer one, the newest lines are kept.
+// MaxBytes is the limit of a log that is read in one piece. Of a longer one, the newest lines are kept.
 // +limit
 const MaxBytes = 16 << 20
 

@@ -64,7 +64,7 @@ func Allocate(subnet engine.Subnet, taken Holders) (netip.Addr, error) {
 // spread is over how many addresses containers are spread by their names. Those
 // that are created at the same time do not see each other: one that meets another
 // has to create its container again, which takes as long as the engine copies the
-// image's volumes. Of ten at once, two meet in one of a hundred cases.
+// image's volumes. Of ten concurrently, two meet in one of a hundred cases.
 const spread = 4096
 
 // allocate is Allocate that begins at the preferred address, counted from the

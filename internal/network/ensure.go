@@ -63,7 +63,7 @@ func (e *UnusableError) Error() string {
 func (e *UnusableError) Is(target error) bool { return target == ErrUnusable }
 
 // Ensure returns the network, and creates it with identity.LabelManaged where
-// it is absent. It may be called by many processes at once: one of them
+// it is absent. It may be called by many processes concurrently: one of them
 // creates. A name that CheckName refuses, and a network that exists and lacks
 // an IPv4 or IPv6 subnet asked for, has another one, is no bridge, or takes no
 // static addresses: *UnusableError. A subnet taken by another network: a

@@ -67,7 +67,7 @@ func TestEnsureCreates(t *testing.T) {
 	}
 }
 
-func TestEnsureAtOnce(t *testing.T) {
+func TestEnsureConcurrently(t *testing.T) {
 	t.Parallel()
 	eng := simulated.New()
 	ids := make([]string, 8)

@@ -33,7 +33,7 @@ import (
 // integrationImage is a small one that every developer has built.
 const integrationImage = "localhost/capcon/haproxy:2.6"
 
-func TestIntegrationPlaceAtOnce(t *testing.T) {
+func TestIntegrationPlaceConcurrently(t *testing.T) {
 	t.Parallel()
 	eng := integration.Engine(t, integrationImage)
 	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
@@ -68,7 +68,7 @@ func TestIntegrationPlaceAtOnce(t *testing.T) {
 	if err := errors.Join(errs...); err != nil || found[0].ID != found[1].ID {
 		t.Fatalf("two processes ensured networks %q and %q, %v", found[0].ID, found[1].ID, err)
 	}
-	placeAtOnce(t, eng, 2, 6, func(machine string) network.Placement {
+	placeConcurrently(t, eng, 2, 6, func(machine string) network.Placement {
 		return network.Placement{
 			Network: name,
 			Spec: engine.Spec{

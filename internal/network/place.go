@@ -54,7 +54,7 @@ var ErrCreating = errors.New("the engine is still creating the container")
 // Place creates a container with static addresses, prepares it, starts it and
 // returns it as observed then.
 //
-// Any number of processes may place at once: no two of them end with one
+// Any number of processes may place concurrently: no two of them end with one
 // address. Each container prefers an address by its namespace, cluster and
 // machine, so that few meet. A claim is a created container, whose labels all
 // can see: who finds another claim on its addresses after making its own gives

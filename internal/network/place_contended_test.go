@@ -52,17 +52,17 @@ func TestPlaceExhausted(t *testing.T) {
 	}
 }
 
-// TestPlaceAtOnce is two processes, each with several machines, that meet at
+// TestPlaceConcurrently is two processes, each with several machines, that meet at
 // every address.
-func TestPlaceAtOnce(t *testing.T) {
+func TestPlaceConcurrently(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
-	placeAtOnce(t, eng, 2, 12, placement)
+	placeConcurrently(t, eng, 2, 12, placement)
 }
 
-// placeAtOnce places from several processes at once and proves that no
+// placeConcurrently places from several processes concurrently and proves that no
 // address is held twice, neither by label nor in use.
-func placeAtOnce(t *testing.T, eng network.Engine, processes, each int, placement func(name string) network.Placement) {
+func placeConcurrently(t *testing.T, eng network.Engine, processes, each int, placement func(name string) network.Placement) {
 	t.Helper()
 	var mu sync.Mutex
 	recorded, used := map[netip.Addr]string{}, map[netip.Addr]string{}

@@ -213,7 +213,7 @@ func (p *placer) preferred() uint32 {
 }
 
 // claimed checks that no other container claims the addresses. Of two that
-// claim at once, at least the one created later sees the other.
+// claim concurrently, at least the one created later sees the other.
 func (p *placer) claimed(ctx context.Context, id string, addresses []netip.Addr) error {
 	containers, err := p.holders(ctx)
 	if err != nil {

@@ -94,7 +94,7 @@ func (m etcdMember) has(addresses []netip.Addr) bool {
 }
 
 // askEtcd sends a request to the member in a container, through the JSON API that etcd
-// serves beside gRPC, with the certificate that the API server uses. It returns the members
+// serves alongside gRPC, with the certificate that the API server uses. It returns the members
 // of etcd.
 func askEtcd(ctx context.Context, containers engine.Executor, container, method string, request any) ([]etcdMember, error) {
 	body, err := json.Marshal(request)

@@ -81,7 +81,7 @@ func (e *MountError) Error() string {
 	return fmt.Sprintf("mount %d: path %q %s; %s", e.Index, e.Path, e.Reason, e.Remedy)
 }
 
-// CheckMounts says of each mount why no node can have it, beside whether the
+// CheckMounts says of each mount why no node can have it, alongside whether the
 // host has its path: that only the engine knows. The paths are those that the
 // node's bootstrap is made of.
 func CheckMounts(mounts []Mount, bootstrap []string) []*MountError {

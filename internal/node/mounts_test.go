@@ -40,7 +40,7 @@ func TestCheckMounts(t *testing.T) {
 		mounts []node.Mount
 		want   []string
 	}{
-		"Usual":      {"A directory beside the system's is what mounts are for.", at("/data", "/mnt/images", "/opt/charts"), nil},
+		"Usual":      {"A directory next to the system's is what mounts are for.", at("/data", "/mnt/images", "/opt/charts"), nil},
 		"Socket":     {"A management cluster in a node needs the engine's socket.", at("/var/run/docker.sock"), nil},
 		"KindUsers":  {"What kind's documentation shows works here.", at("/var/lib/kubelet/config.json", "/etc/containerd/certs.d", "/etc/kubernetes/policies"), nil},
 		"State":      {"A disk of its own for etcd or containerd is the user's decision.", at("/var/lib/etcd", "/var/lib/containerd"), nil},

@@ -36,7 +36,7 @@ type Registry struct {
 	Host string
 	// Mirrors are asked in this order, and the registry itself last.
 	Mirrors []Mirror
-	// CABundle in PEM, and Credentials; empty = none beside those of the node image.
+	// CABundle in PEM, and Credentials; empty = none other than those of the node image.
 	CABundle    string
 	Credentials Credentials
 }
@@ -46,7 +46,7 @@ type Mirror struct {
 	// URL with scheme and host. A path that contains /v2/ is the whole prefix of
 	// requests; another one is followed by /v2.
 	URL string
-	// CABundle in PEM, and Credentials; empty = none beside those of the node image.
+	// CABundle in PEM, and Credentials; empty = none other than those of the node image.
 	CABundle    string
 	Credentials Credentials
 }

@@ -25,7 +25,7 @@ import (
 type Resources struct {
 	// MilliCPU is processor time in thousandths of a CPU.
 	MilliCPU int64
-	// MemoryBytes is memory, without swap beside it.
+	// MemoryBytes is memory, without swap in addition to it.
 	MemoryBytes int64
 	// Pids is how many processes and threads there may be.
 	Pids int64

@@ -74,7 +74,7 @@ func TestEnsureVerifiesAReplacement(t *testing.T) {
 }
 
 // A user's container that has the name is not removed.
-func TestEnsureVerifiesBesideAForeignContainer(t *testing.T) {
+func TestEnsureVerifiesWithAForeignContainer(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	p := newPlane(eng)

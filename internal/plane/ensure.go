@@ -63,7 +63,7 @@ var errChanged = errors.New("management plane is being replaced by another proce
 // is ready. A container of another image, or described otherwise, is replaced; the
 // volume stays. A plane that is retired is removed, and another one created. It
 // may be called again at any time, also after a call that was cut off anywhere,
-// and by several processes at once, some of which remove the plane.
+// and by several processes concurrently, some of which remove the plane.
 //
 // Host port in use: *PortTakenError. Something else has the plane's name:
 // *ForeignError. Not ready in time: ErrNotReady.

@@ -198,7 +198,7 @@ func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
 	}
 }
 
-func TestEnsureAtOnce(t *testing.T) {
+func TestEnsureConcurrently(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	var wait sync.WaitGroup
@@ -212,7 +212,7 @@ func TestEnsureAtOnce(t *testing.T) {
 	}
 	wait.Wait()
 	if err := errors.Join(errs...); err != nil {
-		t.Errorf("Ensure(...) at once: %v", err)
+		t.Errorf("Ensure(...) concurrently: %v", err)
 	}
 	creates := 0
 	for _, call := range eng.MutatingCalls() {

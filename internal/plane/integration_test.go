@@ -42,7 +42,7 @@ import (
 
 const image = "localhost/capcon/plane:dev"
 
-// TestIntegrationContainer takes a plane's container through its life, beside
+// TestIntegrationContainer takes a plane's container through its life, alongside
 // any other plane of the engine.
 func TestIntegrationContainer(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package webhooks admits this provider's objects: it fills in what is left out
 // and never changes afterwards, and refuses what could not come about, each
-// with the field, the value and what to do, all at once.
+// with the field, the value and what to do, all together.
 //
 // It decides from the object alone, and asks neither an engine nor an API
 // server. A program may record clusters that are moved away. What controllers refuse as

@@ -30,8 +30,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// All problems are reported at once, each with its value.
-func TestAllProblemsAreReportedAtOnce(t *testing.T) {
+// All problems are reported together, each with its value.
+func TestAllProblemsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	err := create(t, inputs.Decode(t, "ContainerCluster", "bad", `
 spec:

@@ -62,8 +62,8 @@ func managementKinds(p provider) []client.Object {
 	return watched
 }
 
-// observer holds what an API server has, by watches, and reports changes at
-// once: nothing is measured by asking again and again.
+// observer holds what an API server has, by watches, and reports changes
+// immediately: nothing is measured by asking again and again.
 type observer struct {
 	cache.Cache
 	mu      sync.Mutex

@@ -113,7 +113,7 @@ type Objects struct {
 	Machine          *clusterv1.Machine
 	ContainerMachine *infrav1.ContainerMachine
 	Secret           *corev1.Secret
-	// Others are created beside them.
+	// Others are created alongside them.
 	Others []client.Object
 }
 

@@ -57,7 +57,7 @@ import (
 const startTimeout = 5 * time.Minute
 
 // discardLogs of the environment, and of what watches the webhooks' certificate:
-// they log to the logger of the process, which tests share that run at once.
+// they log to the logger of the process, which tests share that run concurrently.
 var discardLogs = sync.OnceFunc(func() { ctrl.SetLogger(logr.Discard()) })
 
 // Start runs an API server with the CRDs of Cluster API and of this provider,

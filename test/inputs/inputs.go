@@ -36,7 +36,7 @@ import (
 type Input struct {
 	// Reason why it cannot come about.
 	Reason string
-	// Kind of the object, and what it has beside its name, as YAML.
+	// Kind of the object, and what it has alongside its name, as YAML.
 	Kind, Object string
 	// Field that is at fault, and the error that the user sees.
 	Field, Message string

@@ -137,7 +137,7 @@ func (p *pod) run() {
 	if *manager.SecurityContext.ReadOnlyRootFilesystem {
 		args = append(args, "--read-only")
 		if p.engine == "podman" {
-			// A kubelet mounts none beside those of the Pod.
+			// A kubelet mounts none other than those of the Pod.
 			args = append(args, "--read-only-tmpfs=false")
 		}
 	}

@@ -57,9 +57,9 @@ type concurrent struct {
 	random *rand.Rand
 }
 
-// TestConcurrentPlane runs commands of two users at once, at random offsets, and
+// TestConcurrentPlane runs commands of two users concurrently, at random offsets, and
 // loses no cluster: two up where there is no management plane, the second of
-// which fails late in every other run, and up beside the down of the last
+// which fails late in every other run, and up alongside the down of the last
 // cluster. RUNS (20) of each; SEED repeats the offsets.
 func TestConcurrentPlane(t *testing.T) {
 	eng := integration.Engine(t, nodeImage, loadBalancerImage, planeImage)
@@ -75,8 +75,8 @@ func TestConcurrentPlane(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = c.run(context.WithoutCancel(t.Context()), "down", "--all")
 	})
-	c.upBesideUp(runs, before)
-	c.upBesideDown(runs)
+	c.upDuringUp(runs, before)
+	c.upDuringDown(runs)
 	c.mustRun("down", "--all")
 	if left := ours(t, eng); !slices.Equal(before, left) {
 		t.Errorf("left on the engine: %q, before %q", left, before)
@@ -96,8 +96,8 @@ func numberFrom(t *testing.T, variable string, otherwise int) int {
 	return number
 }
 
-// upBesideUp where there is no plane.
-func (c *concurrent) upBesideUp(runs int, before []string) {
+// upDuringUp where there is no plane.
+func (c *concurrent) upDuringUp(runs int, before []string) {
 	c.t.Helper()
 	for run := range runs {
 		one, other := fmt.Sprintf("one-%d", run), fmt.Sprintf("other-%d", run)
@@ -108,7 +108,7 @@ func (c *concurrent) upBesideUp(runs int, before []string) {
 			second = func() { c.upFails(other) }
 		}
 		c.together(upSpread, func() { c.up(one) }, second)
-		c.mustHave(fmt.Sprintf("up beside up, run %d", run), want...)
+		c.mustHave(fmt.Sprintf("up during up, run %d", run), want...)
 		c.mustRun("down", "--all")
 		if left := ours(c.t, c.engine); !slices.Equal(before, left) {
 			c.t.Fatalf("left on the engine: %q, before %q", left, before)
@@ -116,15 +116,15 @@ func (c *concurrent) upBesideUp(runs int, before []string) {
 	}
 }
 
-// upBesideDown of the last cluster.
-func (c *concurrent) upBesideDown(runs int) {
+// upDuringDown of the last cluster.
+func (c *concurrent) upDuringDown(runs int) {
 	c.t.Helper()
 	c.up("last-0")
 	planes := map[string]bool{}
 	for run := 1; run <= runs; run++ {
 		last, next := fmt.Sprintf("last-%d", run-1), fmt.Sprintf("last-%d", run)
 		c.together(downSpread, func() { c.up(next) }, func() { c.down(last) })
-		planes[c.mustHave(fmt.Sprintf("up beside down, run %d", run), next)] = true
+		planes[c.mustHave(fmt.Sprintf("up during down, run %d", run), next)] = true
 	}
 	c.t.Logf("up found the plane of the cluster before in %d of %d runs", runs-len(planes)+1, runs)
 }

@@ -133,7 +133,7 @@ func (p *pool) scaled(t *testing.T, replicas int) {
 	p.has(t, replicas)
 }
 
-// has waits until the pool has exactly so many Nodes, beside the control
+// has waits until the pool has exactly so many Nodes, alongside the control
 // plane's, and all objects that report it agree.
 func (p *pool) has(t *testing.T, replicas int) {
 	t.Helper()

@@ -55,7 +55,7 @@ type killed struct {
 // clusters at a time, of one control plane and one worker, are created and deleted
 // through the API. Every cluster becomes ready, each machine has one container in all
 // its life, and nothing of a deleted cluster is left. The plane is one of its own,
-// beside any other plane of the engine.
+// alongside any other plane of the engine.
 //
 // Environment:
 //

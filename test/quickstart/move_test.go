@@ -49,14 +49,14 @@ import (
 
 const (
 	moveCluster = "move-test"
-	// otherPlane is beside capcon's.
+	// otherPlane is alongside capcon's.
 	otherPlane = "capcon-test-move"
 	// machinesOfMove are a control plane, a worker, and an instance of a pool.
 	machinesOfMove = 3
 )
 
-// TestMove moves a cluster, with a machine pool beside its worker, from capcon's
-// management plane to another one beside it and back, by clusterctl and below clients that never pause. Nothing is made
+// TestMove moves a cluster, with a machine pool alongside its worker, from capcon's
+// management plane to another one alongside it and back, by clusterctl and below clients that never pause. Nothing is made
 // recreated, the engine gets no call that changes something, and nothing is
 // left behind; in between the other plane scales the cluster.
 func TestMove(t *testing.T) {

@@ -36,7 +36,7 @@ import (
 
 const (
 	orphansCluster = "orphans-test"
-	// lostPlane is beside capcon's.
+	// lostPlane is alongside capcon's.
 	lostPlane = "capcon-test-orphans"
 )
 

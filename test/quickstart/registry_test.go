@@ -175,7 +175,7 @@ func privateRegistry(t *testing.T, eng engine.Engine, program *capcon, image v1.
 	configure(t, api, program.cluster, infrav1.Registry{Host: "private.example"})
 }
 
-// configure a registry in the nodes of a cluster, beside the local one.
+// configure a registry in the nodes of a cluster, alongside the local one.
 func configure(t *testing.T, api client.Client, cluster string, wanted infrav1.Registry) {
 	t.Helper()
 	must.Eventually(t, patience, "registry "+wanted.Host+" is configured", func(ctx context.Context) error {

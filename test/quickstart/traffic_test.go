@@ -32,7 +32,7 @@ import (
 
 // traffic are clients of an API server or a Service that never pause: one that makes a new
 // connection for each request, and one that keeps its connection. What fails
-// is tried once more, at once; what fails then too fails the test, which says so
+// is tried once more, immediately; what fails then too fails the test, which says so
 // when it happens: hours may follow.
 type traffic struct {
 	t      *testing.T

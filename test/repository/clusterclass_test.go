@@ -41,7 +41,7 @@ import (
 
 const classFile = "clusterclass-container.yaml"
 
-// clusterClass is the one that is shipped, and the templates beside it by
+// clusterClass is the one that is shipped, and the templates next to it by
 // kind and name.
 func clusterClass(t *testing.T) (*clusterv1.ClusterClass, map[string]*unstructured.Unstructured) {
 	t.Helper()

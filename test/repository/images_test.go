@@ -227,7 +227,7 @@ func collectImages(value any, into map[string]bool) {
 		if value["kind"] == "CustomResourceDefinition" {
 			return
 		}
-		// A variable of a class has its name beside its value.
+		// A variable of a class has its name next to its value.
 		if name, ok := value["name"].(string); ok && value["value"] != nil {
 			collectImages(map[string]any{name: value["value"]}, into)
 		}

@@ -43,6 +43,8 @@ var avoided = []struct{ words, instead string }{
 	{`people`, "users"},
 	{`deed|deeds`, "action, mutation"},
 	{`shall`, "must, should, will; the desired state"},
+	{`at once`, "immediately; concurrently, at the same time; together"},
+	{`beside`, "in addition to, next to, alongside, other than"},
 	{`for ever`, "forever, indefinitely, without a limit"},
 	{`in vain|for nothing`, "without success, unnecessarily"},
 	{`(look|looks|looked|looking) again|(each|every|next|first|last|one|two|a|the) looks?`, "reconcile, requeue, poll, check"},

@@ -53,7 +53,7 @@ const (
 	patience = 15 * time.Minute
 	// failurePause is the pause after a reconcile that failed.
 	failurePause = 100 * time.Millisecond
-	// bootstrapData ends at once.
+	// bootstrapData ends immediately.
 	bootstrapData = "#cloud-config\nruncmd:\n- 'true'\n"
 )
 

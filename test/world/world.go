@@ -223,7 +223,7 @@ func Delete[T client.Object](w *World, name string, object T) {
 	}
 }
 
-// Purge removes an object at once, finalizers or not.
+// Purge removes an object immediately, finalizers or not.
 func Purge[T client.Object](w *World, name string, object T) {
 	w.TB.Helper()
 	Edit(w, name, object, func(object T) { object.SetFinalizers(nil) })

@@ -113,7 +113,7 @@ func kustomize(directory string) ([]byte, error) {
 		}
 	}
 	// As "kustomize build --load-restrictor LoadRestrictionsNone": the templates lie
-	// beside this module.
+	// alongside this module.
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone
 	var documents [][]byte

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Bootstraps this node once: walks the steps beside it, in order, and keeps a record of how that went. It holds nothing
+# Bootstraps this node once: walks the steps next to it, in order, and keeps a record of how that went. It holds nothing
 # of the user's: every path, name and command lies in a file of its own and is read as data.
 #
 #   bootstrap               run by the unit: look at the record, run the steps, write the end down, remove the secrets
@@ -35,7 +35,7 @@ log=$home/log
 sentinel=$root/run/cluster-api/bootstrap-success.complete
 kubelet=$root/etc/default/kubelet
 
-# Where kubeadm init is among the commands, the file beside the script has these two.
+# Where kubeadm init is among the commands, the file next to the script has these two.
 has_cluster() { return 1; }
 keep_init_config() { :; }
 [ ! -e "$base/init/functions" ] || . "$base/init/functions"

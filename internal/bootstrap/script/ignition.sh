@@ -14,7 +14,7 @@
 # limitations under the License.
 
 
-# What the script beside it needs for the steps that only Ignition has. Ignition works before the first boot; this works
+# What the script next to it needs for the steps that only Ignition has. Ignition works before the first boot; this works
 # at its end, and makes systemd do what it would have done had all been there from the beginning.
 
 units=$root/run/systemd/system

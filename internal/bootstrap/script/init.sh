@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Completes a kubeadm init that was interrupted. It is part of the script "bootstrap", and is beside it where kubeadm init
+# Completes a kubeadm init that was interrupted. It is part of the script "bootstrap", and is next to it where kubeadm init
 # is among the commands, with these files:
 #
 #   step, path   the name of that command, and the path of kubeadm's configuration

@@ -75,7 +75,7 @@ func TestEach(t *testing.T) {
 		done := make([]bool, things)
 		adapter.Each(things, 3, func(i int) {
 			if now.Add(1) > 3 {
-				t.Error("more than three at once")
+				t.Error("more than three concurrently")
 			}
 			calls.Add(1)
 			done[i] = true

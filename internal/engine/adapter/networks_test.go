@@ -163,9 +163,9 @@ func TestCreateNetworkWithoutChoice(t *testing.T) {
 		chosen []engine.Subnet
 		err    error
 	}{
-		"an error":     {err: own},
-		"IPv6 alone":   {chosen: []engine.Subnet{{Prefix: netip.MustParsePrefix("fd00::/64")}}},
-		"none at once": {},
+		"an error":          {err: own},
+		"IPv6 alone":        {chosen: []engine.Subnet{{Prefix: netip.MustParsePrefix("fd00::/64")}}},
+		"none concurrently": {},
 	} {
 		err := adapter.CreateNetwork(t.Context(), simulated.New(), engine.NetworkSpec{Name: "net"}, adapter.SubnetChoice{
 			Choose: func(context.Context, string) ([]engine.Subnet, error) { return c.chosen, c.err },

@@ -34,12 +34,12 @@ func Wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Each calls do with the index of each of a number of things, several at once, and
+// Each calls do with the index of each of a number of things, several concurrently, and
 // returns when all calls have.
-func Each(things, atOnce int, do func(i int)) {
+func Each(things, limit int, do func(i int)) {
 	next := make(chan int)
 	var group sync.WaitGroup
-	for range min(atOnce, things) {
+	for range min(limit, things) {
 		group.Go(func() {
 			for i := range next {
 				do(i)

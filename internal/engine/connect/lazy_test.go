@@ -94,7 +94,7 @@ func TestLazyClosedBeforeItConnects(t *testing.T) {
 	eng.Events(t.Context(), func(engine.Event) {})
 }
 
-// What no later try can change is an error at once.
+// What no later try can change is an error immediately.
 func TestLazyRefusesConfiguration(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]connect.Options{

@@ -82,7 +82,7 @@ func TestHostConfig(t *testing.T) {
 			},
 		},
 		"resources": {
-			reason: "no swap beside the memory",
+			reason: "no swap in addition to the memory",
 			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, MilliCPU: 1500, Pids: 100, OpenFiles: 4096}},
 			want: container.HostConfig{
 				RestartPolicy: container.RestartPolicy{Name: "no"},

@@ -130,7 +130,7 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 	return map[string]string{mtuOption: value}, nil
 }
 
-// chooseSubnets lets Docker choose, for a network that is removed at once.
+// chooseSubnets lets Docker choose, for a network that is removed immediately.
 func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := name + "-subnet-" + token()
 	var raw network.Inspect

@@ -42,7 +42,7 @@ func TestIntegrationRestart(t *testing.T) {
 	enginetest.RestartConformance(t, tested)
 }
 
-// daemon is a dockerd beside the one that others use, in a network namespace
+// daemon is a dockerd alongside the one that others use, in a network namespace
 // of its own: the two would share bridges and iptables. Switching those off is
 // no way, because dockerd then removes the bridge of the other.
 type daemon struct {

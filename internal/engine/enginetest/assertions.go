@@ -68,7 +68,7 @@ func succeed(t *testing.T, what string, err error) {
 	}
 }
 
-// oneWins lets several call at once, through two connections, each of which stands for a
+// oneWins lets several call concurrently, through two connections, each of which stands for a
 // process. It fails unless one has success, which it returns, and all others get the conflict.
 func (c *fixture) oneWins(
 	t *testing.T, callers int, conflict engine.ConflictError, call func(i int, connection engine.Engine) error,
@@ -87,7 +87,7 @@ func (c *fixture) oneWins(
 			winners = append(winners, i)
 			continue
 		}
-		wantTaken(t, "call at once", err, conflict.Resource, conflict.Value)
+		wantTaken(t, "call concurrently", err, conflict.Resource, conflict.Value)
 	}
 	if len(winners) != 1 {
 		t.Fatalf("the calls %v of %d have success, want one that does", winners, callers)

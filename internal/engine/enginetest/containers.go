@@ -123,7 +123,7 @@ func containerChecks() map[string]check {
 			contract: "every container, running or not, however many there are, also while others go",
 			run:      listsMany,
 		},
-		"name taken at once": {
+		"name taken concurrently": {
 			contract: "of several that create one name, one succeeds and the others get a ConflictError",
 			run:      createsNameOnce,
 		},

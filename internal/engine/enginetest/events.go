@@ -55,7 +55,7 @@ func eventChecks() map[string]check {
 			},
 		},
 		"several watchers": {
-			contract: "each watcher sees each event, never two at once",
+			contract: "each watcher sees each event, never two concurrently",
 			run:      watchedBySeveral,
 		},
 		"context ends": {
@@ -115,7 +115,7 @@ func (c *fixture) watch(t *testing.T, linger func(engine.Event)) *seen {
 
 func (s *seen) note(t *testing.T, event engine.Event) {
 	if s.inside.Swap(true) {
-		t.Error("two events at once")
+		t.Error("two events concurrently")
 	}
 	defer s.inside.Store(false)
 	s.mu.Lock()

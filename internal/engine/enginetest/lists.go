@@ -131,7 +131,7 @@ func listSize(t *testing.T) int {
 	return size
 }
 
-// hands is how many containers are created and removed at once.
+// hands is how many containers are created and removed concurrently.
 const hands = 8
 
 // runningEvery so many of the longest list runs: an engine may have to look at

@@ -95,8 +95,8 @@ func networkChecks() map[string]check {
 				wantTaken(t, "create the same name again", err, engine.ResourceName, c.named("net"))
 			},
 		},
-		"created at once": {
-			contract: "Name taken also when two callers create at once: one of them wins",
+		"created concurrently": {
+			contract: "Name taken also when two callers create concurrently: one of them wins",
 			run:      createsNetworkOnce,
 		},
 		"interrupted": {

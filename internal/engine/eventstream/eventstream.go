@@ -67,7 +67,7 @@ func Follow(ctx context.Context, closed func() bool, stream Stream, handle func(
 }
 
 // follower is what is known of the stream. Its mutex keeps two events from
-// being handled at once.
+// being handled concurrently.
 type follower struct {
 	log    logr.Logger
 	lost   *time.Timer

@@ -35,7 +35,7 @@ const localhost = "localhost"
 // Reference to an image by name.
 type Reference struct {
 	// Name in full: registry, repository, and the digest, or else the tag. A
-	// tag beside a digest is dropped: it decides nothing, and Podman refuses it.
+	// tag next to a digest is dropped: it decides nothing, and Podman refuses it.
 	Name string
 	// Registry is its host, with the port where one is given.
 	Registry string

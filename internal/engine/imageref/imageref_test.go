@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		"old host":         {"It is the same registry.", "index.docker.io/kindest/node:v1", imageref.Reference{Name: "docker.io/kindest/node:v1", Registry: "docker.io"}},
 		"port":             {"The port belongs to the registry.", "127.0.0.1:5000/a:1", imageref.Reference{Name: "127.0.0.1:5000/a:1", Registry: "127.0.0.1:5000"}},
 		"digest":           {"It always means the same image.", "r.example/a" + digest, imageref.Reference{Name: "r.example/a" + digest, Registry: "r.example", Pinned: true}},
-		"tag and digest":   {"Podman refuses both at once.", "r.example/a:1" + digest, imageref.Reference{Name: "r.example/a" + digest, Registry: "r.example", Pinned: true}},
+		"tag and digest":   {"Podman refuses both immediately.", "r.example/a:1" + digest, imageref.Reference{Name: "r.example/a" + digest, Registry: "r.example", Pinned: true}},
 		"built here":       {"No registry is meant.", "localhost/capcon/node:v1", imageref.Reference{Name: "localhost/capcon/node:v1", Registry: "localhost"}},
 		"port of the host": {"This one is a registry.", "localhost:5000/a:1", imageref.Reference{Name: "localhost:5000/a:1", Registry: "localhost:5000"}},
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	// CallsPerSecond is the most calls per second in the long run; 0 = no
 	// limit. The stream of events is one call, which is not counted.
 	CallsPerSecond float64
-	// Burst is how many calls may be made at once after a rest; 0 = as many
+	// Burst is how many calls may be made immediately after a rest; 0 = as many
 	// as in a second, at least one.
 	Burst int
 	// ReadLimit is the most time without progress of a call which changes nothing;

@@ -45,9 +45,9 @@ func TestRate(t *testing.T) {
 		want    time.Duration
 	}{
 		"Off":       {"There is no limit unless one is asked for.", metered.Options{}, 0},
-		"OwnBurst":  {"As many as in a second at once, then one after the other.", metered.Options{CallsPerSecond: 10}, time.Second},
+		"OwnBurst":  {"As many as in a second immediately, then one after the other.", metered.Options{CallsPerSecond: 10}, time.Second},
 		"Burst":     {"The burst is what is asked for.", metered.Options{CallsPerSecond: 10, Burst: 15}, 500 * time.Millisecond},
-		"Slow":      {"Less than one in a second is one at once.", metered.Options{CallsPerSecond: 0.5}, 38 * time.Second},
+		"Slow":      {"Less than one in a second is one immediately.", metered.Options{CallsPerSecond: 0.5}, 38 * time.Second},
 		"OnlyBurst": {"A burst alone limits nothing.", metered.Options{Burst: 1}, 0},
 	}
 	for name, tc := range cases {
@@ -78,7 +78,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// A caller whose deadline is too short gets an error at once, and the engine is not called.
+// A caller whose deadline is too short gets an error immediately, and the engine is not called.
 func TestRateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -269,7 +269,7 @@ func (e *Engine) running(ctx context.Context, filters map[string][]string) ([]en
 	return out, nil
 }
 
-// inspectors is how many containers are inspected at once: Podman locks each for
+// inspectors is how many containers are inspected concurrently: Podman locks each for
 // a few milliseconds, and more only wait for its processors.
 const inspectors = 8
 

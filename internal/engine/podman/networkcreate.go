@@ -95,7 +95,7 @@ func (e *Engine) postNetwork(ctx context.Context, body networkBody, into any) er
 	}
 }
 
-// chooseSubnets lets Podman choose, for a network that is removed at once.
+// chooseSubnets lets Podman choose, for a network that is removed immediately.
 func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := networkBody{
 		Name: name + "-subnet-" + strings.ToLower(rand.Text()), Driver: "bridge", Labels: map[string]string{engine.LabelCreating: name},

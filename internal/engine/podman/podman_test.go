@@ -90,7 +90,7 @@ func TestContainerOf(t *testing.T) {
 			want:   base(func(b *containerBody) { b.Privileged, b.UserNS = true, &namespace{Mode: "host"} }),
 		},
 		"resources": {
-			reason: "no swap beside the memory",
+			reason: "no swap in addition to the memory",
 			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, MilliCPU: 1500, Pids: 100, OpenFiles: 4096}},
 			want: base(func(b *containerBody) {
 				b.Resources = &resourcesBody{

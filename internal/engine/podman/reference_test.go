@@ -91,7 +91,7 @@ func TestPullAsksTheRegistryOfTheCredentials(t *testing.T) {
 		"short":     {"docker.io, as in Docker", "haproxy:3.2", "docker.io/library/haproxy:3.2", "docker.io"},
 		"with user": {"docker.io, as in Docker", "kindest/node:v1.36.3", "docker.io/kindest/node:v1.36.3", "docker.io"},
 		"in full":   {"nothing to add", "127.0.0.1:5000/a:1", "127.0.0.1:5000/a:1", "127.0.0.1:5000"},
-		"pinned":    {"Podman 4 refuses a tag beside a digest", "r.example/a:1" + digest, "r.example/a" + digest, "r.example"},
+		"pinned":    {"Podman 4 refuses a tag next to a digest", "r.example/a:1" + digest, "r.example/a" + digest, "r.example"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

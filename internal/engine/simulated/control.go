@@ -142,7 +142,7 @@ func (e *Engine) KillContainer(name string, exitCode int, oom bool) error {
 }
 
 // CrashContainer ends a running container as its process' own end does: the
-// restart policy applies at once.
+// restart policy applies immediately.
 func (e *Engine) CrashContainer(name string, exitCode int, oom bool) error {
 	var again []string
 	err := e.with(name, func(c *container) error {

@@ -145,7 +145,7 @@ func (e *Engine) publish(ports []engine.PortBinding) []engine.PortBinding {
 	return out
 }
 
-// StopContainer implements engine.ContainerWriter. The process ends at once.
+// StopContainer implements engine.ContainerWriter. The process ends immediately.
 func (e *Engine) StopContainer(ctx context.Context, name string, _ time.Duration) error {
 	return e.doTo(ctx, Call{Method: "StopContainer", Name: name, Mutating: true}, func(c *container) error {
 		if c.running() {

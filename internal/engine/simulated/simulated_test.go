@@ -135,7 +135,7 @@ func TestEndsOfAProcess(t *testing.T) {
 			status: engine.StatusExited, restart: engine.StatusExited,
 		},
 		"crash with policy": {
-			reason: "the policy starts it at once",
+			reason: "the policy starts it immediately",
 			policy: engine.RestartUnlessStopped,
 			end:    func(eng *simulated.Engine) error { return eng.CrashContainer("a", 1, false) },
 			status: engine.StatusRunning, restart: engine.StatusRunning,

@@ -21,6 +21,6 @@ limitations under the License.
 //
 // All state lies in one directory, which a lock keeps to one daemon. The order
 // is: etcd, API server, CRDs and webhook configurations, then controller
-// manager and manager at once. The controller manager comes after the CRDs
+// manager and manager together. The controller manager comes after the CRDs
 // because its garbage collector looks for new kinds only every 30 s.
 package daemon

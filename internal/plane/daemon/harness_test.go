@@ -63,7 +63,7 @@ const (
 type testPlane struct {
 	program, dir string
 	args         []string
-	// environment that the program has beside the test's.
+	// environment that the program has in addition to the test's.
 	environment []string
 
 	cmd    *exec.Cmd

@@ -153,6 +153,6 @@ func TestRunWithoutPrograms(t *testing.T) {
 	t.Parallel()
 	err := Run(t.Context(), Options{StateDir: t.TempDir(), Binaries: t.TempDir()})
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Run(...): want ErrNotExist at once, got %v", err)
+		t.Errorf("Run(...): want ErrNotExist immediately, got %v", err)
 	}
 }

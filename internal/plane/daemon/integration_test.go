@@ -213,7 +213,7 @@ func (p *testPlane) testKilledChildren(t *testing.T) {
 }
 
 // testHungChildren proves that processes that do not answer are killed and come
-// back. All hang at once, since each takes the whole failure threshold.
+// back. All hang concurrently, since each takes the whole failure threshold.
 func (p *testPlane) testHungChildren(t *testing.T) {
 	t.Helper()
 	before := p.children(t)

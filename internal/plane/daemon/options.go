@@ -75,7 +75,7 @@ type Options struct {
 	// PublicURL is the server in the kubeconfig for the host. Default
 	// https://127.0.0.1:<API port>.
 	PublicURL string
-	// Names that the API server is reached by, beside localhost and the
+	// Names that the API server is reached by, in addition to localhost and the
 	// addresses of this host.
 	Names []string
 
@@ -85,7 +85,7 @@ type Options struct {
 	// LivenessPeriod of the processes; see supervise.Options.
 	LivenessPeriod time.Duration
 
-	// Manifests are CRDs and webhook configurations to install beside
+	// Manifests are CRDs and webhook configurations to install alongside
 	// Cluster API's; nil elements are left out.
 	Manifests []fs.FS
 

@@ -134,7 +134,7 @@ func (id *identity) retire(ctx context.Context, supervisor *supervise.Supervisor
 	return clusters, errors.Join(err, supervisor.Start(ctx, id.apiServerProcess()))
 }
 
-// stopWrites stops the API server, at once: while it has clients it takes up to a
+// stopWrites stops the API server, immediately: while it has clients it takes up to a
 // minute to stop by itself. What it has sent to etcd may still be under way then;
 // etcd is restarted, and has either stored it or lost it.
 func (id *identity) stopWrites(ctx context.Context, supervisor *supervise.Supervisor) error {

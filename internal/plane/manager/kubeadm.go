@@ -76,7 +76,7 @@ func (p *provider) setupKubeadm(ctx context.Context) error {
 }
 
 // setupMigrator rewrites stored objects to the version a newer plane stores,
-// for all CRDs of Cluster API and of further providers at once.
+// for all CRDs of Cluster API and of further providers together.
 func (p *provider) setupMigrator(ctx context.Context) error {
 	plain := crdmigrator.ByObjectConfig{}
 	status := crdmigrator.ByObjectConfig{UseStatusForStorageVersionMigration: true}

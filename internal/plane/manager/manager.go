@@ -54,7 +54,7 @@ type SetupFunc func(ctx context.Context, mgr ctrl.Manager, clusterCache clusterc
 type Options struct {
 	// Config reaches the plane's API server.
 	Config *rest.Config
-	// Schemes are added to the scheme, beside those of Cluster API.
+	// Schemes are added to the scheme, in addition to those of Cluster API.
 	Schemes []func(*runtime.Scheme) error
 	// Setups add further providers, after Cluster API's.
 	Setups []SetupFunc
@@ -85,7 +85,7 @@ type Options struct {
 	// SyncPeriod is how often everything is reconciled without an event.
 	// Default 10 min, as in Cluster API's managers.
 	SyncPeriod time.Duration
-	// Concurrency is how many objects of one kind are reconciled at once.
+	// Concurrency is how many objects of one kind are reconciled concurrently.
 	// Default 10, of a kind whose reconciles wait for a workload cluster
 	// three times as many: a plane serves one person's clusters, Cluster
 	// API's 50 to 100 are for hundreds.

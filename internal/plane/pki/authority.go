@@ -45,7 +45,7 @@ type Authority struct {
 }
 
 // EnsureAuthority reads the authority of that name from dir, or makes it: for
-// ten years, longer than any plane lives. Beside <name>.pem, which holds the
+// ten years, longer than any plane lives. Alongside <name>.pem, which holds the
 // key, it writes <name>.crt, which holds only the certificate.
 func EnsureAuthority(dir, name string) (*Authority, error) {
 	path := filepath.Join(dir, name+".pem")

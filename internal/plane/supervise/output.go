@@ -29,7 +29,7 @@ import (
 // a component that lost its server can print thousands of lines a second.
 const (
 	maxLineBytes = 4096
-	// burstLines may come at once, linesPerSecond in the long run.
+	// burstLines may come immediately, linesPerSecond in the long run.
 	burstLines     = 2000
 	linesPerSecond = 20
 	// tailLines are kept to explain a process that does not become ready.

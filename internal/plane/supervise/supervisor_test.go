@@ -164,7 +164,7 @@ func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 }
 
 // signaled returns the state of the only process, which gets the signal. PID 0 would be this
-// test and all that run beside it.
+// test and all that run alongside it.
 func signaled(t *testing.T, s *Supervisor, signal syscall.Signal) State {
 	t.Helper()
 	state := s.States()[0]

@@ -32,7 +32,7 @@ import (
 const introduction = `# Validation errors
 
 The API server rejects each of these objects with the field, the value and the remedy;
-several errors are reported at once. ` + "`make generate`" + ` writes this page from the tables
+several errors are reported together. ` + "`make generate`" + ` writes this page from the tables
 that the tests of the webhooks read, ` + "`test/inputs/bad.go`" + `. For changes of existing
 objects, see [Mutable and immutable fields, and validation](../how-to/change.md).
 `

@@ -215,7 +215,7 @@ func TestDoctorJSON(t *testing.T) {
 		t.Errorf("Got %+v", result)
 	}
 	if code, _, errs := w.run("doctor", "-o", "yaml", "--nodes", "-1"); code != 1 || !strings.Contains(errs, "--output") || !strings.Contains(errs, "--nodes") {
-		t.Errorf("What cannot be is refused at once, got %d:\n%s", code, errs)
+		t.Errorf("What cannot be is refused immediately, got %d:\n%s", code, errs)
 	}
 }
 

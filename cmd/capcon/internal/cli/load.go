@@ -207,14 +207,14 @@ func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped
 	return running, stopped, nil
 }
 
-// nodesAtOnce read an image at the same time. More only compete for the disk.
-const nodesAtOnce = 4
+// concurrentNodes read an image at the same time. More only compete for the disk.
+const concurrentNodes = 4
 
 func (s *session) loadSource(ctx context.Context, board *board, source *nodeimages.Source, nodes []string) error {
 	board.waiting(source.Reference, fmt.Sprintf("loaded into 0 of %d nodes", len(nodes)))
 	var finished, copied atomic.Int32
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(nodesAtOnce)
+	group.SetLimit(concurrentNodes)
 	for _, node := range nodes {
 		group.Go(func() error {
 			done, err := source.CopyTo(ctx, s.engine, node)

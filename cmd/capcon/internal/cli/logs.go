@@ -195,7 +195,7 @@ func (s *session) secretsOf(ctx context.Context, machine, container string) []st
 	return secrets
 }
 
-// followAll of them at once, each line with the name of its log if there are
+// followAll of them concurrently, each line with the name of its log if there are
 // several.
 func (s *session) followAll(ctx context.Context, parts []part, tail int) error {
 	var mutex sync.Mutex

@@ -137,7 +137,7 @@ func TestClusterThatWasMovedBackIsDeleted(t *testing.T) {
 }
 
 // The others go, and that one is reported.
-func TestDownAllBesideAMovedCluster(t *testing.T) {
+func TestDownAllWithAMovedCluster(t *testing.T) {
 	t.Parallel()
 	w := createdDemo(t)
 	must.Succeed(t, moves.Add(t.Context(), w.client, "moved-id", "default/away"))

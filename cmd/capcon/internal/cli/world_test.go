@@ -63,7 +63,7 @@ type world struct {
 	connectError error
 	// passedOver are the endpoints that were tried before the engine's.
 	passedOver []string
-	// environment of the command, beside the state's directory.
+	// environment of the command, other than the state's directory.
 	environment map[string]string
 	// hostNetworks are what this host has routes to.
 	hostNetworks []input.UsedRange

@@ -247,7 +247,7 @@ func summary(node Node) *metav1.Condition {
 	return nil
 }
 
-// remarkable are the conditions, beside the summary, that are not as they
+// remarkable are the conditions, other than the summary, that are not as they
 // should be.
 func remarkable(node Node) []metav1.Condition {
 	whole := summary(node)

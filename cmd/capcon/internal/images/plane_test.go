@@ -34,7 +34,7 @@ func TestPlaneSkew(t *testing.T) {
 		"same release":    {"There is nothing to do.", "localhost/capcon/plane:v0.2.0", "v0.2.0", PlaneSkew{Plane: "v0.2.0", Program: "v0.2.0"}, ""},
 		"earlier release": {"capcon was upgraded.", "localhost/capcon/plane:v0.1.0", "v0.10.0", PlaneSkew{Plane: "v0.1.0", Program: "v0.10.0", Order: -1}, "capcon plane up"},
 		"pre-release":     {"It is earlier than its release.", "localhost/capcon/plane:v0.2.0-rc.1", "v0.2.0", PlaneSkew{Plane: "v0.2.0-rc.1", Program: "v0.2.0", Order: -1}, "capcon plane up"},
-		"later release":   {"An earlier capcon is used beside it.", "localhost/capcon/plane:v0.2.0", "v0.1.0", PlaneSkew{Plane: "v0.2.0", Program: "v0.1.0", Order: 1}, "upgrade capcon"},
+		"later release":   {"An earlier capcon is used alongside it.", "localhost/capcon/plane:v0.2.0", "v0.1.0", PlaneSkew{Plane: "v0.2.0", Program: "v0.1.0", Order: 1}, "upgrade capcon"},
 		"built plane":     {"A build has no order.", "localhost/capcon/plane:dev", "v0.1.0", PlaneSkew{Plane: "dev", Program: "v0.1.0"}, "--plane-image localhost/capcon/plane:v0.1.0"},
 		"built capcon":    {"A build has no order.", "localhost/capcon/plane:v0.1.0", "dev", PlaneSkew{Plane: "v0.1.0", Program: "dev"}, "differs"},
 		"both built":      {"Their images are compared by ID.", "localhost/capcon/plane:dev", "dev", PlaneSkew{Plane: "dev", Program: "dev"}, ""},

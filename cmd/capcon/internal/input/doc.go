@@ -15,6 +15,6 @@ limitations under the License.
 */
 
 // Package input checks what a user asked for before anything is touched. All
-// that is wrong is found at once, and each finding names the field, the value
+// that is wrong is found together, and each finding names the field, the value
 // and the remedy.
 package input

@@ -108,7 +108,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestValidateReportsAllAtOnce(t *testing.T) {
+func TestValidateReportsAllTogether(t *testing.T) {
 	t.Parallel()
 	err := Request{Name: "Demo", ControlPlanes: ptr(2), KubernetesVersion: "v1.20.0"}.Validate()
 	want := `invalid arguments:

@@ -167,7 +167,7 @@ func apply(ctx context.Context, c client.Client, object client.Object) error {
 	return nil
 }
 
-// Delete asks for the deletion of a Cluster and returns at once; what belongs
+// Delete asks for the deletion of a Cluster and returns immediately; what belongs
 // to it is deleted first, in the order Cluster API has for that. Absent: no
 // error.
 func Delete(ctx context.Context, c client.Client, namespace, name string) error {

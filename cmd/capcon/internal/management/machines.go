@@ -119,7 +119,7 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.ContainerReadyCondition, infrav1.HostPortInUseReason, "stop the process or container that uses the port, or use another hostPort"},
 	{infrav1.ContainerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerCrashLoopReason, "see why it exits with capcon logs; an --image that is not a node image exits at once"},
+	{infrav1.ContainerReadyCondition, infrav1.ContainerCrashLoopReason, "see why it exits with capcon logs; an --image that is not a node image exits immediately"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerDisconnectedReason, "connect the container to the network with its address"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, deleteRemedy},

@@ -74,7 +74,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, cluster s
 const redacted = "[redacted]"
 
 // Redact replaces in a JSON value, such as an object, the given secrets, what looks
-// like a secret, and what the names beside it call one. It changes the value in place
+// like a secret, and what the names next to it call one. It changes the value in place
 // where that is an object or a list. The text of a document is not redacted as a
 // whole: quotes and line breaks would hide secrets in it.
 func Redact(value any, secrets []string) any {

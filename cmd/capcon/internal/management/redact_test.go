@@ -39,7 +39,7 @@ func TestRedact(t *testing.T) {
 			want:   map[string]any{"token": "[redacted]", "secret": map[string]any{"name": "x"}, "dataSecretName": "x", "count": int64(1)},
 		},
 		"Variable": {
-			reason: "The name of a variable is beside its value, which may be an object.",
+			reason: "The name of a variable is next to its value, which may be an object.",
 			value: []any{
 				map[string]any{"name": "registryPassword", "value": map[string]any{"a": "b"}}, map[string]any{"name": "network", "value": "b"},
 			},

@@ -182,7 +182,7 @@ func (t *terminal) Show(steps []Step) {
 func (t *terminal) Close() { t.drawn = 0 }
 
 // fit keeps the picture lower than the terminal: what has scrolled out cannot
-// be drawn over. Beside the steps there are the title, the line that says how
+// be drawn over. Alongside the steps there are the title, the line that says how
 // many are hidden, and the one the cursor is on.
 func fit(steps []Step, rows int) []Step {
 	const others = 3

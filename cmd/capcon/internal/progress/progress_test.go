@@ -85,7 +85,7 @@ func TestPipeBoundsFigures(t *testing.T) {
   12s done    images: there
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("A figure appears every few seconds, the end at once (-want +got):\n%s", diff)
+		t.Errorf("A figure appears every few seconds, the end immediately (-want +got):\n%s", diff)
 	}
 }
 

@@ -41,7 +41,7 @@ type Event struct {
 	Details map[string]string
 }
 
-// Recorder collects events. Its methods may be called at once.
+// Recorder collects events. Its methods may be called concurrently.
 type Recorder struct {
 	mutex  sync.Mutex
 	events []Event

@@ -270,7 +270,7 @@ func eat(size int) error {
 	return fmt.Errorf("%d pieces of memory did not end this process", len(eaten))
 }
 
-// spawn runs that many processes at once and prints how many there were.
+// spawn runs that many processes concurrently and prints how many there were.
 func spawn(count int) (err error) {
 	running := make([]*exec.Cmd, 0, count)
 	defer func() {

@@ -31,11 +31,11 @@ import (
 )
 
 const (
-	atOnceCluster = "at-once-test"
-	stockImage    = "localhost/capcon-test/node-stock-layout:v1"
+	concurrentCluster = "concurrent-test"
+	stockImage        = "localhost/capcon-test/node-stock-layout:v1"
 )
 
-// TestNodesAtOnce creates many workers together, of an image laid out as kindest/node: the
+// TestConcurrentNodes creates many workers together, of an image laid out as kindest/node: the
 // images of Pods are below /var, and the engine copies them into the volume of each node
 // while it creates the container, all on one disk. A creation may take longer
 // than a reconcile waits for it; it is continued then, and none begins twice.
@@ -43,18 +43,18 @@ const (
 // Environment:
 //
 //	NODES  how many workers; default 10
-func TestNodesAtOnce(t *testing.T) {
+func TestConcurrentNodes(t *testing.T) {
 	eng := integration.Engine(t)
 	workers := number(t, "NODES", 10)
-	d := declare(t, eng, atOnceCluster)
+	d := declare(t, eng, concurrentCluster)
 	commitStockImage(t, eng)
 	d.machines.Spec.Template.Spec.Image, d.workers.Spec.Template.Spec.Image = stockImage, stockImage
 	d.deployments[0].Spec.Replicas = ptr.To(int32(workers)) //nolint:gosec // A small number.
-	seen := watchContainers(t, eng, atOnceCluster)
+	seen := watchContainers(t, eng, concurrentCluster)
 	d.create(t)
 	d.comesUp(t, 1+workers)
-	seen.onlyOneEach(t, atOnceCluster, 1+workers)
-	for _, container := range nodeContainers(t, eng, atOnceCluster) {
+	seen.onlyOneEach(t, concurrentCluster, 1+workers)
+	for _, container := range nodeContainers(t, eng, concurrentCluster) {
 		inspected := must.Get(eng.InspectContainer(t.Context(), container.ID))(t)
 		disk := must.Get(eng.Exec(t.Context(), container.ID, engine.Command{Args: []string{"du", "-sxm", "/var"}}))(t)
 		t.Logf("%s: created in %s, MB below /var: %s", container.Name,
@@ -68,7 +68,7 @@ func TestNodesAtOnce(t *testing.T) {
 func commitStockImage(t *testing.T, eng engine.Host) {
 	t.Helper()
 	const (
-		container = atOnceCluster + "-image"
+		container = concurrentCluster + "-image"
 		// In place of each link to a file outside /var, what it leads to.
 		script = `find /var/lib/containerd -type l | while read -r link; do
 	target="$(readlink "${link}")"
