@@ -149,8 +149,9 @@ func (m *move) loseContainerMachines(t *testing.T) {
 		without, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": nil}})
 		must.Succeed(t, err)
 		err = errors.Join(
-			m.home.api.Patch(t.Context(), lost, client.RawPatch("application/merge-patch+json", without)),
+			// In this order: the finalizer of an object that is not being deleted is added again.
 			m.home.api.Delete(t.Context(), lost),
+			m.home.api.Patch(t.Context(), lost, client.RawPatch("application/merge-patch+json", without)),
 			m.home.api.Create(t.Context(), &infrav1.ContainerMachine{
 				ObjectMeta: metav1.ObjectMeta{Namespace: lost.Namespace, Name: lost.Name},
 				Spec:       infrav1.ContainerMachineSpec{ProviderID: lost.Spec.ProviderID},
