@@ -119,28 +119,39 @@ func addSystemFiles(ctx context.Context, debs string, t *tree, users ...string) 
 	t.write("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n", 0o644)
 	t.mkdir("tmp", os.ModeSticky|0o777)
 	t.mkdir("root", 0o700)
-	bundle, err := certificateBundle(ctx, debs)
+	return addCertificates(ctx, debs, t)
+}
+
+// addCertificates gives a tree the certificates of authorities, and their copyright.
+func addCertificates(ctx context.Context, debs string, t *tree) error {
+	authorities, err := debFile(debs, caPackage)
+	if err != nil {
+		return err
+	}
+	directory, err := os.MkdirTemp("", "certificates-")
+	if err != nil {
+		return fmt.Errorf("create directory: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(directory) }() // below the temporary directory
+	if err := (command{args: []string{"dpkg-deb", "--extract", authorities, directory}}).run(ctx); err != nil {
+		return err
+	}
+	bundle, err := certificateBundle(directory)
 	if err != nil {
 		return err
 	}
 	t.write("etc/ssl/certs/ca-certificates.crt", bundle, 0o644)
+	copyright := filepath.Join("usr", "share", "doc", caPackage, "copyright")
+	text, err := os.ReadFile(filepath.Join(directory, copyright))
+	if err != nil {
+		return fmt.Errorf("read copyright: %w", err)
+	}
+	t.write(copyright, string(text), 0o644)
 	return nil
 }
 
-// certificateBundle is what update-ca-certificates would write.
-func certificateBundle(ctx context.Context, debs string) (string, error) {
-	authorities, err := debFile(debs, caPackage)
-	if err != nil {
-		return "", err
-	}
-	directory, err := os.MkdirTemp("", "certificates-")
-	if err != nil {
-		return "", fmt.Errorf("create directory: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(directory) }() // below the temporary directory
-	if err := (command{args: []string{"dpkg-deb", "--extract", authorities, directory}}).run(ctx); err != nil {
-		return "", err
-	}
+// certificateBundle is what update-ca-certificates would write. directory has the package.
+func certificateBundle(directory string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(directory, "usr", "share", "ca-certificates", "mozilla", "*.crt"))
 	if err != nil {
 		return "", fmt.Errorf("list certificates: %w", err)
