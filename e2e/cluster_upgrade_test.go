@@ -26,7 +26,7 @@ import (
 )
 
 // Without the conformance part: kubetest runs an image that cannot be built from
-// source here, on a network called kind; "make e2e-conformance" runs the tests instead.
+// source here, on a network called kind; "make e2e RUN=conformance" runs the tests instead.
 
 var _ = ginkgo.Describe("Cluster upgrade", func() {
 	upstream.ClusterUpgradeConformanceSpec(ctx, func() upstream.ClusterUpgradeConformanceSpecInput {

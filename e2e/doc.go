@@ -19,8 +19,8 @@ limitations under the License.
 // with what it needs to know of the provider. Two files have specs of our own, for what
 // upstream has none: the failover of the leader, and faults of a management cluster.
 //
-//	make e2e-capi
-//	make e2e-capi ENGINE=podman MANAGEMENT=plane FOCUS="KCP remediation" REPEAT=20
+//	make e2e RUN=cluster-api
+//	make e2e RUN=cluster-api ENGINE=podman MANAGEMENT=plane FOCUS="KCP remediation" REPEAT=20
 //
 // Everything that needs an engine has the build tag e2e, as upstream's own suite:
 // without it some of the specs do not exist. What this package and those below it

@@ -166,10 +166,10 @@ provide_images() {
   rm -rf "${artifacts}/images"
   mkdir "${artifacts}/images"
   if [[ -z "${E2E_IMAGES+set}" ]]; then
-    make images-management
+    make images IMAGES=management
     (cd "${cache}/images" && copy_archives "${archives[@]/%/.tar}")
     if wants '^clusterctl upgrade$'; then
-      make images-management-previous
+      make images IMAGES=management-previous
       (cd "${cache}/images" && copy_archives "${archives_previous[@]/%/.tar}")
     fi
   elif [[ -n "${E2E_IMAGES}" ]]; then
@@ -180,7 +180,7 @@ provide_images() {
   # The API server of the first upgraded control plane reaches the webhooks of the cluster,
   # which are Services, by the kube-proxy of the earlier version.
   if wants '^Self-hosted' && [[ -z "${E2E_IMAGES+set}" ]]; then
-    make image-kube-proxy-previous
+    make images IMAGES=kube-proxy-previous
     (cd "${cache}/images" && copy_archives kube-proxy-previous.tar)
   fi
   # No registry has it.

@@ -41,7 +41,7 @@ directory="${root}/_artifacts/release/infrastructure-container/${VERSION}"
 loaded=("localhost/capcon/plane:${VERSION}" "localhost/capcon/manager:${VERSION}")
 
 main() {
-  [[ "${EUID}" -eq 0 ]] || die "To make a root file system takes root." "Run: sudo --preserve-env make e2e-release"
+  [[ "${EUID}" -eq 0 ]] || die "To make a root file system takes root." "Run: sudo --preserve-env make e2e RUN=release"
   use_engine
   [[ -S "${sockets}/${ENGINE}.sock" || -S "${sockets}/${ENGINE}/${ENGINE}.sock" ]] ||
     die "There is no socket of ${ENGINE} below ${sockets}." "Run: make engine ENGINE=${ENGINE}"

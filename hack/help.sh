@@ -31,7 +31,6 @@ awk '
     lines[group] = lines[group] sprintf("  %-27s %s\n", target, text)
   }
   END {
-    print "Usage: make TARGET"
     for (i = 1; i <= groups; i++) if (lines[order[i]] != "") printf "\n%s\n%s", order[i], lines[order[i]]
   }
 ' "$@"

@@ -23,7 +23,7 @@
 #   RELEASE_VERSION  default: the tag of the commit, or a version that is no release,
 #                    the last series of metadata.yaml with the patch 99
 #   RELEASE_IMAGE    of the manager, pinned: REGISTRY/NAME@sha256:DIGEST; default: the
-#                    one that "make image-manager" builds, which no registry has
+#                    one that "make images-load IMAGES=manager" builds, which no registry has
 #   RELEASE_OVERLAY  what the components are built from; default: config/default, which
 #                    has no way to an engine, and config/docker-socket and podman-socket
 #                    have one

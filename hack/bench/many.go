@@ -292,7 +292,7 @@ func (m *many) table() string {
 func (m *many) page() string {
 	return fmt.Sprintf(`# %[1]s: many clusters and containers
 
-Written by %[2]smake bench-many ENGINE=%[3]s%[2]s; how it is measured is in [benchmarks.md](../benchmarks.md).
+Written by %[2]smake bench RUN=many ENGINE=%[3]s%[2]s; how it is measured is in [benchmarks.md](../benchmarks.md).
 %[4]s, commit %[5]s, %[6]s.
 
 %[7]s`, strings.ToUpper(m.Engine[:1])+m.Engine[1:], "`", m.Engine, m.Date, m.Commit, m.Machine, m.table())

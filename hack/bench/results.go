@@ -58,7 +58,7 @@ func (b *bench) page(output string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, `# %[1]s: floor, kind and capcon
 
-Written by `+"`make bench ENGINE=%[2]s`"+`; how it is measured is in [benchmarks.md](../benchmarks.md).
+Written by `+"`make bench RUN=up ENGINE=%[2]s`"+`; how it is measured is in [benchmarks.md](../benchmarks.md).
 %[3]s, commit %[4]s, %[5]s. Only ratios within one run mean anything.
 
 ![Medians, and the lowest and highest of %[6]d rounds](%[7]s.svg)

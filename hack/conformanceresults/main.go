@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command conformanceresults enters the reports of "make e2e-conformance" into
+// Command conformanceresults enters the reports of "make e2e RUN=conformance" into
 // docs/results/conformance.json, and writes docs/results/conformance.md from it: how many
 // of Kubernetes' conformance tests passed on each engine, and why the others did not.
 //
@@ -146,7 +146,7 @@ func readReports(paths []string) (result, error) {
 
 const introduction = `# Kubernetes' conformance tests
 
-Written by "make e2e-conformance"; do not edit. The tests are those of Kubernetes' module
+Written by "make e2e RUN=conformance"; do not edit. The tests are those of Kubernetes' module
 with the tag [Conformance], run on one control plane and two workers. Images rebuilt, not a
 certified result: the tests' images are built from Kubernetes' sources on Debian.
 

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Command e2eresults enters the results of a run of "make e2e-capi" into
+// Command e2eresults enters the results of a run of "make e2e RUN=cluster-api" into
 // docs/results/e2e.json, and writes docs/results/e2e.md from it: a table of Cluster API's
 // specs by engine and management cluster. A run replaces the cells of the specs that it
 // ran, and no others; with -add it adds to them.

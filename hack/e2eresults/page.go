@@ -24,7 +24,7 @@ import (
 
 const introduction = `# Cluster API's e2e specs
 
-Written by "make e2e-capi" from docs/results/e2e.json; do not edit. The specs are those
+Written by "make e2e RUN=cluster-api" from docs/results/e2e.json; do not edit. The specs are those
 that sigs.k8s.io/cluster-api/test exports, unchanged, and this project's own: Leader
 failover and those that begin with Faults. A cell has the date and the commit of the
 spec's last run (with "+" if there were further changes), and how long its runs took. Runs

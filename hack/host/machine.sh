@@ -61,7 +61,7 @@ make_system() {
 
 require_tools() {
   local program
-  [[ "${EUID}" -eq 0 ]] || die "To make the disk of a machine takes root." "Run: sudo --preserve-env make e2e-host"
+  [[ "${EUID}" -eq 0 ]] || die "To make the disk of a machine takes root." "Run: sudo --preserve-env make e2e RUN=host"
   is_debian || die "Only Debian and Ubuntu have debootstrap." "Run this on one of them."
   for program in debootstrap "${qemu[0]}" qemu-img ssh mkfs.ext4; do
     command -v "${program}" >/dev/null && continue

@@ -27,7 +27,7 @@ const introduction = `<!-- Written by "make generate" from test/contract. Change
 # Cluster API contract
 
 The rules of Cluster API for infrastructure providers (contract v1beta2, as of 1.14), and the
-test that proves that this provider follows each of them. ` + "`make e2e-contract`" + ` mutates the packages that
+test that proves that this provider follows each of them. ` + "`make e2e RUN=mutation`" + ` mutates the packages that
 implement the rules, and reports which mutants no test of their own package kills.
 `
 

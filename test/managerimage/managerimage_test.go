@@ -95,9 +95,9 @@ func TestIntegrationManagerImage(t *testing.T) {
 
 func buildManagerImage(t *testing.T, engine string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "make", "-C", root, "image-manager", "ENGINE="+engine)
+	command := exec.CommandContext(t.Context(), "make", "-C", root, "images-load", "IMAGES=manager", "ENGINE="+engine)
 	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("make image-manager: %v\n%s", err, output)
+		t.Fatalf("make images-load IMAGES=manager: %v\n%s", err, output)
 	}
 }
 

@@ -36,14 +36,14 @@ import (
 // management plane below it: containers, Nodes and Pods stay as they are, the API server
 // answers all the time, and the cluster can be scaled and deleted afterwards.
 //
-// From the environment, as "make e2e-upgrade" sets them:
+// From the environment, as "make e2e RUN=Upgrade" sets them:
 //
 //	PREVIOUS_CAPCON  path of the earlier program; the engine has the image of its
 //	                 management plane
 func TestUpgrade(t *testing.T) {
 	previous := os.Getenv("PREVIOUS_CAPCON")
 	if previous == "" {
-		t.Skip("PREVIOUS_CAPCON is not set; run: make e2e-upgrade")
+		t.Skip("PREVIOUS_CAPCON is not set; run: make e2e RUN=Upgrade")
 	}
 	eng := integration.Engine(t)
 	program := build(t, moveCluster)

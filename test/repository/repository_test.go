@@ -165,22 +165,29 @@ func TestDocumentationListsAllItsPages(t *testing.T) {
 	}
 }
 
-// Targets named in the documentation as commands: `make target`.
-var makeCommand = regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]*)")
+// Targets named in the documentation as commands, and suites and benchmarks: `make target RUN=name`.
+var makeCommand = regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]*)(?: RUN=(\"[^\"]*\"|[A-Za-z-]+))?")
 
 func TestDocumentationNamesTargetsOfTheMakefile(t *testing.T) {
 	t.Parallel()
-	makefiles := readFile(t, "Makefile")
-	for _, path := range files(t, ".mk") {
-		makefiles += "\n" + readFile(t, path)
-	}
+	targets := readFile(t, "Makefile")
+	names := readFile(t, "hack/e2e.mk") + readFile(t, "hack/bench.mk")
 	for _, path := range files(t, ".md") {
 		for _, match := range makeCommand.FindAllStringSubmatch(readFile(t, path), -1) {
-			if !regexp.MustCompile(`(?m)^` + match[1] + `:`).MatchString(makefiles) {
-				t.Errorf("%s names make %s, which the makefiles do not have", path, match[1])
+			if !hasTarget(targets, match[1]) {
+				t.Errorf("%s names make %s, which the Makefile does not have", path, match[1])
+			}
+			for _, name := range strings.Fields(strings.Trim(match[2], `"`)) {
+				if !hasTarget(names, name) {
+					t.Errorf("%s names RUN=%s, which is neither a suite nor a benchmark", path, name)
+				}
 			}
 		}
 	}
+}
+
+func hasTarget(makefile, name string) bool {
+	return regexp.MustCompile(`(?m)^` + name + `:`).MatchString(makefile)
 }
 
 // files lists the repository's files of one extension by their path from the

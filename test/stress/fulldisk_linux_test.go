@@ -53,7 +53,7 @@ const (
 //	         the test fills; the test is skipped otherwise
 func TestIntegrationFullDisk(t *testing.T) {
 	if os.Getenv("STORAGE") == "" {
-		t.Skip("fills the disk of the engine; run make e2e-full-disk")
+		t.Skip("fills the disk of the engine; run make e2e RUN=full-disk")
 	}
 	eng := integration.Engine(t)
 	info := must.Get(eng.Info(t.Context()))(t)

@@ -69,7 +69,7 @@ var _ = ginkgo.BeforeSuite(func() {
 
 	images, err := filepath.Glob(filepath.Join(*archives, "*.tar"))
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	gomega.Expect(images).NotTo(gomega.BeEmpty(), "run \"make e2e-target\", or remove this line to have images pulled")
+	gomega.Expect(images).NotTo(gomega.BeEmpty(), "run \"make e2e RUN=target\", or remove this line to have images pulled")
 	management, err := target.NewKindCluster(target.KindOptions{
 		Name: config.ManagementClusterName, Engine: *engine, Archives: images, LogFolder: filepath.Join(*artifacts, "kind"),
 	})
