@@ -91,18 +91,6 @@ func TestPackagesAreNamedByWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-func TestGoFilesHaveTheHeader(t *testing.T) {
-	t.Parallel()
-	header := readFile(t, "hack/boilerplate.go.txt")
-	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
-	for _, path := range files(t, ".go") {
-		content := readFile(t, path)
-		if !strings.Contains(content, strings.TrimSpace(header)) && !generated.MatchString(content) {
-			t.Errorf("%s does not have the header of hack/boilerplate.go.txt", path)
-		}
-	}
-}
-
 // Links of the documentation to files of the repository: [text](path#anchor).
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
@@ -117,36 +105,6 @@ func TestLinksInDocumentationLeadSomewhere(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), target)); err != nil {
 				t.Errorf("%s links to %s, which is not there", path, match[1])
 			}
-		}
-	}
-}
-
-// The last paragraph of a guide is a comment, for contributors only. It says which test runs
-// the commands, or that none does.
-func TestGuidesSayWhatRunsThem(t *testing.T) {
-	t.Parallel()
-	for _, path := range files(t, ".md") {
-		if directory := filepath.Dir(path); directory != "docs/how-to" && directory != "docs/tutorials" {
-			continue
-		}
-		paragraphs := strings.Split(strings.TrimSpace(readFile(t, path)), "\n\n")
-		if last := paragraphs[len(paragraphs)-1]; !strings.HasPrefix(last, "<!-- Tested: ") || !strings.HasSuffix(last, " -->") {
-			t.Errorf("%s ends with %q, want <!-- Tested: and the make target that runs its commands -->", path, last)
-		}
-	}
-}
-
-func TestDecisionsAreListedByTheirTitles(t *testing.T) {
-	t.Parallel()
-	index := readFile(t, "docs/README.md")
-	for _, path := range files(t, ".md") {
-		name, isDecision := strings.CutPrefix(path, "docs/adr/")
-		if !isDecision {
-			continue
-		}
-		title, _, _ := strings.Cut(strings.TrimPrefix(readFile(t, path), "# "), "\n")
-		if entry := "- [" + title + "](adr/" + name + ")\n"; !strings.Contains(index, entry) {
-			t.Errorf("docs/README.md does not have the title of %s: %s", path, entry)
 		}
 	}
 }
