@@ -50,7 +50,7 @@ management="${MANAGEMENT:-kind}"
 readonly archives=(manager {cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller
   cert-manager-{controller,webhook,cainjector})
 readonly archives_previous=({cluster-api,kubeadm-bootstrap,kubeadm-control-plane}-controller-previous)
-# Of this provider in the repository, as e2e/config/container.yaml has it.
+# Of this provider in the repository, as e2e/upstream/config/container.yaml has it.
 readonly version=v0.1.99
 readonly artifacts="${root}/_artifacts/e2e"
 
@@ -107,7 +107,7 @@ provide() {
   provide_components
   provide_clusterctl
   make build-capcon
-  go -C e2e test -c -tags e2e -o "${artifacts}/${ENGINE}-${management}/e2e.test" .
+  go -C e2e test -c -tags e2e -o "${artifacts}/${ENGINE}-${management}/e2e.test" ./upstream
 }
 
 check() {
@@ -195,7 +195,7 @@ copy_archives() {
   cp --link --dereference "$@" "${artifacts}/images/" 2>/dev/null || cp --dereference "$@" "${artifacts}/images/"
 }
 
-# provide_components fills the directory that e2e/config/container.yaml names, or for
+# provide_components fills the directory that e2e/upstream/config/container.yaml names, or for
 # quick_start another one.
 provide_components() {
   local previous
@@ -227,8 +227,8 @@ run_once() {
   local into="$1" kubeconfig="" skip_cleanup=() result=0
   rm -rf "${into}"
   mkdir -p "${into}"
-  sed -e "s#\.\./\.\./_artifacts/e2e/components#${components}#" -e "s#\.\./\.\./_artifacts/e2e/run#${into}#" \
-    -e "s#\.\./\.\./#${root}/#" -e "s#remain-stable: \[2m#remain-stable: [${remain_stable}#" e2e/config/container.yaml >"${into}/container.yaml"
+  sed -e "s#\.\./\.\./\.\./_artifacts/e2e/components#${components}#" -e "s#\.\./\.\./\.\./_artifacts/e2e/run#${into}#" \
+    -e "s#\.\./\.\./\.\./#${root}/#" -e "s#remain-stable: \[2m#remain-stable: [${remain_stable}#" e2e/upstream/config/container.yaml >"${into}/container.yaml"
   if [[ "${management}" == plane ]]; then
     kubeconfig="${into}/plane.kubeconfig"
     # The caller asks for the result, so that nothing here ends the script.
@@ -239,7 +239,7 @@ run_once() {
     skip_cleanup=(-e2e.skip-cleanup)
   fi
   (
-    cd e2e
+    cd e2e/upstream
     # Nothing of this is repeated: the first result counts.
     "${artifacts}/${ENGINE}-${management}/e2e.test" -test.run="^TestE2E\$" -test.timeout=0 -ginkgo.timeout=48h -ginkgo.v -ginkgo.no-color \
       -ginkgo.focus="$(IFS='|' && echo "${selected[*]}")" -ginkgo.fail-on-empty -ginkgo.junit-report="${into}/junit.xml" \

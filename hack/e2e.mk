@@ -32,7 +32,7 @@ help:
 
 all: Quickstart tutorials Drift Remediation RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext ClusterClass UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint Ignition OwnBootstrap Move Restore Orphans Losses Faults ConcurrentNodes Stable Upgrade release ConcurrentPlane ManagerKilled slow-engine full-disk Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
-##@ Clusters: capcon on a real engine (test/quickstart)
+##@ Clusters: capcon on a real engine (e2e/capcon)
 
 Quickstart: ## The quick start, with the steps that "make test" runs on the other engine
 	@ALL=yes $(CLUSTER) $@

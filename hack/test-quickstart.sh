@@ -35,8 +35,8 @@ main() {
   use_engine
   # Never from Go's cache: what it proves is not in the sources only. What is made in
   # parallel are clusters, which wait more than they compute: not one for each processor.
-  FORMAT=standard-verbose hack/test-go.sh "quickstart-${ENGINE}" -count=1 -parallel=8 -timeout=5h -v \
-    -run "^Test($(IFS='|'; echo "${tests[*]}"))\$" ./test/quickstart
+  MODULE=e2e FORMAT=standard-verbose hack/test-go.sh "quickstart-${ENGINE}" -count=1 -parallel=8 -timeout=5h -v \
+    -run "^Test($(IFS='|'; echo "${tests[*]}"))\$" ./capcon
 }
 
 main "$@"

@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package quickstart tests what a person gets: a cluster by one command, on a
 // real engine, through the program they run.
-package quickstart_test
+package capcon_test
 
 import (
 	"bytes"

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package e2e
+package upstream
 
 import (
 	"maps"
@@ -29,7 +29,7 @@ import (
 
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
-	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavors"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/upstream/flavors"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -49,9 +49,9 @@ func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 // Every template that is built is in the repository that clusterctl gets.
 func TestConfigHasAllTemplates(t *testing.T) {
 	t.Parallel()
-	built, err := flavors.Build("..")
+	built, err := flavors.Build("../..")
 	must.Succeed(t, err)
-	const directory = "../../_artifacts/e2e/run/templates/"
+	const directory = "../../../_artifacts/e2e/run/templates/"
 	var listed []string
 	for _, provider := range readConfig(t, suiteConfig).Providers {
 		if provider.Name != "container" {
@@ -85,7 +85,7 @@ func TestConfigHasKnownVersions(t *testing.T) {
 // The framework's node drain runs an image that nodes have without a registry.
 func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
 	t.Parallel()
-	builder, err := os.ReadFile(filepath.Join("..", "images", "builder", "controlplane.go"))
+	builder, err := os.ReadFile(filepath.Join("..", "..", "images", "builder", "controlplane.go"))
 	must.Succeed(t, err)
 	framework, err := os.ReadFile(filepath.Join(moduleDirectory(t, "sigs.k8s.io/cluster-api/test"), "framework", "deployment_helpers.go"))
 	must.Succeed(t, err)
@@ -99,7 +99,7 @@ func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
 // Of Cluster API, what this module requires is what is installed.
 func TestConfigHasClusterAPIOfTheModule(t *testing.T) {
 	t.Parallel()
-	module, err := os.ReadFile("go.mod")
+	module, err := os.ReadFile(filepath.Join("..", "go.mod"))
 	must.Succeed(t, err)
 	_, version, _ := strings.Cut(string(module), "sigs.k8s.io/cluster-api/test ")
 	version, _, _ = strings.Cut(version, "\n")

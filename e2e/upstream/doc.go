@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package e2e runs the end-to-end specs that Cluster API exports against this
+// Package upstream runs the end-to-end specs that Cluster API exports against this
 // provider. The specs are upstream's, unchanged: each file has one call of a spec,
 // with what it needs to know of the provider. Two files have specs of our own, for what
 // upstream has none: the failover of the leader, and faults of a management cluster.
@@ -25,4 +25,4 @@ limitations under the License.
 // Everything that needs an engine has the build tag e2e, as upstream's own suite:
 // without it some of the specs do not exist. What this package and those below it
 // prove without an engine, "go test ./..." runs.
-package e2e
+package upstream

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package e2e
+package upstream
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-const example = "testdata/example"
+const example = "../testdata/example"
 
 // Another project needs not much to run a spec on this provider.
 func TestExampleIsShort(t *testing.T) {
@@ -47,7 +47,7 @@ func TestExampleIsShort(t *testing.T) {
 func TestExample(t *testing.T) {
 	t.Parallel()
 	module := t.TempDir()
-	run(t, ".", filepath.Join("..", "hack", "example-module.sh"), module)
+	run(t, ".", filepath.Join("..", "..", "hack", "example-module.sh"), module)
 	// Compiles without linking. -buildvcs=false: the checkout may have another owner.
 	run(t, module, "go", "list", "-buildvcs=false", "-test", "-export", ".")
 }

@@ -16,7 +16,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package e2e
+package upstream
 
 import (
 	"github.com/onsi/ginkgo/v2"

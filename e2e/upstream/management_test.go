@@ -16,7 +16,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package e2e
+package upstream
 
 import (
 	"context"
@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/e2e/internal/flavors"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/upstream/flavors"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/target"
 )
 
@@ -57,7 +57,7 @@ var (
 // only this run knows.
 func loadConfig() *clusterctl.E2EConfig {
 	ginkgo.By("Building the templates of all flavors")
-	gomega.Expect(flavors.Write("..", filepath.Join(*artifactFolder, "templates"))).To(gomega.Succeed())
+	gomega.Expect(flavors.Write("../..", filepath.Join(*artifactFolder, "templates"))).To(gomega.Succeed())
 	config := clusterctl.LoadE2EConfig(ctx, clusterctl.LoadE2EConfigInput{ConfigPath: *configPath})
 	socket, err := target.EngineSocket(ctx, *engine)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())

@@ -16,7 +16,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package e2e
+package upstream
 
 import (
 	"context"
@@ -45,13 +45,13 @@ const (
 // What hack/e2e-capi.sh says about a run.
 var (
 	configPath     = flag.String("e2e.config", filepath.Join("config", "container.yaml"), "configuration of the suite")
-	artifactFolder = flag.String("e2e.artifacts", filepath.Join("..", "_artifacts", "e2e", "run"), "directory of the logs and of clusterctl's local repository")
-	components     = flag.String("e2e.components", filepath.Join("..", "_artifacts", "e2e", "components"), "local repository with the components of all providers and cert-manager's")
+	artifactFolder = flag.String("e2e.artifacts", filepath.Join("..", "..", "_artifacts", "e2e", "run"), "directory of the logs and of clusterctl's local repository")
+	components     = flag.String("e2e.components", filepath.Join("..", "..", "_artifacts", "e2e", "components"), "local repository with the components of all providers and cert-manager's")
 	engine         = flag.String("e2e.engine", "auto", "container engine: auto, docker or podman")
 	management     = flag.String("e2e.management", managementKind, "management cluster: kind makes one, plane is the one of -e2e.kubeconfig, which has all providers")
 	kubeconfig     = flag.String("e2e.kubeconfig", "", "kubeconfig of the plane")
-	archives       = flag.String("e2e.archives", filepath.Join("..", "_artifacts", "e2e", "images"), "directory of image archives (*.tar) for Pods of management clusters, which pull what is not there")
-	binaries       = flag.String("e2e.binaries", filepath.Join("..", "_artifacts", "e2e", "clusterctl"), "directory with clusterctl of older releases, as clusterctl-VERSION-OS-ARCH")
+	archives       = flag.String("e2e.archives", filepath.Join("..", "..", "_artifacts", "e2e", "images"), "directory of image archives (*.tar) for Pods of management clusters, which pull what is not there")
+	binaries       = flag.String("e2e.binaries", filepath.Join("..", "..", "_artifacts", "e2e", "clusterctl"), "directory with clusterctl of older releases, as clusterctl-VERSION-OS-ARCH")
 	skipCleanup    = flag.Bool("e2e.skip-cleanup", false, "leave clusters, namespaces and the management cluster as they are in the end")
 )
 

@@ -208,7 +208,7 @@ func TestCatalogueHasTheSpecsOfTheSuite(t *testing.T) {
 	t.Parallel()
 	catalogue := must.Get(readCatalogue("specs.yaml"))(t)
 	described := map[string]bool{}
-	paths := must.Get(filepath.Glob(filepath.Join("..", "..", "e2e", "*_test.go")))(t)
+	paths := must.Get(filepath.Glob(filepath.Join("..", "..", "e2e", "upstream", "*_test.go")))(t)
 	for _, path := range paths {
 		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 		ast.Inspect(file, func(node ast.Node) bool {

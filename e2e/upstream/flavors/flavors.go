@@ -60,7 +60,7 @@ func Write(root, directory string) error {
 // Build returns the templates of a repository by the names that their files have for
 // clusterctl, such as cluster-template-kcp-remediation.yaml.
 func Build(root string) (map[string][]byte, error) {
-	data := filepath.Join(root, "e2e", "data", "infrastructure-container")
+	data := filepath.Join(root, "e2e", "upstream", "data", "infrastructure-container")
 	entries, err := os.ReadDir(data)
 	if err != nil {
 		return nil, fmt.Errorf("list flavors: %w", err)
