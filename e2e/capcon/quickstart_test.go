@@ -60,7 +60,8 @@ type capcon struct {
 func build(t *testing.T, cluster string) *capcon {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "capcon")
-	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/capcon")
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/capcon")
+	command.Dir = "../.." // the module of capcon, whose dependencies it is built with
 	if output, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build capcon: %v\n%s", err, output)
 	}
