@@ -39,6 +39,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/hostnet"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
@@ -52,16 +53,16 @@ func main() {
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 
-	code := cli.Run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.Deps{
+	code := cli.Run(ctx, os.Args[1:], session.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, session.Deps{
 		Program: os.Args[0],
-		Connect: func(ctx context.Context, name string) (engine.Engine, error) {
+		ConnectTo: func(ctx context.Context, name string) (engine.Engine, error) {
 			return bounded(ctx, connect.Options{Engine: name}, metered.Options{})
 		},
-		Plane:    func(e engine.Engine, options plane.Options) cli.Plane { return plane.New(e, options) },
-		Client:   management.Connect,
-		Getenv:   os.Getenv,
-		LookPath: exec.LookPath,
-		Systemd:  systemd,
+		NewPlane:  func(e engine.Engine, options plane.Options) session.Plane { return plane.New(e, options) },
+		NewClient: management.Connect,
+		Getenv:    os.Getenv,
+		LookPath:  exec.LookPath,
+		Systemd:   systemd,
 		HostNetworks: func() []input.UsedRange {
 			return hostnet.Used(os.DirFS("/"), net.InterfaceAddrs)
 		},
@@ -69,8 +70,7 @@ func main() {
 		Interactive: func() bool {
 			return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) //nolint:gosec // file descriptors are small
 		},
-		Now:   time.Now,
-		After: time.After,
+		Clock: session.Clock{Now: time.Now, After: time.After},
 	})
 	stop()
 	os.Exit(code)

@@ -32,6 +32,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
@@ -107,20 +108,19 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 				var out, errs strings.Builder
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				code := cli.Run(ctx, command, cli.Streams{Out: &out, Err: &errs}, cli.Deps{
+				code := cli.Run(ctx, command, session.Streams{Out: &out, Err: &errs}, session.Deps{
 					Program: "capcon",
-					Connect: func(ctx context.Context, name string) (engine.Engine, error) {
+					ConnectTo: func(ctx context.Context, name string) (engine.Engine, error) {
 						return bounded(ctx, connect.Options{Engine: name, Getenv: getenv, Timeout: tc.connects}, metered.Options{ReadLimit: limit, ChangeLimit: limit})
 					},
-					Plane:        func(e engine.Engine, options plane.Options) cli.Plane { return plane.New(e, options) },
-					Client:       func([]byte) (client.WithWatch, error) { return nil, errors.New("nothing answers") },
+					NewPlane:     func(e engine.Engine, options plane.Options) session.Plane { return plane.New(e, options) },
+					NewClient:    func([]byte) (client.WithWatch, error) { return nil, errors.New("nothing answers") },
 					Getenv:       getenv,
 					LookPath:     func(string) (string, error) { return "", exec.ErrNotFound },
 					Systemd:      systemd,
 					HostNetworks: func() []input.UsedRange { return nil },
 					Size:         size,
-					Now:          time.Now,
-					After:        time.After,
+					Clock:        session.Clock{Now: time.Now, After: time.After},
 				})
 				if code != 1 {
 					t.Errorf("%s Want an error, got %d:\n%s%s", tc.reason, code, &out, &errs)

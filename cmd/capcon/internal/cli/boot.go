@@ -27,8 +27,8 @@ import (
 )
 
 // checkBoot judges whether the engine's containers run from when the host boots until it
-// stops. That is known only on the engine's host.
-func (a *app) checkBoot(ctx context.Context, info engine.Info) []preflight.Item {
+// stops. That is known only on the engine's host. systemd runs one of its commands.
+func checkBoot(ctx context.Context, systemd func(context.Context, string, ...string) string, info engine.Info) []preflight.Item {
 	if !plane.IsLocal(info) {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (a *app) checkBoot(ctx context.Context, info engine.Info) []preflight.Item 
 	items := checkWSL(info.Kernel)
 	if info.Rootless {
 		manager, enable = "--user", "systemctl --user enable "
-		if a.Systemd(ctx, "loginctl", "show-user", "--property=Linger", "--value") == "no" {
+		if systemd(ctx, "loginctl", "show-user", "--property=Linger", "--value") == "no" {
 			items = append(items, preflight.Item{
 				Name: "Linger", Severity: preflight.SeverityWarning,
 				Message: "systemd stops the rootless engine and its containers when the user logs out, and does not start it when the host boots",
@@ -45,7 +45,7 @@ func (a *app) checkBoot(ctx context.Context, info engine.Info) []preflight.Item 
 		}
 	}
 	unit := info.Traits.BootUnit
-	if a.Systemd(ctx, "systemctl", manager, "is-enabled", unit) == "disabled" {
+	if systemd(ctx, "systemctl", manager, "is-enabled", unit) == "disabled" {
 		items = append(items, preflight.Item{
 			Name: "EngineAtBoot", Severity: preflight.SeverityWarning,
 			Message: fmt.Sprintf("%s is disabled: clusters stay stopped after the host boots", unit),

@@ -29,6 +29,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/certificates"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -49,8 +51,8 @@ type certificateReport struct {
 	NotAfter  time.Time `json:"notAfter"`
 }
 
-func (a *app) certsCommand() *cobra.Command {
-	var output string
+func certsCommand(a *session.App) *cobra.Command {
+	var format string
 	command := &cobra.Command{
 		Use: "certs [NAME]", Aliases: []string{"certificates"},
 		Short: "Show when the certificates of clusters end, and renew them",
@@ -58,17 +60,17 @@ func (a *app) certsCommand() *cobra.Command {
 			"cluster nor the management plane is needed. \"capcon certs renew\" renews them.",
 		Example: "  capcon certs demo\n  capcon certs renew demo",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
-			return s.certs(ctx, cmp.Or(args...), output)
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			return runCerts(ctx, s, cmp.Or(args...), format)
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
-	addOutput(command, &output)
-	command.AddCommand(a.certsRenewCommand())
+	output.AddFlag(command, &format)
+	command.AddCommand(certsRenewCommand(a))
 	return command
 }
 
-func (a *app) certsRenewCommand() *cobra.Command {
+func certsRenewCommand(a *session.App) *cobra.Command {
 	var options renewOptions
 	var timeout time.Duration
 	command := &cobra.Command{
@@ -80,22 +82,22 @@ func (a *app) certsRenewCommand() *cobra.Command {
 			"repeated. Certificates that have ended are renewed too, and then those of kubelets. The kubeconfig that\n" +
 			"capcon saved is updated. Certificate authorities are not renewed.",
 		Example: "  capcon certs renew demo\n  capcon certs renew demo --force",
-		Args:    a.oneCluster,
+		Args:    a.OneCluster,
 		PreRunE: func(*cobra.Command, []string) error { return input.Refuse(input.CheckTimeout(timeout)...) },
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
-			limited, cancel := within(ctx, timeout)
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			limited, cancel := session.Within(ctx, timeout)
 			defer cancel()
-			err := s.renewCertificates(limited, args[0], options)
+			err := renewCertificates(limited, s, args[0], options)
 			if errors.Is(limited.Err(), context.DeadlineExceeded) {
 				return fmt.Errorf("the certificates of cluster %q were not renewed within %s; run the command again to continue: %w",
 					args[0], timeout, err)
 			}
 			return err
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 	command.Flags().BoolVar(&options.force, "force", false, "renew certificates in the first half of their life too")
-	command.Flags().DurationVar(&timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
+	command.Flags().DurationVar(&timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
 	return command
 }
 
@@ -109,8 +111,8 @@ type certifiedNode struct {
 }
 
 // certifiedNodes reads the certificates of the nodes of an owner's cluster, control planes first.
-func (s *session) certifiedNodes(ctx context.Context, owner identity.Owner) ([]certifiedNode, error) {
-	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+func certifiedNodes(ctx context.Context, s *session.Session, owner identity.Owner) ([]certifiedNode, error) {
+	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
 	if err != nil {
 		return nil, fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
 	}
@@ -120,7 +122,7 @@ func (s *session) certifiedNodes(ctx context.Context, owner identity.Owner) ([]c
 		if machine == "" {
 			continue
 		}
-		read, err := certificates.Read(ctx, s.engine, container.Name)
+		read, err := certificates.Read(ctx, s.Engine, container.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -135,44 +137,44 @@ func (s *session) certifiedNodes(ctx context.Context, owner identity.Owner) ([]c
 	return slices.Concat(controlPlanes, workers), nil
 }
 
-func (s *session) certs(ctx context.Context, name, output string) error {
+func runCerts(ctx context.Context, s *session.Session, name, format string) error {
 	names := []string{name}
 	if name == "" {
 		var err error
-		if names, err = s.allNames(ctx); err != nil {
+		if names, err = allNames(ctx, s); err != nil {
 			return err
 		}
 	}
 	report := certificatesReport{Certificates: []certificateReport{}}
 	for _, cluster := range names {
-		owner, err := s.ownerOf(ctx, cluster)
-		if name == "" && errors.Is(err, errNoContainers) {
+		owner, err := s.OwnerOf(ctx, cluster)
+		if name == "" && errors.Is(err, session.ErrNoContainers) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		nodes, err := s.certifiedNodes(ctx, owner)
+		nodes, err := certifiedNodes(ctx, s, owner)
 		if err != nil {
 			return err
 		}
 		report.add(cluster, nodes)
-		report.Troubles = append(report.Troubles, s.warnOf(cluster, s.dueOf(nodes), management.PowerOn)...)
+		report.Troubles = append(report.Troubles, warnOf(s, cluster, dueOf(s, nodes), management.PowerOn)...)
 	}
-	return s.printOutput(output, report, func() error { return s.printCertificates(report) })
+	return s.Print(format, report, func() error { return printCertificates(s, report) })
 }
 
 // allNames are those of the clusters that the management plane has, and of those that were
 // recorded.
-func (s *session) allNames(ctx context.Context) ([]string, error) {
-	names := s.recordedNames()
-	plane, err := s.reachPlane(ctx)
+func allNames(ctx context.Context, s *session.Session) ([]string, error) {
+	names := s.Records.Names()
+	plane, err := s.ReachPlane(ctx)
 	if err != nil || !plane.Answers {
 		return names, err
 	}
-	clusters, err := management.Clusters(ctx, s.client)
+	clusters, err := management.Clusters(ctx, s.Client)
 	for i := range clusters {
-		if clusters[i].Namespace == namespace {
+		if clusters[i].Namespace == management.Namespace {
 			names = append(names, clusters[i].Name)
 		}
 	}
@@ -188,9 +190,9 @@ func (r *certificatesReport) add(cluster string, nodes []certifiedNode) {
 	}
 }
 
-func (s *session) printCertificates(report certificatesReport) error {
+func printCertificates(s *session.Session, report certificatesReport) error {
 	if len(report.Certificates) == 0 {
-		s.say("No certificates of kubeadm found.")
+		s.Printf("No certificates of kubeadm found.")
 		return nil
 	}
 	lines := []string{"CLUSTER\tNODE\tCERTIFICATE\tENDS\tREMAINING"}
@@ -198,10 +200,10 @@ func (s *session) printCertificates(report certificatesReport) error {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", each.Cluster, each.Node, each.Name,
 			each.NotAfter.Format(time.RFC3339), remaining(each.NotAfter.Sub(s.Now()))))
 	}
-	if err := s.table(lines); err != nil {
+	if err := s.Table(lines); err != nil {
 		return err
 	}
-	s.printTroubles(report.Troubles)
+	printTroubles(s.App, report.Troubles)
 	return nil
 }
 

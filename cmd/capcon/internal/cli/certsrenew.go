@@ -26,6 +26,8 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/certificates"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
 // renewOptions say which certificates are renewed.
@@ -36,34 +38,34 @@ type renewOptions struct {
 
 // renewCertificates of a cluster. Each step is decided by what the nodes have and run, so that
 // a command that was interrupted anywhere is continued by the next one.
-func (s *session) renewCertificates(ctx context.Context, cluster string, options renewOptions) error {
-	owner, err := s.ownerOf(ctx, cluster)
+func renewCertificates(ctx context.Context, s *session.Session, cluster string, options renewOptions) error {
+	owner, err := s.OwnerOf(ctx, cluster)
 	if err != nil {
 		return err
 	}
-	all, err := s.certifiedNodes(ctx, owner)
+	all, err := certifiedNodes(ctx, s, owner)
 	if err != nil {
 		return err
 	}
-	nodes, stopped, err := s.runningNodes(cluster, all)
+	nodes, stopped, err := runningNodes(s, cluster, all)
 	if err != nil {
 		return err
 	}
-	machines, err := s.checkRenewable(ctx, cluster, nodes)
+	machines, err := checkRenewable(ctx, s, cluster, nodes)
 	if err != nil {
 		return err
 	}
-	b := s.newBoard("Renewing the certificates of cluster " + cluster)
-	err = s.renewNodes(ctx, b, nodes, options)
-	b.close()
+	b := s.NewBoard("Renewing the certificates of cluster " + cluster)
+	err = renewNodes(ctx, s, b, nodes, options)
+	b.Close()
 	if err != nil {
 		return err
 	}
-	if err := s.recordRenewal(ctx, cluster, machines, nodes); err != nil {
+	if err := recordRenewal(ctx, s, cluster, machines, nodes); err != nil {
 		return err
 	}
 	if first, found := certificates.Earliest(firstOf(nodes)); found {
-		s.say("The certificates of cluster %s end on %s.", cluster, first.At.UTC().Format(time.DateOnly))
+		s.Printf("The certificates of cluster %s end on %s.", cluster, first.At.UTC().Format(time.DateOnly))
 	}
 	if len(stopped) > 0 {
 		return fmt.Errorf("certificates not renewed in nodes that are not running: %s; start them, and run the command again", strings.Join(stopped, ", "))
@@ -72,7 +74,7 @@ func (s *session) renewCertificates(ctx context.Context, cluster string, options
 }
 
 // runningNodes of all, and the names of the others.
-func (s *session) runningNodes(cluster string, all []certifiedNode) (nodes []certifiedNode, stopped []string, err error) {
+func runningNodes(s *session.Session, cluster string, all []certifiedNode) (nodes []certifiedNode, stopped []string, err error) {
 	controlPlanes := 0
 	for _, node := range all {
 		switch {
@@ -92,9 +94,9 @@ func (s *session) runningNodes(cluster string, all []certifiedNode) (nodes []cer
 
 // checkRenewable refuses what kubeadm cannot renew, before anything is changed, and returns the
 // control plane Machines, where the management plane is ready.
-func (s *session) checkRenewable(ctx context.Context, cluster string, nodes []certifiedNode) (machines []clusterv1.Machine, err error) {
-	if s.client != nil {
-		if machines, err = management.ControlPlaneMachines(ctx, s.client, namespace, cluster); err == nil {
+func checkRenewable(ctx context.Context, s *session.Session, cluster string, nodes []certifiedNode) (machines []clusterv1.Machine, err error) {
+	if s.Client != nil {
+		if machines, err = management.ControlPlaneMachines(ctx, s.Client, management.Namespace, cluster); err == nil {
 			err = management.CheckKubeadm(machines)
 		}
 	}
@@ -103,7 +105,7 @@ func (s *session) checkRenewable(ctx context.Context, cluster string, nodes []ce
 			err = node.CheckRenewable()
 		}
 		if err == nil && node.controlPlane {
-			err = certificates.CheckKubeadm(ctx, s.engine, node.Container)
+			err = certificates.CheckKubeadm(ctx, s.Engine, node.Container)
 		}
 	}
 	if err != nil {
@@ -114,71 +116,71 @@ func (s *session) checkRenewable(ctx context.Context, cluster string, nodes []ce
 
 // renewNodes renews the files of all nodes before it restarts anything: members of etcd whose
 // certificates have ended accept no others, and one alone does not become ready.
-func (s *session) renewNodes(ctx context.Context, b *board, nodes []certifiedNode, options renewOptions) error {
+func renewNodes(ctx context.Context, s *session.Session, b *progress.Board, nodes []certifiedNode, options renewOptions) error {
 	for i := range nodes {
-		if err := s.renewFiles(ctx, b, &nodes[i], options); err != nil {
+		if err := renewFiles(ctx, s, b, &nodes[i], options); err != nil {
 			return err
 		}
 	}
 	for _, node := range nodes {
-		if err := s.wakeKubelet(ctx, b, node, nodes[0]); err != nil {
+		if err := wakeKubelet(ctx, s, b, node, nodes[0]); err != nil {
 			return err
 		}
 	}
 	for _, node := range nodes {
-		if err := s.restartComponents(ctx, b, node); err != nil {
+		if err := restartComponents(ctx, s, b, node); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *session) renewFiles(ctx context.Context, b *board, node *certifiedNode, options renewOptions) (err error) {
+func renewFiles(ctx context.Context, s *session.Session, b *progress.Board, node *certifiedNode, options renewOptions) (err error) {
 	if !node.controlPlane || !options.force && !node.Due(s.Now()) {
 		return nil
 	}
-	b.waiting(node.Container, "renewing certificates")
-	if err := certificates.Renew(ctx, s.engine, node.Container); err != nil {
+	b.Waiting(node.Container, "renewing certificates")
+	if err := certificates.Renew(ctx, s.Engine, node.Container); err != nil {
 		return err
 	}
-	b.waiting(node.Container, "certificates renewed")
-	node.Node, err = certificates.Read(ctx, s.engine, node.Container)
+	b.Waiting(node.Container, "certificates renewed")
+	node.Node, err = certificates.Read(ctx, s.Engine, node.Container)
 	return err
 }
 
 // wakeKubelet lets a kubelet work that cannot, or waits before it starts a component again.
-func (s *session) wakeKubelet(ctx context.Context, b *board, node, controlPlane certifiedNode) error {
+func wakeKubelet(ctx context.Context, s *session.Session, b *progress.Board, node, controlPlane certifiedNode) error {
 	if node.KubeletEnded(s.Now()) {
-		if err := certificates.RenewKubelet(ctx, s.engine, node.Node, controlPlane.Node, s.Now()); err != nil {
+		if err := certificates.RenewKubelet(ctx, s.Engine, node.Node, controlPlane.Node, s.Now()); err != nil {
 			return err
 		}
-		b.finished(node.Container+" kubelet", "certificate renewed")
+		b.Finished(node.Container+" kubelet", "certificate renewed")
 		return nil
 	}
 	if !node.controlPlane {
 		return nil
 	}
-	incomplete, err := certificates.IsIncomplete(ctx, s.engine, node.Node)
+	incomplete, err := certificates.IsIncomplete(ctx, s.Engine, node.Node)
 	if err != nil || !incomplete {
 		return err
 	}
-	return certificates.RestartKubelet(ctx, s.engine, node.Container)
+	return certificates.RestartKubelet(ctx, s.Engine, node.Container)
 }
 
 // restartComponents of a control plane node that started before its certificates were renewed,
 // and waits until all are ready.
-func (s *session) restartComponents(ctx context.Context, b *board, node certifiedNode) error {
+func restartComponents(ctx context.Context, s *session.Session, b *progress.Board, node certifiedNode) error {
 	for node.controlPlane {
-		waiting, err := certificates.Restart(ctx, s.engine, node.Node)
+		waiting, err := certificates.Restart(ctx, s.Engine, node.Node)
 		if err != nil {
 			return err
 		}
 		if waiting == "" {
-			b.finished(node.Container, "components are ready")
+			b.Finished(node.Container, "components are ready")
 			return nil
 		}
-		b.waiting(node.Container, waiting)
-		if err := s.pause(ctx); err != nil {
+		b.Waiting(node.Container, waiting)
+		if err := s.Pause(ctx); err != nil {
 			return fmt.Errorf("node %s: %s: %w", node.Container, waiting, err)
 		}
 	}
@@ -187,9 +189,9 @@ func (s *session) restartComponents(ctx context.Context, b *board, node certifie
 
 // recordRenewal where the dates are read next: in the objects of Cluster API, and in the saved
 // kubeconfig.
-func (s *session) recordRenewal(ctx context.Context, cluster string, machines []clusterv1.Machine, nodes []certifiedNode) error {
-	if s.client == nil {
-		s.warn("the management plane is not ready, so Cluster API and the saved kubeconfig have earlier dates of the certificates; run the command again when it is")
+func recordRenewal(ctx context.Context, s *session.Session, cluster string, machines []clusterv1.Machine, nodes []certifiedNode) error {
+	if s.Client == nil {
+		s.Warnf("the management plane is not ready, so Cluster API and the saved kubeconfig have earlier dates of the certificates; run the command again when it is")
 		return nil
 	}
 	ends := map[string]time.Time{}
@@ -198,9 +200,9 @@ func (s *session) recordRenewal(ctx context.Context, cluster string, machines []
 			ends[node.machine] = end
 		}
 	}
-	err := s.persist(ctx, func() error { return management.RecordExpiry(ctx, s.client, machines, ends) })
+	err := s.Persist(ctx, func() error { return management.RecordExpiry(ctx, s.Client, machines, ends) })
 	if err != nil {
 		return err
 	}
-	return s.refreshKubeconfig(ctx, cluster)
+	return refreshKubeconfig(ctx, s, cluster)
 }

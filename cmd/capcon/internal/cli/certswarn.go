@@ -30,38 +30,39 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/certificates"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // certificateTroubles warn of certificates that end soon, or have ended. Cluster API's dates are
 // compared with the nodes where they are a reason to warn: it reads a certificate only once.
-func (s *session) certificateTroubles(ctx context.Context, observed management.Observed) []management.Trouble {
+func certificateTroubles(ctx context.Context, s *session.Session, observed management.Observed) []management.Trouble {
 	cluster := observed.Cluster
-	if cluster.Namespace != namespace { // capcon has no command for it
+	if cluster.Namespace != management.Namespace { // capcon has no command for it
 		return nil
 	}
 	expiries := reportedBy(observed.Machines)
 	initialized := ptr.Deref(cluster.Status.Initialization.ControlPlaneInitialized, false)
 	if certificates.AllLater(expiries, s.Now()) || !initialized || observed.Infrastructure == nil {
-		return s.warnOf(cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
+		return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
 	}
-	owner := identity.Owner{Namespace: namespace, Cluster: observed.Infrastructure.Name, ID: observed.Infrastructure.OwnerID()}
-	if nodes := s.certifiedNodesOf(ctx, owner); len(firstOf(nodes)) > 0 {
-		expiries = s.dueOf(nodes)
+	owner := identity.Owner{Namespace: management.Namespace, Cluster: observed.Infrastructure.Name, ID: observed.Infrastructure.OwnerID()}
+	if nodes := certifiedNodesOf(ctx, s, owner); len(firstOf(nodes)) > 0 {
+		expiries = dueOf(s, nodes)
 	}
-	return s.warnOf(cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
+	return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
 }
 
 // recordedTroubles are those of the clusters that are saved, by what is in their nodes.
-func (s *session) recordedTroubles(ctx context.Context, name string) []management.Trouble {
+func recordedTroubles(ctx context.Context, s *session.Session, name string) []management.Trouble {
 	var troubles []management.Trouble
-	for _, cluster := range s.recordedNames() {
+	for _, cluster := range s.Records.Names() {
 		if name != "" && name != cluster {
 			continue
 		}
-		record, _ := s.recorded(cluster)
-		owner := identity.Owner{Namespace: namespace, Cluster: cluster, ID: record.OwnerID}
-		troubles = append(troubles, s.warnOf(cluster, s.dueOf(s.certifiedNodesOf(ctx, owner)), management.PowerOn)...)
+		record, _ := s.Records.Get(cluster)
+		owner := identity.Owner{Namespace: management.Namespace, Cluster: cluster, ID: record.OwnerID}
+		troubles = append(troubles, warnOf(s, cluster, dueOf(s, certifiedNodesOf(ctx, s, owner)), management.PowerOn)...)
 	}
 	return troubles
 }
@@ -78,13 +79,13 @@ func reportedBy(machines []clusterv1.Machine) []certificates.Expiry {
 }
 
 // certifiedNodesOf an owner as far as they can be read.
-func (s *session) certifiedNodesOf(ctx context.Context, owner identity.Owner) []certifiedNode {
+func certifiedNodesOf(ctx context.Context, s *session.Session, owner identity.Owner) []certifiedNode {
 	if owner.ID == "" {
 		return nil
 	}
-	nodes, err := s.certifiedNodes(ctx, owner)
+	nodes, err := certifiedNodes(ctx, s, owner)
 	if err != nil {
-		s.warn("it is unknown when the certificates of cluster %q end: %v", owner.Cluster, err)
+		s.Warnf("it is unknown when the certificates of cluster %q end: %v", owner.Cluster, err)
 	}
 	return nodes
 }
@@ -95,7 +96,7 @@ func firstOf(nodes []certifiedNode) []certificates.Expiry {
 }
 
 // dueOf them are those that are renewed: one of a short life is no reason to warn before.
-func (s *session) dueOf(nodes []certifiedNode) []certificates.Expiry {
+func dueOf(s *session.Session, nodes []certifiedNode) []certificates.Expiry {
 	return expiriesOf(nodes, func(node certificates.Node) (certificates.Certificate, bool) { return node.FirstDue(s.Now()) })
 }
 
@@ -111,9 +112,9 @@ func expiriesOf(nodes []certifiedNode, choose func(certificates.Node) (certifica
 
 // warnOf what ends first: a certificate of the cluster, or that of its saved kubeconfig, which
 // Cluster API renews without its user.
-func (s *session) warnOf(cluster string, expiries []certificates.Expiry, power management.Power) []management.Trouble {
-	if saved, err := s.savedKubeconfig(cluster); err == nil {
-		expiries = append(expiries, certificates.Expiry{Of: "the certificate in " + s.state.KubeconfigPath(cluster), At: saved.NotAfter})
+func warnOf(s *session.Session, cluster string, expiries []certificates.Expiry, power management.Power) []management.Trouble {
+	if saved, err := savedKubeconfig(s, cluster); err == nil {
+		expiries = append(expiries, certificates.Expiry{Of: "the certificate in " + s.Records.KubeconfigPath(cluster), At: saved.NotAfter})
 	}
 	first, found := certificates.Earliest(expiries)
 	if !found {
@@ -131,8 +132,8 @@ func (s *session) warnOf(cluster string, expiries []certificates.Expiry, power m
 }
 
 // savedKubeconfig returns the certificate of the kubeconfig that capcon wrote.
-func (s *session) savedKubeconfig(cluster string) (certificates.Certificate, error) {
-	saved, err := os.ReadFile(s.state.KubeconfigPath(cluster))
+func savedKubeconfig(s *session.Session, cluster string) (certificates.Certificate, error) {
+	saved, err := os.ReadFile(s.Records.KubeconfigPath(cluster))
 	if err != nil {
 		return certificates.Certificate{}, fmt.Errorf("read saved kubeconfig: %w", err)
 	}
@@ -141,29 +142,29 @@ func (s *session) savedKubeconfig(cluster string) (certificates.Certificate, err
 
 // refreshKubeconfig writes the kubeconfig of a cluster again where capcon wrote one and Cluster
 // API has another.
-func (s *session) refreshKubeconfig(ctx context.Context, cluster string) error {
-	saved, err := os.ReadFile(s.state.KubeconfigPath(cluster))
+func refreshKubeconfig(ctx context.Context, s *session.Session, cluster string) error {
+	saved, err := os.ReadFile(s.Records.KubeconfigPath(cluster))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read saved kubeconfig: %w", err)
 	}
-	present, err := management.Kubeconfig(ctx, s.client, namespace, cluster)
+	present, err := management.Kubeconfig(ctx, s.Client, management.Namespace, cluster)
 	if err != nil {
 		return err
 	}
 	if certificate, err := certificates.OfKubeconfig(present); err == nil && !s.Now().Before(certificate.NotAfter) {
-		s.warn("the certificate of the kubeconfig of cluster %q ended, and Cluster API has not renewed it yet; run the command again", cluster)
+		s.Warnf("the certificate of the kubeconfig of cluster %q ended, and Cluster API has not renewed it yet; run the command again", cluster)
 	}
 	if bytes.Equal(saved, present) {
 		return nil
 	}
-	path, err := s.state.WriteKubeconfig(cluster, present)
+	path, err := s.Records.WriteKubeconfig(cluster, present)
 	if err != nil {
-		s.unsaved(err)
+		s.Records.Unsaved(err)
 		return nil
 	}
-	s.say("Updated %s.", path)
+	s.Printf("Updated %s.", path)
 	return nil
 }

@@ -31,6 +31,8 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -232,7 +234,7 @@ func TestUpGivesUpOnWhatWaitingDoesNotHeal(t *testing.T) {
 	}
 	mustContain(t, out+errs, "failed  cluster demo HostPortInUse")
 	mustContain(t, errs, "HostPortInUse", "127.0.0.1:40001 is in use", "remedy: stop the process or container")
-	if waited := w.time().Sub(time.Unix(0, 0)); waited < troubleGrace || waited > 2*troubleGrace {
+	if waited := w.time().Sub(time.Unix(0, 0)); waited < readiness.TroubleGrace || waited > 2*readiness.TroubleGrace {
 		t.Errorf("It gives up after the grace period, got %s", waited)
 	}
 }
@@ -282,7 +284,7 @@ func TestUpInterruptedSaysHowToResume(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	w.controllers = interrupt
 	var out, errs strings.Builder
-	code := Run(ctx, []string{"up", "demo"}, Streams{Out: &out, Err: &errs}, w.deps())
+	code := Run(ctx, []string{"up", "demo"}, session.Streams{Out: &out, Err: &errs}, w.deps())
 	if code != exitInterrupted {
 		t.Errorf("Want exit code %d, got %d", exitInterrupted, code)
 	}

@@ -26,20 +26,22 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
 // decide the desired state of a new cluster: what was requested, completed by defaults.
 // Images are on the engine afterwards.
-func (s *session) decide(ctx context.Context, b *board, request input.Request) (objects.Values, error) {
-	values := requested(request)
-	steps := []func(context.Context, *board, input.Request, *objects.Values) error{
-		s.decideRanges, s.decideImages, s.decideNode,
+func (r *run) decide(ctx context.Context) (objects.Values, error) {
+	values := requested(r.request)
+	steps := []func(context.Context, *objects.Values) error{
+		r.decideRanges, r.decideImages, r.decideNode,
 	}
 	for _, step := range steps {
-		if err := step(ctx, b, request, &values); err != nil {
+		if err := step(ctx, &values); err != nil {
 			return objects.Values{}, err
 		}
 	}
@@ -49,7 +51,7 @@ func (s *session) decide(ctx context.Context, b *board, request input.Request) (
 // requested values of a new cluster, with the defaults that depend on nothing else.
 func requested(request input.Request) objects.Values {
 	values := objects.Values{
-		Namespace: namespace, Name: request.Name,
+		Namespace: management.Namespace, Name: request.Name,
 		KubernetesVersion: cmp.Or(request.KubernetesVersion, input.DefaultKubernetes()),
 		ControlPlanes:     int32(ptr.Deref(request.ControlPlanes, 1)), //nolint:gosec // validated to be small
 		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
@@ -63,13 +65,13 @@ func requested(request input.Request) objects.Values {
 
 // decideImages chooses the images and fetches those the engine lacks: here
 // the user's credentials are known, in the management plane they are not.
-func (s *session) decideImages(ctx context.Context, b *board, request input.Request, values *objects.Values) (err error) {
-	b.begin(stepImages, "inspecting images")
-	values.NodeImage, err = s.nodeImage(ctx, request, values.KubernetesVersion)
+func (r *run) decideImages(ctx context.Context, values *objects.Values) (err error) {
+	r.board.Begin(session.StepImages, "inspecting images")
+	values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion)
 	if err != nil {
 		return err
 	}
-	values.LoadBalancerImage, err = s.loadBalancerImage(ctx, request)
+	values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
 	if err != nil {
 		return err
 	}
@@ -77,36 +79,36 @@ func (s *session) decideImages(ctx context.Context, b *board, request input.Requ
 		use       images.Use
 		reference string
 	}{{images.Node, values.NodeImage}, {images.LoadBalancer, values.LoadBalancerImage}} {
-		if err := s.ensureImage(ctx, b, image.use, image.reference); err != nil {
+		if err := r.session.EnsureImage(ctx, r.board, image.use, image.reference); err != nil {
 			return err
 		}
 	}
-	b.finished(stepImages, values.NodeImage+", "+values.LoadBalancerImage)
+	r.board.Finished(session.StepImages, values.NodeImage+", "+values.LoadBalancerImage)
 	return nil
 }
 
-func (s *session) nodeImage(ctx context.Context, request input.Request, version string) (string, error) {
-	return images.Choose(ctx, s.engine, images.Wish{
-		Use: images.Node, Named: request.Image, Registry: request.Registry, KubernetesVersion: version,
+func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
+	return images.Choose(ctx, r.session.Engine, images.Wish{
+		Use: images.Node, Named: r.request.Image, Registry: r.request.Registry, KubernetesVersion: version,
 	})
 }
 
-func (s *session) loadBalancerImage(ctx context.Context, request input.Request) (string, error) {
-	return images.Choose(ctx, s.engine, images.Wish{
-		Use: images.LoadBalancer, Named: request.LoadBalancerImage, Registry: request.Registry,
+func (r *run) loadBalancerImage(ctx context.Context) (string, error) {
+	return images.Choose(ctx, r.session.Engine, images.Wish{
+		Use: images.LoadBalancer, Named: r.request.LoadBalancerImage, Registry: r.request.Registry,
 	})
 }
 
 // decideNode asks the node image what it is, before anything is made of it.
-func (s *session) decideNode(ctx context.Context, _ *board, request input.Request, values *objects.Values) error {
-	read, err := s.readNodeImage(ctx, values.NodeImage)
+func (r *run) decideNode(ctx context.Context, values *objects.Values) error {
+	read, err := r.readNodeImage(ctx, values.NodeImage)
 	if err != nil {
 		return err
 	}
 	if err := checkNodeImage(values.NodeImage, read, values.KubernetesVersion); err != nil {
 		return err
 	}
-	values.CNIManifest, err = podNetwork(request.CNI, read, values.PodCIDR)
+	values.CNIManifest, err = podNetwork(r.request.CNI, read, values.PodCIDR)
 	return err
 }
 
@@ -123,18 +125,18 @@ func checkNodeImage(image string, read images.NodeImage, version string) error {
 }
 
 // readNodeImage, or what was saved of it: reading costs a container.
-func (s *session) readNodeImage(ctx context.Context, name string) (read images.NodeImage, err error) {
-	image, err := s.engine.InspectImage(ctx, name)
+func (r *run) readNodeImage(ctx context.Context, name string) (read images.NodeImage, err error) {
+	image, err := r.session.Engine.InspectImage(ctx, name)
 	if err != nil {
 		return read, fmt.Errorf("inspect node image %q: %w", name, err)
 	}
-	if s.state.NodeImage(image.ID, &read) {
+	if r.session.Records.NodeImage(image.ID, &read) {
 		return read, nil
 	}
-	if read, err = images.ReadNode(ctx, s.engine, name); err != nil {
+	if read, err = images.ReadNode(ctx, r.session.Engine, name); err != nil {
 		return read, err
 	}
-	s.unsaved(s.state.SaveNodeImage(image.ID, read))
+	r.session.Records.Unsaved(r.session.Records.SaveNodeImage(image.ID, read))
 	return read, nil
 }
 

@@ -26,6 +26,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -40,7 +42,7 @@ type doctorOptions struct {
 	output string
 }
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(a *session.App) *cobra.Command {
 	var options doctorOptions
 	command := &cobra.Command{
 		Use:   "doctor",
@@ -50,14 +52,14 @@ func (a *app) doctorCommand() *cobra.Command {
 			"The exit code is 1 if a check failed, and 0 if there are only warnings.",
 		Example:           "  capcon doctor\n  capcon doctor --nodes 6\n  capcon doctor -o json",
 		Args:              cobra.NoArgs,
-		RunE:              func(command *cobra.Command, _ []string) error { return a.doctor(command.Context(), options) },
+		RunE:              func(command *cobra.Command, _ []string) error { return runDoctor(command.Context(), a, options) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	command.Flags().IntVar(&options.nodes, "nodes", 0, "number of machines of all clusters to check for; 0 = existing ones")
-	addOutput(command, &options.output)
+	output.AddFlag(command, &options.output)
 	command.PreRunE = func(*cobra.Command, []string) error {
 		nodes := input.CheckNotNegative("--nodes", options.nodes, "use the number of machines of all clusters")
-		return input.Refuse(append(checkOutput(options.output), nodes...)...)
+		return input.Refuse(append(output.CheckFormat(options.output), nodes...)...)
 	}
 	return command
 }
@@ -96,26 +98,26 @@ type itemReport struct {
 	Remedy   string             `json:"remedy"`
 }
 
-// doctor prints what is missing. It ends with errReported where that keeps
+// doctor prints what is missing. It ends with session.ErrReported where that keeps
 // clusters from working.
-func (a *app) doctor(ctx context.Context, options doctorOptions) error {
-	found, err := a.diagnose(ctx, options)
+func runDoctor(ctx context.Context, a *session.App, options doctorOptions) error {
+	found, err := diagnose(ctx, a, options)
 	if err != nil {
 		return err
 	}
-	err = a.printOutput(options.output, found, func() error { return a.printDiagnosis(found) })
+	err = a.Print(options.output, found, func() error { return printDiagnosis(a, found) })
 	if err == nil && !found.OK {
-		return errReported
+		return session.ErrReported
 	}
 	return err
 }
 
 // diagnose engine and host. An engine that cannot be reached is an item, and
 // no error.
-func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, error) {
+func diagnose(ctx context.Context, a *session.App, options doctorOptions) (diagnosis, error) {
 	found := diagnosis{Nodes: max(options.nodes, 1), Images: []imageReport{}}
 	facts := preflight.Facts{Nodes: found.Nodes}
-	e, err := a.Connect(ctx, a.engineName)
+	e, err := a.ConnectEngine(ctx)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, engine.ErrInvalid) {
 			return found, err
@@ -130,7 +132,7 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 	if facts.EngineError != nil {
 		return found.judge(facts), ctx.Err()
 	}
-	a.connected = fmt.Sprintf("%s %s at %s", facts.Engine.Name, facts.Engine.Version, facts.Engine.Endpoint)
+	a.Connected = fmt.Sprintf("%s %s at %s", facts.Engine.Name, facts.Engine.Version, facts.Engine.Endpoint)
 	if found.Images, err = imageReports(ctx, e); err != nil {
 		return found, err
 	}
@@ -151,7 +153,7 @@ func (a *app) diagnose(ctx context.Context, options doctorOptions) (diagnosis, e
 			Remedy:  "run \"capcon tunnel\" while you use kubectl",
 		})
 	}
-	extra = append(extra, a.checkBoot(ctx, facts.Engine)...)
+	extra = append(extra, checkBoot(ctx, a.Systemd, facts.Engine)...)
 	facts.Host, found.Nodes = host, max(facts.Nodes, 1)
 	return found.judge(facts, extra...), nil
 }

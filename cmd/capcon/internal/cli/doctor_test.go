@@ -17,6 +17,7 @@ limitations under the License.
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -167,11 +168,11 @@ func TestCheckBoot(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.systemd = tc.systemd
-			a := &app{Deps: w.deps()}
+			systemd := func(_ context.Context, name string, args ...string) string {
+				return tc.systemd[strings.Join(append([]string{name}, args...), " ")]
+			}
 			got := map[string]string{}
-			for _, item := range a.checkBoot(t.Context(), tc.info) {
+			for _, item := range checkBoot(t.Context(), systemd, tc.info) {
 				got[item.Name] = item.Remedy
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -20,15 +20,17 @@ import (
 	"fmt"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
 // printDiagnosis for users.
-func (a *app) printDiagnosis(found diagnosis) error {
-	a.say("Engine  %s", engineLine(found.Engine))
+func printDiagnosis(a *session.App, found diagnosis) error {
+	a.Printf("Engine  %s", engineLine(found.Engine))
 	if found.Engine.Error == "" {
-		a.printHost(found)
-		if err := a.printImages(found.Images); err != nil {
+		printHost(a, found)
+		if err := printImages(a, found.Images); err != nil {
 			return err
 		}
 	}
@@ -43,40 +45,40 @@ func (a *app) printDiagnosis(found diagnosis) error {
 			"\t\t-> "+management.OneLine(item.Remedy))
 	}
 	if len(found.Items) > 0 {
-		a.say("")
-		if err := a.table(lines); err != nil {
+		a.Printf("")
+		if err := a.Table(lines); err != nil {
 			return err
 		}
 	}
-	a.say("\n%s", verdict(errorCount, len(found.Items)-errorCount))
+	a.Printf("\n%s", verdict(errorCount, len(found.Items)-errorCount))
 	return nil
 }
 
-func (a *app) printHost(found diagnosis) {
+func printHost(a *session.App, found diagnosis) {
 	const gibibyte = 1 << 30
 	if found.Engine.ChosenBy != "" {
-		a.say("        selected by: %s", found.Engine.ChosenBy)
+		a.Printf("        selected by: %s", found.Engine.ChosenBy)
 	}
 	for _, warning := range found.Engine.Warnings {
-		a.say("        warning: %s", management.OneLine(warning))
+		a.Printf("        warning: %s", management.OneLine(warning))
 	}
 	host := found.Host
 	rootless := ""
 	if host.Rootless {
 		rootless = ", rootless"
 	}
-	a.say("Host    %s, kernel %s, %s, %s, %.1f GiB of memory", host.OperatingSystem, host.Kernel, host.Architecture,
-		plural(host.CPUs, "CPU"), float64(host.MemoryBytes)/gibibyte)
-	a.say("        cgroup v%s (%s), storage driver %s%s", host.CgroupVersion, host.CgroupDriver, host.StorageDriver, rootless)
-	a.say("Checked for %s in total (--nodes N for another number)\n", plural(found.Nodes, "node"))
+	a.Printf("Host    %s, kernel %s, %s, %s, %.1f GiB of memory", host.OperatingSystem, host.Kernel, host.Architecture,
+		output.Plural(host.CPUs, "CPU"), float64(host.MemoryBytes)/gibibyte)
+	a.Printf("        cgroup v%s (%s), storage driver %s%s", host.CgroupVersion, host.CgroupDriver, host.StorageDriver, rootless)
+	a.Printf("Checked for %s in total (--nodes N for another number)\n", output.Plural(found.Nodes, "node"))
 }
 
 func verdict(failed, warned int) string {
 	switch {
 	case failed > 0:
-		return fmt.Sprintf("%s; %s.", keep(failed), plural(warned, "warning"))
+		return fmt.Sprintf("%s; %s.", keep(failed), output.Plural(warned, "warning"))
 	case warned > 0:
-		return fmt.Sprintf("All requirements are met, with %s.", plural(warned, "warning"))
+		return fmt.Sprintf("All requirements are met, with %s.", output.Plural(warned, "warning"))
 	}
 	return "All checks passed."
 }

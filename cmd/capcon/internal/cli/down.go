@@ -29,7 +29,11 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/trace"
 )
 
 // downOptions say what down removes.
@@ -44,7 +48,7 @@ type downOptions struct {
 	trace   string
 }
 
-func (a *app) downCommand() *cobra.Command {
+func downCommand(a *session.App) *cobra.Command {
 	var options downOptions
 	command := &cobra.Command{
 		Use: "down NAME", SuggestFor: []string{"delete", "destroy"},
@@ -57,21 +61,21 @@ func (a *app) downCommand() *cobra.Command {
 		Example: "  capcon down demo\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if options.names = args; len(args) == 0 && !options.all {
-				return a.nameMissing("use the name of one cluster, or --all")
+				return a.NameMissing("use the name of one cluster, or --all")
 			}
 			return options.validate()
 		},
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
-			return s.traced(ctx, options.trace, cmp.Or(options.names...), func() error { return s.down(ctx, options) })
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return trace.Run(ctx, s, options.trace, cmp.Or(options.names...), func(t *trace.Recording) error { return runDown(ctx, s, options, t) })
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 	flags := command.Flags()
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
 	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now, and the objects of one whose engine was lost")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
-	flags.DurationVar(&options.timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
-	flags.StringVar(&options.trace, "trace", "", traceUsage)
+	flags.DurationVar(&options.timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
+	flags.StringVar(&options.trace, "trace", "", trace.Usage)
 	return command
 }
 
@@ -97,82 +101,82 @@ func (o downOptions) validate() error {
 }
 
 // down deletes clusters and waits until they are gone.
-func (s *session) down(ctx context.Context, options downOptions) error {
-	limited, cancel := within(ctx, options.timeout)
+func runDown(ctx context.Context, s *session.Session, options downOptions, recording *trace.Recording) error {
+	limited, cancel := session.Within(ctx, options.timeout)
 	defer cancel()
 	title := "Deleting all clusters"
 	if !options.all {
 		title = "Deleting cluster " + options.names[0]
 	}
-	b := s.newBoard(title)
-	err := s.downWithin(limited, b, options)
-	b.close()
+	b := s.NewBoard(title)
+	err := downWithin(limited, s, b, options, recording)
+	b.Close()
 	if ctx.Err() != nil {
-		s.complain("Interrupted. Deletion continues in the background; run the command again to wait for it.")
-		return errReported
+		s.Errorf("Interrupted. Deletion continues in the background; run the command again to wait for it.")
+		return session.ErrReported
 	}
 	if err != nil {
 		return err
 	}
-	s.say("Images were kept; list them with \"%s images list\".", s.Program)
+	s.Printf("Images were kept; list them with \"%s images list\".", s.Program)
 	return nil
 }
 
-func (s *session) downWithin(ctx context.Context, b *board, options downOptions) error {
-	b.finished(stepEngine, s.connected)
+func downWithin(ctx context.Context, s *session.Session, b *progress.Board, options downOptions, recording *trace.Recording) error {
+	b.Finished(session.StepEngine, s.Connected)
 	for {
-		err := s.downOnce(ctx, b, options)
-		if err == nil || !s.replaced(ctx) {
+		err := downOnce(ctx, s, b, options, recording)
+		if err == nil || !s.Replaced(ctx) {
 			return err
 		}
 	}
 }
 
-func (s *session) downOnce(ctx context.Context, b *board, options downOptions) error {
-	state, err := s.plane.State(ctx)
+func downOnce(ctx context.Context, s *session.Session, b *progress.Board, options downOptions, recording *trace.Recording) error {
+	state, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
 	}
-	s.planeID = state.ID
+	s.PlaneID = state.ID
 	if state.ID == "" {
-		b.finished(stepPlane, "not found")
-		return s.downWithoutPlane(ctx, b, options)
+		b.Finished(session.StepPlane, "not found")
+		return downWithoutPlane(ctx, s, b, options)
 	}
-	if err := s.wakePlane(ctx, b, state); err != nil {
+	if err := s.WakePlane(ctx, b, state); err != nil {
 		return err
 	}
-	known, err := s.askThisPlane(ctx)
+	known, err := s.KnownToPlane(ctx)
 	if err != nil {
 		return err
 	}
-	s.updateRecords(known)
-	names, err := s.doomed(ctx, options)
+	s.Records.Update(known)
+	names, err := doomed(ctx, s, options)
 	if err != nil {
 		return err
 	}
-	s.trace.watch(ctx, s)
+	recording.WatchObjects(ctx)
 	kept, err := deleteEach(b, names, func(name string) error {
-		return s.deleteCluster(ctx, b, &deletion{name: name, force: options.force})
+		return deleteCluster(ctx, s, b, &deletion{name: name, force: options.force})
 	})
 	if err != nil || kept != nil && !options.all {
 		return errors.Join(kept, err)
 	}
-	return errors.Join(kept, s.removePlane(ctx, b, options))
+	return errors.Join(kept, removePlane(ctx, s, b, options))
 }
 
 // deleteEach cluster. One whose containers are kept does not keep the others; kept says
 // which and why.
-func deleteEach(b *board, names []string, deleteOne func(name string) error) (kept, err error) {
+func deleteEach(b *progress.Board, names []string, deleteOne func(name string) error) (kept, err error) {
 	for _, name := range names {
 		err := deleteOne(name)
 		var unproven *unprovenError
-		var unknown *elsewhereError
+		var unknown *records.ElsewhereError
 		switch {
 		case errors.As(err, &unproven):
-			b.failed("cluster "+name, "not deleted: "+unproven.reason)
+			b.Failed("cluster "+name, "not deleted: "+unproven.reason)
 			kept = errors.Join(kept, unproven)
 		case errors.As(err, &unknown):
-			b.failed("cluster "+name, "not deleted: unknown on this engine")
+			b.Failed("cluster "+name, "not deleted: unknown on this engine")
 			kept = errors.Join(kept, unknown)
 		case err != nil:
 			return kept, err
@@ -181,32 +185,17 @@ func deleteEach(b *board, names []string, deleteOne func(name string) error) (ke
 	return kept, nil
 }
 
-// wakePlane starts a plane that does not answer: only it can delete what
-// belongs to a cluster in order.
-func (s *session) wakePlane(ctx context.Context, b *board, state plane.State) error {
-	if state.Answers {
-		b.finished(stepPlane, "ready")
-		return s.use(state.Kubeconfig)
-	}
-	image, err := s.planeImage(ctx, b, input.Request{}, state)
-	if err != nil {
-		return err
-	}
-	_, err = s.ensurePlane(ctx, b, state, image)
-	return err
-}
-
 // doomed are the names of the clusters to delete, also of those that are only
 // recorded: their containers may be all that is left.
-func (s *session) doomed(ctx context.Context, options downOptions) ([]string, error) {
+func doomed(ctx context.Context, s *session.Session, options downOptions) ([]string, error) {
 	if !options.all {
 		return options.names, nil
 	}
-	names := s.recordedNames()
-	err := s.persist(ctx, func() error {
-		clusters, err := management.Clusters(ctx, s.client)
+	names := s.Records.Names()
+	err := s.Persist(ctx, func() error {
+		clusters, err := management.Clusters(ctx, s.Client)
 		for _, cluster := range clusters {
-			if cluster.Namespace == namespace && !slices.Contains(names, cluster.Name) {
+			if cluster.Namespace == management.Namespace && !slices.Contains(names, cluster.Name) {
 				names = append(names, cluster.Name)
 			}
 		}
@@ -216,132 +205,132 @@ func (s *session) doomed(ctx context.Context, options downOptions) ([]string, er
 }
 
 // deleteCluster deletes one and waits until nothing is left of it.
-func (s *session) deleteCluster(ctx context.Context, b *board, one *deletion) error {
+func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
 	name, step := one.name, "cluster "+one.name
-	b.waiting(step, "deleting the Cluster")
-	present, err := s.read(ctx, name)
+	b.Waiting(step, "deleting the Cluster")
+	present, err := s.Read(ctx, name)
 	if err != nil {
 		return err
 	}
-	record, _ := s.recorded(name)
+	record, _ := s.Records.Get(name)
 	if present.OwnerID != "" && present.OwnerID != record.OwnerID {
-		if record, err = s.saveRecord(ctx, name, present.OwnerID); err != nil { // for a second attempt
+		if record, err = s.SaveOwner(ctx, name, present.OwnerID); err != nil { // for a second attempt
 			return err
 		}
 	}
 	if !present.Exists && record.OwnerID == "" {
-		var missing *notFoundError
-		if err := s.notFound(ctx, name); !errors.As(err, &missing) {
+		var missing *session.NotFoundError
+		if err := s.NotFound(ctx, name); !errors.As(err, &missing) {
 			return err
 		}
-		b.finished(step, fmt.Sprintf("not found in %s, which has %s", missing.where, missing.present()))
+		b.Finished(step, fmt.Sprintf("not found in %s, which has %s", missing.Where, missing.Present()))
 		return nil
 	}
 	one.record = record
 	if !present.Exists && present.OwnerID == "" {
-		if err := s.checkLost(ctx, one); err != nil {
+		if err := checkLost(ctx, s, one); err != nil {
 			return err
 		}
 	}
-	err = s.persist(ctx, func() error { return management.Delete(ctx, s.client, namespace, name) })
+	err = s.Persist(ctx, func() error { return management.Delete(ctx, s.Client, management.Namespace, name) })
 	if err != nil {
 		return err
 	}
-	if err := s.waitGone(ctx, b, one); err != nil {
+	if err := waitGone(ctx, s, b, one); err != nil {
 		return err
 	}
-	b.finished(step, "deleted")
-	s.forgetOwner(name, record.OwnerID)
+	b.Finished(step, "deleted")
+	s.Records.ForgetOwner(name, record.OwnerID)
 	return nil
 }
 
 // checkLost refuses to forget a cluster without objects whose containers another engine may
 // have.
-func (s *session) checkLost(ctx context.Context, one *deletion) error {
+func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
 	if one.force {
 		return nil
 	}
-	containers, err := s.containersOfOwner(ctx, one.name, one.record.OwnerID)
+	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
 	if err == nil && len(containers) == 0 {
-		err = s.checkStorage(one.name, one.record)
+		err = s.Records.CheckStorage(one.name, one.record)
 	}
 	return err
 }
 
 // removePlane when no cluster is left that it is needed for. It is the plane that
 // decides: other processes may be creating clusters.
-func (s *session) removePlane(ctx context.Context, b *board, options downOptions) error {
+func removePlane(ctx context.Context, s *session.Session, b *progress.Board, options downOptions) error {
 	if options.keepPlane {
 		return nil
 	}
 	var kept bool
-	err := s.persist(ctx, func() (err error) {
-		kept, err = management.IsKept(ctx, s.client)
+	err := s.Persist(ctx, func() (err error) {
+		kept, err = management.IsKept(ctx, s.Client)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if kept {
-		b.finished(stepPlane, fmt.Sprintf("kept, because it was started with \"%s plane up\"; remove it with \"%s plane down\"", s.Program, s.Program))
+		b.Finished(session.StepPlane, fmt.Sprintf("kept, because it was started with \"%s plane up\"; remove it with \"%s plane down\"", s.Program, s.Program))
 		return nil
 	}
-	b.waiting(stepPlane, "removing, unless other clusters use it")
-	remaining, err := s.removeUnused(ctx)
+	b.Waiting(session.StepPlane, "removing, unless other clusters use it")
+	remaining, err := s.RemoveUnused(ctx)
 	if err != nil {
 		return fmt.Errorf("remove the management plane: %w", err)
 	}
 	if len(remaining) > 0 {
-		b.finished(stepPlane, "kept for clusters "+strings.Join(remaining, ", "))
+		b.Finished(session.StepPlane, "kept for clusters "+strings.Join(remaining, ", "))
 		return nil
 	}
-	b.finished(stepPlane, "removed")
+	b.Finished(session.StepPlane, "removed")
 	return nil
 }
 
 // downWithoutPlane removes what is left of clusters whose management plane is
 // lost. Only what capcon has recorded is touched: others may have
 // clusters of the same name on this engine.
-func (s *session) downWithoutPlane(ctx context.Context, b *board, options downOptions) error {
+func downWithoutPlane(ctx context.Context, s *session.Session, b *progress.Board, options downOptions) error {
 	names := options.names
 	if options.all {
-		names = s.recordedNames()
+		names = s.Records.Names()
 	}
 	kept, err := deleteEach(b, names, func(name string) error {
-		return s.deleteContainers(ctx, b, &deletion{name: name, force: options.force})
+		return deleteContainers(ctx, s, b, &deletion{name: name, force: options.force})
 	})
 	if err != nil || options.keepPlane {
 		return errors.Join(kept, err)
 	}
 	// What a removal that was interrupted left, such as the network.
-	if _, err := s.removeUnused(ctx); err != nil {
+	if _, err := s.RemoveUnused(ctx); err != nil {
 		return errors.Join(kept, fmt.Errorf("remove the management plane: %w", err))
 	}
 	return kept
 }
 
 // deleteContainers of a cluster without a management plane.
-func (s *session) deleteContainers(ctx context.Context, b *board, one *deletion) error {
+func deleteContainers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
 	name := one.name
-	record, _ := s.recorded(name)
+	record, _ := s.Records.Get(name)
 	one.record = record
-	containers, err := s.containersOfOwner(ctx, name, record.OwnerID)
+	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)
 	if err != nil {
 		return err
 	}
 	if len(containers) == 0 && !one.force {
-		if err := s.elsewhere(ctx, name); err != nil {
+		if err := s.Records.Elsewhere(ctx, name); err != nil {
 			return err
 		}
 	}
-	if err := s.removeOrphaned(ctx, b, one, containers); err != nil {
+	if err := removeOrphaned(ctx, s, b, one, containers); err != nil {
 		return err
 	}
-	s.forgetOwner(name, record.OwnerID)
-	detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.connected
+	s.Records.ForgetOwner(name, record.OwnerID)
+	detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.Connected
 	if len(containers) > 0 {
-		detail = plural(len(containers), "container") + " removed"
+		detail = output.Plural(len(containers), "container") + " removed"
 	}
-	b.finished("cluster "+name, detail)
+	b.Finished("cluster "+name, detail)
 	return nil
 }

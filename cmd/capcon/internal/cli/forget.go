@@ -24,37 +24,39 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-func (a *app) forgetCommand() *cobra.Command {
+func forgetCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove the local record of a cluster that was moved",
 		Long: "Remove the local record of a cluster, after \"clusterctl move\" to another management cluster.\n" +
 			"The cluster is not changed. Until then, \"up\" does not create another cluster of that name.",
 		Example: "  capcon forget demo",
-		Args:    a.oneCluster,
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
-			return s.forget(ctx, args[0])
+		Args:    a.OneCluster,
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			return runForget(ctx, s, args[0])
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 }
 
-func (s *session) forget(ctx context.Context, name string) error {
-	if _, known := s.recorded(name); !known {
-		if err := s.elsewhere(ctx, name); err != nil {
+func runForget(ctx context.Context, s *session.Session, name string) error {
+	if _, known := s.Records.Get(name); !known {
+		if err := s.Records.Elsewhere(ctx, name); err != nil {
 			return err
 		}
-		s.say("No record of cluster %s on %s; there are records of %s.", name, s.connected, orNone(s.recordedNames()))
+		s.Printf("No record of cluster %s on %s; there are records of %s.", name, s.Connected, output.OrNone(s.Records.Names()))
 		return nil
 	}
-	plane, err := s.reachPlane(ctx)
+	plane, err := s.ReachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if plane.Answers {
-		present, err := management.Read(ctx, s.client, namespace, name)
+		present, err := management.Read(ctx, s.Client, management.Namespace, name)
 		if err != nil {
 			return err
 		}
@@ -65,9 +67,9 @@ func (s *session) forget(ctx context.Context, name string) error {
 			}}}
 		}
 	}
-	if err := s.state.Forget(name); err != nil {
+	if err := s.Records.Forget(name); err != nil {
 		return err
 	}
-	s.say("Removed the record of cluster %s. Its resources were kept.", name)
+	s.Printf("Removed the record of cluster %s. Its resources were kept.", name)
 	return nil
 }

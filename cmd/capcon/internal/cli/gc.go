@@ -25,6 +25,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
@@ -37,7 +39,7 @@ type gcOptions struct {
 	kubeconfigs []string
 }
 
-func (a *app) gcCommand() *cobra.Command {
+func gcCommand(a *session.App) *cobra.Command {
 	var options gcOptions
 	command := &cobra.Command{
 		Use:   "gc",
@@ -49,8 +51,8 @@ func (a *app) gcCommand() *cobra.Command {
 			"deleted.",
 		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
-			return s.gc(ctx, options)
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return runGC(ctx, s, options)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -59,7 +61,7 @@ func (a *app) gcCommand() *cobra.Command {
 	flags.BoolVar(&options.all, "all", false, "include resources that may belong to an unavailable or unknown management cluster")
 	flags.StringArrayVar(&options.owners, "owner", nil, "also include the resources of this owner ID, of a cluster that is in no management cluster; can be repeated")
 	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
-	addOutput(command, &options.output)
+	output.AddFlag(command, &options.output)
 	return command
 }
 
@@ -81,18 +83,18 @@ const (
 	actionRemove = "remove"
 )
 
-func (s *session) gc(ctx context.Context, options gcOptions) error {
-	world, err := s.survey(ctx, options.kubeconfigs)
+func runGC(ctx context.Context, s *session.Session, options gcOptions) error {
+	world, err := survey(ctx, s, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
 	world.All, world.Named = options.all, options.owners
 	decisions := inventory.Plan(world)
-	err = s.printOutput(options.output, decisionReports(decisions), func() error { return s.printDecisions(decisions, options) })
+	err = s.Print(options.output, decisionReports(decisions), func() error { return printDecisions(s.App, decisions, options) })
 	if err != nil || !options.yes {
 		return err
 	}
-	return s.sweep(ctx, world, decisions, options)
+	return sweep(ctx, s, world, decisions, options)
 }
 
 func decisionReports(decisions []inventory.Decision) []decisionReport {
@@ -107,9 +109,9 @@ func decisionReports(decisions []inventory.Decision) []decisionReport {
 	return reports
 }
 
-func (a *app) printDecisions(decisions []inventory.Decision, options gcOptions) error {
+func printDecisions(a *session.App, decisions []inventory.Decision, options gcOptions) error {
 	if len(decisions) == 0 {
-		a.say("No resources of this provider found on the engine.")
+		a.Printf("No resources of this provider found on the engine.")
 		return nil
 	}
 	lines := []string{"ACTION\tKIND\tNAME\tCLUSTER\tREASON"}
@@ -124,30 +126,30 @@ func (a *app) printDecisions(decisions []inventory.Decision, options gcOptions) 
 		}
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", report.Action, report.Kind, report.Name, cluster, report.Reason))
 	}
-	if err := a.table(lines); err != nil {
+	if err := a.Table(lines); err != nil {
 		return err
 	}
 	switch {
 	case count == 0:
-		a.say("\nNo orphaned resources found; those above are kept for the reasons stated.")
+		a.Printf("\nNo orphaned resources found; those above are kept for the reasons stated.")
 	case !options.yes:
-		a.say("\nDry run, nothing was deleted. Use --yes to delete %s.", plural(count, "object"))
+		a.Printf("\nDry run, nothing was deleted. Use --yes to delete %s.", output.Plural(count, "object"))
 	default:
-		a.say("")
+		a.Printf("")
 	}
 	return nil
 }
 
 // sweep removes what was decided, in the order of the decisions, and continues
 // after errors.
-func (s *session) sweep(ctx context.Context, world inventory.World, decisions []inventory.Decision, options gcOptions) error {
+func sweep(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options gcOptions) error {
 	var failed []error
 	for _, decision := range decisions {
 		if !decision.Remove {
 			continue
 		}
 		result := "removed"
-		gone, err := s.removeObject(ctx, decision.Object)
+		gone, err := removeObject(ctx, s, decision.Object)
 		switch {
 		case err != nil:
 			failed = append(failed, err)
@@ -155,29 +157,29 @@ func (s *session) sweep(ctx context.Context, world inventory.World, decisions []
 		case !gone:
 			result = "kept, because it is in use now:"
 		}
-		if options.output == outputText {
-			s.say("%s %s %s", result, decision.Kind, decision.Name)
+		if options.output == output.Text {
+			s.Printf("%s %s %s", result, decision.Kind, decision.Name)
 		}
 	}
 	if len(failed) == 0 {
-		s.forgetOrphans(world, decisions)
+		forgetOrphans(s, world, decisions)
 	}
 	return errors.Join(failed...)
 }
 
 // removeObject reports whether it is gone; a network that is in use by now is
 // not, and that is no error.
-func (s *session) removeObject(ctx context.Context, object inventory.Object) (gone bool, err error) {
+func removeObject(ctx context.Context, s *session.Session, object inventory.Object) (gone bool, err error) {
 	switch object.Kind {
 	case inventory.Container:
-		err = s.engine.RemoveContainer(ctx, object.Name)
+		err = s.Engine.RemoveContainer(ctx, object.Name)
 	case inventory.Network:
 		if object.Creating == "" {
-			return network.Remove(ctx, s.engine, object.Name)
+			return network.Remove(ctx, s.Engine, object.Name)
 		}
-		err = s.engine.RemoveNetwork(ctx, object.Name)
+		err = s.Engine.RemoveNetwork(ctx, object.Name)
 	case inventory.Volume:
-		err = s.engine.RemoveVolume(ctx, object.Name)
+		err = s.Engine.RemoveVolume(ctx, object.Name)
 	}
 	if err != nil {
 		return false, fmt.Errorf("remove %s %q: %w", object.Kind, object.Name, err)
@@ -186,16 +188,16 @@ func (s *session) removeObject(ctx context.Context, object inventory.Object) (go
 }
 
 // forgetOrphans of which nothing is left: their kubeconfigs lead nowhere.
-func (s *session) forgetOrphans(world inventory.World, decisions []inventory.Decision) {
-	for _, name := range s.recordedNames() {
-		saved, _ := s.recorded(name)
+func forgetOrphans(s *session.Session, world inventory.World, decisions []inventory.Decision) {
+	for _, name := range s.Records.Names() {
+		saved, _ := s.Records.Get(name)
 		ofIt := func(remove bool) bool {
 			return slices.ContainsFunc(decisions, func(d inventory.Decision) bool {
 				return d.Owner.ID == saved.OwnerID && d.Owner.ID != "" && d.Remove == remove
 			})
 		}
 		if _, managed := world.ManagerOf(saved.OwnerID); !managed && ofIt(true) && !ofIt(false) {
-			s.forgetOwner(name, saved.OwnerID)
+			s.Records.ForgetOwner(name, saved.OwnerID)
 		}
 	}
 }

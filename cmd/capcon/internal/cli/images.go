@@ -26,6 +26,8 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
@@ -47,36 +49,36 @@ type imageReport struct {
 	SizeBytes int64 `json:"sizeBytes,omitempty"`
 }
 
-func (a *app) imagesCommand() *cobra.Command {
-	var output string
+func imagesCommand(a *session.App) *cobra.Command {
+	var format string
 	list := &cobra.Command{
 		Use:   "list",
 		Short: "List the images of new clusters, and whether the engine has them",
 		Args:  cobra.NoArgs,
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
-			return s.listImages(ctx, output)
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return listImages(ctx, s, format)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	addOutput(list, &output)
+	output.AddFlag(list, &format)
 	command := &cobra.Command{Use: "images", Short: "Load and list the images of clusters"}
 	command.AddCommand(list, &cobra.Command{
 		Use:     "load FILE...",
 		Short:   "Load missing images from archives into the engine",
 		Example: "  capcon images load node.tar haproxy.tar plane.tar",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    onEngine(a.connect, loadImages),
+		RunE:    session.OnEngine(a.Connect, loadImages),
 	})
 	return command
 }
 
-func loadImages(ctx context.Context, s *session, files []string) error {
+func loadImages(ctx context.Context, s *session.Session, files []string) error {
 	var failed []error
 	for _, file := range files {
 		archive, err := nodeimages.ReadArchive(file)
 		var loaded bool
 		if err == nil {
-			loaded, err = archive.Load(ctx, s.engine)
+			loaded, err = archive.Load(ctx, s.Engine)
 		}
 		if err != nil {
 			failed = append(failed, err)
@@ -87,18 +89,18 @@ func loadImages(ctx context.Context, s *session, files []string) error {
 			word = "loaded"
 		}
 		for _, image := range archive.Images {
-			s.say("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
+			s.Printf("%-14s %s (%s)", word, strings.Join(image.Tags, " "), image.ID)
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (s *session) listImages(ctx context.Context, output string) error {
-	found, err := imageReports(ctx, s.engine)
+func listImages(ctx context.Context, s *session.Session, format string) error {
+	found, err := imageReports(ctx, s.Engine)
 	if err != nil {
 		return err
 	}
-	return s.printOutput(output, found, func() error { return s.printImages(found) })
+	return s.Print(format, found, func() error { return printImages(s.App, found) })
 }
 
 // imageReports of what a new cluster is made of, and of node images of other
@@ -137,7 +139,7 @@ func reportImage(ctx context.Context, e images.Inspector, wish images.Wish) (ima
 	return result, err
 }
 
-func (a *app) printImages(found []imageReport) error {
+func printImages(a *session.App, found []imageReport) error {
 	const megabyte = 1 << 20
 	lines := []string{"IMAGE FOR\tREFERENCE\tSTATE"}
 	for _, image := range found {
@@ -149,5 +151,5 @@ func (a *app) printImages(found []imageReport) error {
 		}
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s", strings.TrimSpace(image.Use+" "+image.KubernetesVersion), image.Reference, state))
 	}
-	return a.table(lines)
+	return a.Table(lines)
 }

@@ -26,6 +26,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -38,7 +40,7 @@ type listOptions struct {
 	kubeconfigs []string
 }
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *session.App) *cobra.Command {
 	var options listOptions
 	command := &cobra.Command{
 		Use:   "list [NAME]",
@@ -48,13 +50,13 @@ func (a *app) listCommand() *cobra.Command {
 			"which can be deleted. With a name, each container is listed.",
 		Example: "  capcon list\n  capcon list demo -o json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			options.name = cmp.Or(args...)
-			return s.list(ctx, options)
+			return runList(ctx, s, options)
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
-	addOutput(command, &options.output)
+	output.AddFlag(command, &options.output)
 	command.Flags().StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
 	return command
 }
@@ -93,30 +95,30 @@ type ownedObject struct {
 	Status  engine.Status `json:"status"`
 }
 
-func (s *session) list(ctx context.Context, options listOptions) error {
-	world, err := s.survey(ctx, options.kubeconfigs)
+func runList(ctx context.Context, s *session.Session, options listOptions) error {
+	world, err := survey(ctx, s, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
 	result := listingOf(world, options.name)
-	return s.printOutput(options.output, result, func() error {
-		if err := s.printListing(result); err != nil || options.name == "" {
+	return s.Print(options.output, result, func() error {
+		if err := printListing(s.App, result); err != nil || options.name == "" {
 			return err
 		}
 		if len(result.Clusters) > 0 {
-			return s.printContainers(result.Clusters)
+			return printContainers(s.App, result.Clusters)
 		}
-		return s.listedNowhere(ctx, world, options.name)
+		return listedNowhere(ctx, s, world, options.name)
 	})
 }
 
-func (s *session) listedNowhere(ctx context.Context, world inventory.World, name string) error {
-	if err := s.elsewhere(ctx, name); err != nil {
+func listedNowhere(ctx context.Context, s *session.Session, world inventory.World, name string) error {
+	if err := s.Records.Elsewhere(ctx, name); err != nil {
 		return err
 	}
-	missing := &notFoundError{name: name, where: "any available management cluster or on " + s.connected, remedy: s.creates(name)}
+	missing := &session.NotFoundError{Name: name, Where: "any available management cluster or on " + s.Connected, Remedy: s.Creates(name)}
 	for _, cluster := range listingOf(world, "").Clusters {
-		missing.others = append(missing.others, shown(cluster.Namespace, cluster.Name))
+		missing.Others = append(missing.Others, session.Shown(cluster.Namespace, cluster.Name))
 	}
 	return missing
 }
@@ -169,16 +171,16 @@ func ownedBy(objects []inventory.Object, owner identity.Owner, manager, network 
 	return result
 }
 
-func (a *app) printListing(result listing) error {
+func printListing(a *session.App, result listing) error {
 	for _, manager := range result.Managers {
 		state := "ready"
 		if !manager.Answers {
 			state = "not ready: " + manager.Detail
 		}
-		a.say("%s: %s", manager.Name, state)
+		a.Printf("%s: %s", manager.Name, state)
 	}
 	if len(result.Clusters) == 0 {
-		a.say("No resources of clusters found on the engine.")
+		a.Printf("No resources of clusters found on the engine.")
 		return nil
 	}
 	orphans := 0
@@ -190,27 +192,27 @@ func (a *app) printListing(result listing) error {
 			orphans++
 		}
 		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
-			cluster.running(), orNone(cluster.Networks), cluster.volumes()))
+			cluster.running(), output.OrNone(cluster.Networks), cluster.volumes()))
 	}
-	a.say("")
-	if err := a.table(lines); err != nil {
+	a.Printf("")
+	if err := a.Table(lines); err != nil {
 		return err
 	}
 	if orphans > 0 {
-		a.say("\n\"%s gc\" lists the orphaned resources, and deletes them with --yes.", a.Program)
+		a.Printf("\n\"%s gc\" lists the orphaned resources, and deletes them with --yes.", a.Program)
 	}
 	return nil
 }
 
-func (a *app) printContainers(clusters []ownedReport) error {
+func printContainers(a *session.App, clusters []ownedReport) error {
 	lines := []string{"CONTAINER\tROLE\tMACHINE\tSTATUS"}
 	for _, cluster := range clusters {
 		for _, container := range cluster.Containers {
 			lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", container.Name, container.Role, container.Machine, container.Status))
 		}
 	}
-	a.say("")
-	return a.table(lines)
+	a.Printf("")
+	return a.Table(lines)
 }
 
 func (r ownedReport) running() string {
@@ -233,5 +235,3 @@ func (r ownedReport) volumes() string {
 	anonymous := fmt.Sprintf("%d anonymous", nodes)
 	return strings.Join(append(slices.Clone(r.Volumes), anonymous), ", ")
 }
-
-func orNone(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }

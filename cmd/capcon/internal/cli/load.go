@@ -32,12 +32,14 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
-func (a *app) loadCommand() *cobra.Command {
+func loadCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "load NAME IMAGE...",
 		Short: "Copy images of the engine into the nodes of a cluster",
@@ -48,19 +50,19 @@ func (a *app) loadCommand() *cobra.Command {
 		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar",
 		Args:    cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
 		PreRunE: func(_ *cobra.Command, args []string) error { return input.Refuse(input.CheckName(args[0])...) },
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
-			return s.load(ctx, args[0], args[1:])
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			return runLoad(ctx, s, args[0], args[1:])
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 }
 
-func (s *session) load(ctx context.Context, cluster string, arguments []string) (err error) {
-	nodes, stopped, err := s.nodesOf(ctx, cluster)
+func runLoad(ctx context.Context, s *session.Session, cluster string, arguments []string) (err error) {
+	nodes, stopped, err := nodesOf(ctx, s, cluster)
 	if err != nil {
 		return err
 	}
-	references, err := s.loadArchives(ctx, arguments)
+	references, err := loadArchives(ctx, s, arguments)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	// All of them, before any node is changed.
 	var refused []error
 	for _, reference := range references {
-		source, err := nodeimages.OpenSource(ctx, s.engine, reference)
+		source, err := nodeimages.OpenSource(ctx, s.Engine, reference)
 		if err != nil {
 			refused = append(refused, err)
 			continue
@@ -83,16 +85,16 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	board := s.newBoard("Loading images into nodes of cluster " + cluster)
+	board := s.NewBoard("Loading images into nodes of cluster " + cluster)
 	for _, source := range sources {
-		if err := s.loadSource(ctx, board, source, nodes); err != nil {
-			board.close()
+		if err := loadSource(ctx, s, board, source, nodes); err != nil {
+			board.Close()
 			return err
 		}
 	}
-	board.close()
-	s.adviseLatest(sources)
-	if err := s.keepImages(ctx, cluster, references); err != nil {
+	board.Close()
+	adviseLatest(s, sources)
+	if err := keepImages(ctx, s, cluster, references); err != nil {
 		return err
 	}
 	if len(stopped) > 0 {
@@ -103,7 +105,7 @@ func (s *session) load(ctx context.Context, cluster string, arguments []string) 
 
 // isFile reports whether an argument is a file, and no image of the engine. A path is no
 // name of an image, and a name that ends like an archive is none that is in use.
-func (s *session) isFile(ctx context.Context, argument string) (bool, error) {
+func isFile(ctx context.Context, s *session.Session, argument string) (bool, error) {
 	for _, suffix := range []string{".tar", ".tar.gz", ".tgz"} {
 		if strings.HasSuffix(argument, suffix) {
 			return true, nil
@@ -116,16 +118,16 @@ func (s *session) isFile(ctx context.Context, argument string) (bool, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return false, nil //nolint:nilerr // It may still be an image.
 	}
-	_, found, err := images.Find(ctx, s.engine, argument)
+	_, found, err := images.Find(ctx, s.Engine, argument)
 	return !found, err
 }
 
 // loadArchives loads those arguments that are archives into the engine, and returns the
 // images that all arguments name: nodes that join later get theirs from the engine.
-func (s *session) loadArchives(ctx context.Context, arguments []string) ([]string, error) {
+func loadArchives(ctx context.Context, s *session.Session, arguments []string) ([]string, error) {
 	var references []string
 	for _, argument := range arguments {
-		isFile, err := s.isFile(ctx, argument)
+		isFile, err := isFile(ctx, s, argument)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +135,7 @@ func (s *session) loadArchives(ctx context.Context, arguments []string) ([]strin
 			references = append(references, argument)
 			continue
 		}
-		tags, err := s.loadArchive(ctx, argument)
+		tags, err := loadArchive(ctx, s, argument)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +144,7 @@ func (s *session) loadArchives(ctx context.Context, arguments []string) ([]strin
 	return references, nil
 }
 
-func (s *session) loadArchive(ctx context.Context, file string) (tags []string, err error) {
+func loadArchive(ctx context.Context, s *session.Session, file string) (tags []string, err error) {
 	archive, err := nodeimages.ReadArchive(file)
 	if err != nil {
 		return nil, err
@@ -159,36 +161,36 @@ func (s *session) loadArchive(ctx context.Context, file string) (tags []string, 
 				"save the image with another name, or, if you trust the archive, run \"%s images load %s\"", file, name, s.Program, file)
 		}
 	}
-	_, err = archive.Load(ctx, s.engine)
+	_, err = archive.Load(ctx, s.Engine)
 	return tags, err
 }
 
 // keepImages records the images in the cluster, whose provider copies them into nodes that
 // join later.
-func (s *session) keepImages(ctx context.Context, cluster string, references []string) error {
-	if s.client == nil {
-		s.complain("The management plane is not ready: the images are not loaded into nodes that join later. Run the command again when it is ready.")
+func keepImages(ctx context.Context, s *session.Session, cluster string, references []string) error {
+	if s.Client == nil {
+		s.Errorf("The management plane is not ready: the images are not loaded into nodes that join later. Run the command again when it is ready.")
 		return nil
 	}
 	onEngine := func(name string) bool {
-		_, found, err := images.Find(ctx, s.engine, name)
+		_, found, err := images.Find(ctx, s.Engine, name)
 		return found || err != nil // What is not known stays.
 	}
-	dropped, err := management.KeepImages(ctx, s.client, client.ObjectKey{Namespace: namespace, Name: cluster}, references, onEngine)
+	dropped, err := management.KeepImages(ctx, s.Client, client.ObjectKey{Namespace: management.Namespace, Name: cluster}, references, onEngine)
 	if err == nil && len(dropped) > 0 {
-		s.say("No longer copied into nodes that join later, because the engine does not have them or the list is full: %s.",
+		s.Printf("No longer copied into nodes that join later, because the engine does not have them or the list is full: %s.",
 			strings.Join(dropped, ", "))
 	}
 	return err
 }
 
 // nodesOf a cluster: the containers of its machines that run, and those that do not.
-func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped []string, err error) {
-	owner, err := s.ownerOf(ctx, cluster)
+func nodesOf(ctx context.Context, s *session.Session, cluster string) (running, stopped []string, err error) {
+	owner, err := s.OwnerOf(ctx, cluster)
 	if err != nil {
 		return nil, nil, err
 	}
-	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
 	if err != nil {
 		return nil, nil, fmt.Errorf("list containers of cluster %q: %w", cluster, err)
 	}
@@ -210,21 +212,21 @@ func (s *session) nodesOf(ctx context.Context, cluster string) (running, stopped
 // concurrentNodes read an image at the same time. More only compete for the disk.
 const concurrentNodes = 4
 
-func (s *session) loadSource(ctx context.Context, board *board, source *nodeimages.Source, nodes []string) error {
-	board.waiting(source.Reference, fmt.Sprintf("loaded into 0 of %d nodes", len(nodes)))
+func loadSource(ctx context.Context, s *session.Session, board *progress.Board, source *nodeimages.Source, nodes []string) error {
+	board.Waiting(source.Reference, fmt.Sprintf("loaded into 0 of %d nodes", len(nodes)))
 	var finished, copied atomic.Int32
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentNodes)
 	for _, node := range nodes {
 		group.Go(func() error {
-			done, err := source.CopyTo(ctx, s.engine, node)
+			done, err := source.CopyTo(ctx, s.Engine, node)
 			if err != nil {
 				return fmt.Errorf("load %s into node %s: %w", source.Reference, node, err)
 			}
 			if done {
 				copied.Add(1)
 			}
-			board.figure(source.Reference, fmt.Sprintf("loaded into %d of %d nodes", finished.Add(1), len(nodes)))
+			board.Figure(source.Reference, fmt.Sprintf("loaded into %d of %d nodes", finished.Add(1), len(nodes)))
 			return nil
 		})
 	}
@@ -235,15 +237,15 @@ func (s *session) loadSource(ctx context.Context, board *board, source *nodeimag
 	if had := len(nodes) - int(copied.Load()); had > 0 {
 		detail += fmt.Sprintf("; already present in %d", had)
 	}
-	board.finished(source.Reference, detail)
+	board.Finished(source.Reference, detail)
 	return nil
 }
 
 // adviseLatest: Kubernetes asks a registry for that tag unless a Pod says otherwise.
-func (s *session) adviseLatest(sources []*nodeimages.Source) {
+func adviseLatest(s *session.Session, sources []*nodeimages.Source) {
 	for _, source := range sources {
 		if strings.HasSuffix(source.Name, ":latest") {
-			s.say("%s: set imagePullPolicy: IfNotPresent in Pods, because the default of the tag latest is Always.", source.Name)
+			s.Printf("%s: set imagePullPolicy: IfNotPresent in Pods, because the default of the tag latest is Always.", source.Name)
 		}
 	}
 }

@@ -29,6 +29,8 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
@@ -47,7 +49,7 @@ type logsOptions struct {
 	follow bool
 }
 
-func (a *app) logsCommand() *cobra.Command {
+func logsCommand(a *session.App) *cobra.Command {
 	var options logsOptions
 	command := &cobra.Command{
 		Use:   "logs NAME [MACHINE]",
@@ -64,10 +66,12 @@ func (a *app) logsCommand() *cobra.Command {
 			tail := input.CheckNotNegative("--tail", options.tail, "use a number of lines, or 0 for all")
 			return input.Refuse(append(input.CheckName(options.cluster), tail...)...)
 		},
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
-			return s.logs(ctx, options)
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return printLogs(ctx, s, options)
 		}),
-		ValidArgsFunction: a.completeMachines,
+		ValidArgsFunction: func(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return completeMachines(a, command, args, prefix)
+		},
 	}
 	const defaultTail = 100
 	command.Flags().IntVar(&options.tail, "tail", defaultTail, "number of last lines of each log; 0 = all")
@@ -81,73 +85,40 @@ type part struct {
 	title string
 }
 
-func (s *session) logs(ctx context.Context, options logsOptions) error {
-	owner, err := s.ownerOf(ctx, options.cluster)
+func printLogs(ctx context.Context, s *session.Session, options logsOptions) error {
+	owner, err := s.OwnerOf(ctx, options.cluster)
 	if err != nil {
 		return err
 	}
-	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
 	if err != nil {
 		return fmt.Errorf("list containers of cluster %q: %w", options.cluster, err)
 	}
-	parts, err := s.partsOf(ctx, options, containers)
+	parts, err := partsOf(ctx, s, options, containers)
 	if err != nil {
 		return err
 	}
 	if options.follow {
-		return s.followAll(ctx, parts, options.tail)
+		return followAll(ctx, s, parts, options.tail)
 	}
 	var failed []error
 	for i, one := range parts {
-		text, err := one.Read(ctx, s.engine, options.tail)
+		text, err := one.Read(ctx, s.Engine, options.tail)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
 		if i > 0 {
-			s.say("")
+			s.Printf("")
 		}
-		s.say("==> %s <==\n%s", one.title, strings.TrimSuffix(text, "\n"))
+		s.Printf("==> %s <==\n%s", one.title, strings.TrimSuffix(text, "\n"))
 	}
 	return errors.Join(failed...)
 }
 
-// errNoContainers is the error of ownerOf for a cluster that exists without an owner ID.
-var errNoContainers = errors.New("has no containers yet")
-
-// ownerOf a cluster, from the management plane or, where that does not answer,
-// answers with an error or knows no such cluster, from memory: logs are wanted
-// most where something is broken.
-func (s *session) ownerOf(ctx context.Context, name string) (identity.Owner, error) {
-	plane, err := s.reachPlane(ctx)
-	if err != nil {
-		return identity.Owner{}, err
-	}
-	var notRead error
-	var present management.Present
-	if plane.Answers {
-		if present, notRead = management.Read(ctx, s.client, namespace, name); present.OwnerID != "" {
-			return identity.Owner{Namespace: namespace, Cluster: name, ID: present.OwnerID}, nil
-		}
-	}
-	saved, _ := s.recorded(name)
-	known := saved.OwnerID != ""
-	switch {
-	case !known && notRead != nil:
-		return identity.Owner{}, notRead
-	case !known && present.Exists:
-		return identity.Owner{}, fmt.Errorf("cluster %q %w; see \"%s status %s\"", name, errNoContainers, s.Program, name)
-	case !known && plane.Answers:
-		return identity.Owner{}, s.notFound(ctx, name)
-	case !known:
-		return identity.Owner{}, s.planeSilent(ctx, plane, name)
-	}
-	return identity.Owner{Namespace: namespace, Cluster: name, ID: saved.OwnerID}, nil
-}
-
 // partsOf the containers that were asked for, machines in their order and load
-// balancers last. That of a Service goes by the Service's namespace and name.
-func (s *session) partsOf(ctx context.Context, options logsOptions, containers []engine.Container) ([]part, error) {
+// balancers last. That of a Service goes by the Service's management.Namespace and name.
+func partsOf(ctx context.Context, s *session.Session, options logsOptions, containers []engine.Container) ([]part, error) {
 	var nodes, others []part
 	var known []string
 	for _, container := range containers {
@@ -164,7 +135,7 @@ func (s *session) partsOf(ctx context.Context, options logsOptions, containers [
 			others = append(others, part{logs.Log{Container: container.Name, Source: logs.Console}, machine})
 			continue
 		}
-		secrets := s.secretsOf(ctx, machine, container.Name)
+		secrets := secretsOf(ctx, s, machine, container.Name)
 		second := logs.Journal
 		if container.Status != engine.StatusRunning {
 			second = logs.Console
@@ -176,65 +147,65 @@ func (s *session) partsOf(ctx context.Context, options logsOptions, containers [
 	parts := slices.Concat(nodes, others)
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("cluster %q has no container of machine %q; it has: %s",
-			options.cluster, options.machine, orNone(known))
+			options.cluster, options.machine, output.OrNone(known))
 	}
 	return parts, nil
 }
 
 // secretsOf a machine's bootstrap data, as far as the management plane has it.
 // One that fails is not asked again.
-func (s *session) secretsOf(ctx context.Context, machine, container string) []string {
-	if s.client == nil {
+func secretsOf(ctx context.Context, s *session.Session, machine, container string) []string {
+	if s.Client == nil {
 		return nil
 	}
-	secrets, err := logs.BootstrapSecrets(ctx, s.client, namespace, machine, container)
+	secrets, err := logs.BootstrapSecrets(ctx, s.Client, management.Namespace, machine, container)
 	if err != nil {
-		s.complain("From %s on, secrets are redacted by pattern only, because its bootstrap data could not be read: %v", machine, err)
-		s.client = nil
+		s.Errorf("From %s on, secrets are redacted by pattern only, because its bootstrap data could not be read: %v", machine, err)
+		s.Client = nil
 	}
 	return secrets
 }
 
 // followAll of them concurrently, each line with the name of its log if there are
 // several.
-func (s *session) followAll(ctx context.Context, parts []part, tail int) error {
+func followAll(ctx context.Context, s *session.Session, parts []part, tail int) error {
 	var mutex sync.Mutex
 	var all sync.WaitGroup
 	failed := make([]error, len(parts))
 	for i, one := range parts {
 		all.Go(func() {
-			failed[i] = one.Follow(ctx, s.engine, tail, s.After, func(text string) {
+			failed[i] = one.Follow(ctx, s.Engine, tail, s.After, func(text string) {
 				mutex.Lock()
 				defer mutex.Unlock()
 				for line := range strings.Lines(text) {
 					if len(parts) > 1 {
 						line = "[" + one.title + "] " + line
 					}
-					s.say("%s", strings.TrimSuffix(line, "\n"))
+					s.Printf("%s", strings.TrimSuffix(line, "\n"))
 				}
 			})
 		})
 	}
 	all.Wait()
 	if ctx.Err() != nil {
-		return errReported // the user has ended it
+		return session.ErrReported // the user has ended it
 	}
 	return errors.Join(failed...)
 }
 
 // completeMachines completes the name of the cluster, then that of a machine
 // from what the engine has.
-func (a *app) completeMachines(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func completeMachines(a *session.App, command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
-		return a.completeNames(command, args, prefix)
+		return a.CompleteNames(command, args, prefix)
 	}
-	s, err := a.connect(command.Context())
+	s, err := a.Connect(command.Context())
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError
 	}
-	defer s.close()
-	containers, err := s.containersOf(command.Context(), args[0])
+	defer s.Close()
+	containers, err := s.Records.Containers(command.Context(), args[0])
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError

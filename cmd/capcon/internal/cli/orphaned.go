@@ -20,8 +20,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -48,17 +49,17 @@ func (e *unprovenError) Error() string {
 		"  kept: %s\n"+
 		"  if another management cluster has it, delete it there: kubectl --kubeconfig FILE delete cluster %s\n"+
 		"  if none has it, delete its containers: %s down %s --force",
-		e.name, e.reason, plural(e.containers, "container"), e.name, e.program, e.name)
+		e.name, e.reason, output.Plural(e.containers, "container"), e.name, e.program, e.name)
 }
 
 // removeOrphaned removes the containers of a cluster without objects, if it is proven that no
 // other management cluster has it.
-func (s *session) removeOrphaned(ctx context.Context, b *board, one *deletion, containers []engine.Container) error {
+func removeOrphaned(ctx context.Context, s *session.Session, b *progress.Board, one *deletion, containers []engine.Container) error {
 	if len(containers) == 0 {
 		return nil
 	}
 	if !one.force {
-		reason, err := s.keptBecause(ctx, one.record)
+		reason, err := s.KeptBecause(ctx, one.record)
 		if err != nil {
 			return err
 		}
@@ -67,74 +68,10 @@ func (s *session) removeOrphaned(ctx context.Context, b *board, one *deletion, c
 		}
 	}
 	for _, container := range containers {
-		b.waiting("cluster "+one.name, "its objects do not exist, removing container "+container.Name)
-		if err := s.engine.RemoveContainer(ctx, container.Name); err != nil {
+		b.Waiting("cluster "+one.name, "its objects do not exist, removing container "+container.Name)
+		if err := s.Engine.RemoveContainer(ctx, container.Name); err != nil {
 			return fmt.Errorf("remove container %q: %w", container.Name, err)
 		}
 	}
 	return nil
-}
-
-// keptBecause says why the containers of a recorded cluster without objects are kept; empty:
-// the management plane that had it says that it was not moved.
-func (s *session) keptBecause(ctx context.Context, record state.Cluster) (string, error) {
-	if s.client == nil {
-		return recordOf(record).KeptBecause(nil), nil
-	}
-	known, err := s.askThisPlane(ctx)
-	if err != nil {
-		return "", err
-	}
-	return recordOf(record).Update(known).KeptBecause([]string{s.planeID}), nil
-}
-
-func recordOf(saved state.Cluster) inventory.Record {
-	return inventory.Record{OwnerID: saved.OwnerID, Plane: saved.Plane, Moved: saved.Moved}
-}
-
-// checkForgotten refuses to create a cluster while there are containers of an earlier one of
-// that name without objects: its record would be lost with them.
-func (s *session) checkForgotten(ctx context.Context, name string, present management.Present) error {
-	if present.Exists || present.OwnerID != "" {
-		return nil
-	}
-	record, _ := s.recorded(name)
-	containers, err := s.containersOfOwner(ctx, name, record.OwnerID)
-	if err != nil {
-		return err
-	}
-	if len(containers) == 0 {
-		return s.checkStorage(name, record)
-	}
-	reason, err := s.keptBecause(ctx, record)
-	if err != nil {
-		return err
-	}
-	return &forgottenError{name: name, program: s.Program, ownerID: record.OwnerID, reason: reason, containers: len(containers)}
-}
-
-// forgottenError: containers of an earlier cluster of that name have no objects.
-type forgottenError struct {
-	name, program, ownerID string
-	// reason not to delete the containers; empty = none.
-	reason     string
-	containers int
-}
-
-// Error implements error.
-func (e *forgottenError) Error() string {
-	down := fmt.Sprintf("%s down %s", e.program, e.name)
-	reason := ""
-	if e.reason != "" {
-		down += " --force"
-		reason = "; " + e.reason
-	}
-	return fmt.Sprintf("cluster %q has %s (owner ID %s), but no objects in the management plane%s\n"+
-		"  to delete the containers: %s\n"+
-		"  to keep the cluster, restore its objects from a backup (docs/how-to/restore.md):\n"+
-		"    %s plane up\n"+
-		"    %s kubeconfig --management > management.kubeconfig\n"+
-		"    clusterctl move --to-kubeconfig management.kubeconfig --from-directory BACKUP\n"+
-		"  if another management cluster has it, and a new cluster of that name is wanted here: %s forget %s",
-		e.name, plural(e.containers, "container"), e.ownerID, reason, down, e.program, e.program, e.program, e.name)
 }

@@ -28,20 +28,23 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/nextsteps"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-func (a *app) planeCommand() *cobra.Command {
+func planeCommand(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plane",
 		Short: "Start, stop and remove the management cluster",
 		Long: "Start, stop and remove the management plane, a management cluster in one container, to create\n" +
 			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if required.",
 	}
-	command.AddCommand(a.planeUpCommand(), a.planeStopCommand(), a.planeDownCommand())
+	command.AddCommand(planeUpCommand(a), planeStopCommand(a), planeDownCommand(a))
 	return command
 }
 
-func (a *app) planeUpCommand() *cobra.Command {
+func planeUpCommand(a *session.App) *cobra.Command {
 	var request input.Request
 	command := &cobra.Command{
 		Use:   "up",
@@ -50,104 +53,104 @@ func (a *app) planeUpCommand() *cobra.Command {
 			"\"capcon down\" deletes the last cluster. One of an earlier release than capcon is upgraded; its clusters stay.",
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
-			return s.planeUp(ctx, request)
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return planeUp(ctx, s, request)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := command.Flags()
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
-	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
+	flags.DurationVar(&request.Timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
 	return command
 }
 
-func (s *session) planeUp(ctx context.Context, request input.Request) error {
+func planeUp(ctx context.Context, s *session.Session, request input.Request) error {
 	started := s.Now()
-	limited, cancel := within(ctx, request.Timeout)
+	limited, cancel := session.Within(ctx, request.Timeout)
 	defer cancel()
-	b := s.newBoard("Starting the management cluster")
-	b.finished(stepEngine, s.chosenEngine())
-	err := s.startPlane(limited, b, request)
-	b.close()
+	b := s.NewBoard("Starting the management cluster")
+	b.Finished(session.StepEngine, s.ChosenEngine())
+	err := startPlane(limited, s, b, request)
+	b.Close()
 	if err != nil {
 		return err
 	}
-	s.say("\nThe %s is ready after %s.\n\nNext:", s.managementCluster(), s.Now().Sub(started).Round(time.Second))
-	s.say("%s", s.exportKubeconfig(s.managementFile, "--management"))
-	s.say("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
-	s.say("  %s status", s.Program)
-	s.say("  %s plane down", s.Program)
+	s.Printf("\nThe %s is ready after %s.\n\nNext:", s.ManagementCluster(), s.Now().Sub(started).Round(time.Second))
+	s.Printf("%s", nextsteps.Export(s.App, s.ManagementFile, "--management"))
+	s.Printf("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
+	s.Printf("  %s status", s.Program)
+	s.Printf("  %s plane down", s.Program)
 	return nil
 }
 
-func (s *session) startPlane(ctx context.Context, b *board, request input.Request) error {
+func startPlane(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
 	for {
-		err := s.startPlaneOnce(ctx, b, request)
-		if !s.replaced(ctx) {
+		err := startPlaneOnce(ctx, s, b, request)
+		if !s.Replaced(ctx) {
 			return err
 		}
 	}
 }
 
-func (s *session) startPlaneOnce(ctx context.Context, b *board, request input.Request) error {
-	before, err := s.plane.State(ctx)
+func startPlaneOnce(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
+	before, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
 	}
 	if images.SkewOfPlane(before.Image).Order < 0 && request.PlaneImage == "" {
 		before.Image = "" // of an earlier release: that of this program replaces it
 	}
-	image, err := s.planeImage(ctx, b, request, before)
+	image, err := s.PlaneImage(ctx, b, request, before)
 	if err != nil {
 		return err
 	}
-	if _, err := s.ensurePlane(ctx, b, before, image); err != nil {
+	if _, err := s.EnsurePlane(ctx, b, before, image); err != nil {
 		return err
 	}
-	return s.persist(ctx, func() error {
-		return cmp.Or(management.Keep(ctx, s.client), management.EnsureNamedClass(ctx, s.client, namespace))
+	return s.Persist(ctx, func() error {
+		return cmp.Or(management.Keep(ctx, s.Client), management.EnsureNamedClass(ctx, s.Client, management.Namespace))
 	})
 }
 
-func (a *app) planeDownCommand() *cobra.Command {
+func planeDownCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "Remove the management cluster, if it has no clusters",
 		Long: "Remove the management cluster, its data and the network; images are kept. It is rejected while there are\n" +
 			"clusters, which would become unmanaged.",
 		Args:              cobra.NoArgs,
-		RunE:              onEngine(a.connect, planeDown),
+		RunE:              session.OnEngine(a.Connect, planeDown),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
-func planeDown(ctx context.Context, s *session, _ []string) error {
-	state, err := s.plane.State(ctx)
+func planeDown(ctx context.Context, s *session.Session, _ []string) error {
+	state, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
 	}
 	if state.ID != "" {
-		b := s.newBoard("Removing the management cluster")
-		err := s.wakePlane(ctx, b, state) // only it knows its clusters
-		b.close()
+		b := s.NewBoard("Removing the management cluster")
+		err := s.WakePlane(ctx, b, state) // only it knows its clusters
+		b.Close()
 		if err != nil {
 			return err
 		}
 	}
 	// Also what a removal that was interrupted left, such as the network.
-	remaining, err := s.removeUnused(ctx)
+	remaining, err := s.RemoveUnused(ctx)
 	if err != nil {
 		return fmt.Errorf("remove the management plane: %w", err)
 	}
 	if len(remaining) > 0 {
 		return fmt.Errorf("%s has clusters: %s; delete them (%s down NAME, or kubectl delete cluster), or move them with \"clusterctl move\"",
-			s.managementCluster(), strings.Join(remaining, ", "), s.Program)
+			s.ManagementCluster(), strings.Join(remaining, ", "), s.Program)
 	}
 	if !state.Exists {
-		s.say("No management cluster found on %s.", s.connected)
+		s.Printf("No management cluster found on %s.", s.Connected)
 		return nil
 	}
-	s.say("Removed %s. Images were kept; list them with \"%s images list\".", s.managementCluster(), s.Program)
+	s.Printf("Removed %s. Images were kept; list them with \"%s images list\".", s.ManagementCluster(), s.Program)
 	return nil
 }

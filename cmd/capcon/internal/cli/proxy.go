@@ -26,6 +26,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -34,16 +35,16 @@ const noProxy = "NO_PROXY"
 
 // decideProxy passes the proxy of this process on to the nodes of a new cluster. No value is
 // printed: it may have a password.
-func (s *session) decideProxy(ctx context.Context, b *board, values *objects.Values) error {
-	proxies, unreachable := proxiesOf(s.Getenv)
+func (r *run) decideProxy(ctx context.Context, values *objects.Values) error {
+	proxies, unreachable := proxiesOf(r.session.Getenv)
 	if len(proxies)+len(unreachable) == 0 {
 		return nil
 	}
 	if len(proxies) == 0 {
-		b.finished(stepProxy, strings.Join(unreachable, ", ")+" not configured: nodes cannot reach a loopback address of this host")
+		r.board.Finished(session.StepProxy, strings.Join(unreachable, ", ")+" not configured: nodes cannot reach a loopback address of this host")
 		return nil
 	}
-	direct, err := s.withoutProxy(ctx, values)
+	direct, err := r.withoutProxy(ctx, values)
 	if err != nil {
 		return err
 	}
@@ -60,19 +61,19 @@ func (s *session) decideProxy(ctx context.Context, b *board, values *objects.Val
 	if len(unreachable) > 0 {
 		detail += "; not configured: " + strings.Join(unreachable, ", ") + " with a loopback address of this host"
 	}
-	b.finished(stepProxy, detail)
+	r.board.Finished(session.StepProxy, detail)
 	return nil
 }
 
 // withoutProxy are the addresses and names that need no proxy. The network is created for
 // its subnet, where nodes and endpoint are, if it is not there yet.
-func (s *session) withoutProxy(ctx context.Context, values *objects.Values) ([]string, error) {
-	found, err := network.Ensure(ctx, s.engine, network.Request{Name: values.Network})
+func (r *run) withoutProxy(ctx context.Context, values *objects.Values) ([]string, error) {
+	found, err := network.Ensure(ctx, r.session.Engine, network.Request{Name: values.Network})
 	if err != nil {
 		return nil, fmt.Errorf("get addresses without proxy: %w", err)
 	}
 	var direct []string
-	if given := cmp.Or(s.Getenv(noProxy), s.Getenv(strings.ToLower(noProxy))); given != "" {
+	if given := cmp.Or(r.session.Getenv(noProxy), r.session.Getenv(strings.ToLower(noProxy))); given != "" {
 		direct = append(direct, given)
 	}
 	direct = append(direct, values.PodCIDR, values.ServiceCIDR)

@@ -28,26 +28,24 @@ import (
 
 // decideRanges keeps the cluster's address ranges away from those that nodes and Pods have
 // to reach: networks of the engine, and networks, name servers and proxies of this host.
-func (s *session) decideRanges(
-	ctx context.Context, _ *board, request input.Request, values *objects.Values,
-) error {
-	used, err := s.usedRanges(ctx)
+func (r *run) decideRanges(ctx context.Context, values *objects.Values) error {
+	used, err := r.usedRanges(ctx)
 	if err != nil {
 		return err
 	}
-	if reason := input.CheckCapacity(request.PodCIDR, int(values.ControlPlanes+values.Workers)); reason != "" {
+	if reason := input.CheckCapacity(r.request.PodCIDR, int(values.ControlPlanes+values.Workers)); reason != "" {
 		return input.Refuse(input.Problem{
-			Field: "--pod-cidr", Value: request.PodCIDR, Reason: reason, Remedy: "use a larger range, such as " + input.DefaultPodCIDR,
+			Field: "--pod-cidr", Value: r.request.PodCIDR, Reason: reason, Remedy: "use a larger range, such as " + input.DefaultPodCIDR,
 		})
 	}
-	values.PodCIDR, values.ServiceCIDR, err = input.Ranges(request.PodCIDR, request.ServiceCIDR, used)
+	values.PodCIDR, values.ServiceCIDR, err = input.Ranges(r.request.PodCIDR, r.request.ServiceCIDR, used)
 	return err
 }
 
 // usedRanges are those of the engine, of this host if the engine is on it, and of proxies:
 // nodes use them wherever they are.
-func (s *session) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
-	networks, err := s.engine.ListNetworks(ctx, nil)
+func (r *run) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
+	networks, err := r.session.Engine.ListNetworks(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", err)
 	}
@@ -57,10 +55,10 @@ func (s *session) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
 			used = append(used, input.UsedRange{Prefix: subnet.Prefix, By: fmt.Sprintf("subnet %s of network %q", subnet.Prefix, found.Name)})
 		}
 	}
-	if !plane.NeedsTunnels(s.info) {
-		used = append(used, s.HostNetworks()...)
+	if !plane.NeedsTunnels(r.session.Info) {
+		used = append(used, r.session.HostNetworks()...)
 	}
-	return append(used, proxyAddresses(s.Getenv)...), nil
+	return append(used, proxyAddresses(r.session.Getenv)...), nil
 }
 
 // proxyAddresses of the environment that are no names. No proxy is printed: it may have a

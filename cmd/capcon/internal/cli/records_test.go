@@ -23,6 +23,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -92,8 +93,8 @@ func TestPrintedPathsAreQuoted(t *testing.T) {
 	_, out, _ := w.run("up", "demo")
 	mustContain(t, out, "export KUBECONFIG='", `my state'\''s/capcon/`)
 	for word, want := range map[string]string{"/a/b-c.d": "/a/b-c.d", "": "''", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`} {
-		if got := shellQuote(word); got != want {
-			t.Errorf("shellQuote(%q): got %s, want %s", word, got, want)
+		if got := output.ShellQuote(word); got != want {
+			t.Errorf("output.ShellQuote(%q): got %s, want %s", word, got, want)
 		}
 	}
 }

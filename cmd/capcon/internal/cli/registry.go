@@ -31,24 +31,26 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 const stepRegistry = "registry"
 
-func (a *app) registryCommand() *cobra.Command {
+func registryCommand(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "registry",
 		Short: "Start and remove a local registry for all clusters",
 		Long: "Start and remove a registry on this host. Push images to localhost:PORT, and use them in Pods of all clusters\n" +
 			"on its network by the same name.",
 	}
-	command.AddCommand(a.registryUpCommand(), a.registryDownCommand())
+	command.AddCommand(registryUpCommand(a), registryDownCommand(a))
 	return command
 }
 
-func (a *app) registryUpCommand() *cobra.Command {
+func registryUpCommand(a *session.App) *cobra.Command {
 	var image, networkName string
 	var port uint16
 	command := &cobra.Command{
@@ -60,8 +62,8 @@ func (a *app) registryUpCommand() *cobra.Command {
 		Example: "  capcon registry up\n  docker tag app:dev localhost:5001/app:dev && docker push localhost:5001/app:dev\n" +
 			"  kubectl create deployment app --image=localhost:5001/app:dev",
 		Args: cobra.NoArgs,
-		RunE: onEngine(a.connectLocal, func(ctx context.Context, s *session, _ []string) error {
-			return s.registryUp(ctx, image, cmp.Or(networkName, network.DefaultName), port)
+		RunE: session.OnEngine(a.ConnectLocal, func(ctx context.Context, s *session.Session, _ []string) error {
+			return registryUp(ctx, s, image, cmp.Or(networkName, network.DefaultName), port)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -72,41 +74,41 @@ func (a *app) registryUpCommand() *cobra.Command {
 	return command
 }
 
-func (s *session) registryUp(ctx context.Context, image, networkName string, port uint16) error {
-	b := s.newBoard("Starting the local registry")
-	registry, err := s.ensureRegistry(ctx, b, image, networkName, port)
+func registryUp(ctx context.Context, s *session.Session, image, networkName string, port uint16) error {
+	b := s.NewBoard("Starting the local registry")
+	registry, err := ensureRegistry(ctx, s, b, image, networkName, port)
 	if err == nil {
-		b.finished(stepRegistry, "listening on "+registry.Host())
-		err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
-			b.finished("cluster "+cluster, "configured to pull from "+registry.Host())
-			return s.setRegistry(ctx, cluster, inNodes(registry))
+		b.Finished(stepRegistry, "listening on "+registry.Host())
+		err = eachOnNetwork(ctx, s, registry, func(cluster string) error {
+			b.Finished("cluster "+cluster, "configured to pull from "+registry.Host())
+			return setRegistry(ctx, s, cluster, registry.Mirrored())
 		})
 	}
-	b.close()
+	b.Close()
 	if err != nil {
 		return err
 	}
 	push := "docker push"
-	if strings.HasPrefix(strings.ToLower(s.info.Name), "podman") {
+	if strings.HasPrefix(strings.ToLower(s.Info.Name), "podman") {
 		push = "podman push --tls-verify=false"
 	}
-	s.say("\nNext:")
-	s.say("  %s tag app:dev %s/app:dev", strings.Fields(push)[0], registry.Host())
-	s.say("  %s %s/app:dev", push, registry.Host())
-	s.say("  kubectl create deployment app --image=%s/app:dev", registry.Host())
+	s.Printf("\nNext:")
+	s.Printf("  %s tag app:dev %s/app:dev", strings.Fields(push)[0], registry.Host())
+	s.Printf("  %s %s/app:dev", push, registry.Host())
+	s.Printf("  kubectl create deployment app --image=%s/app:dev", registry.Host())
 	return nil
 }
 
-func (s *session) ensureRegistry(ctx context.Context, b *board, image, networkName string, port uint16) (localregistry.Registry, error) {
-	chosen, err := images.Choose(ctx, s.engine, images.Wish{Use: images.Registry, Named: image})
+func ensureRegistry(ctx context.Context, s *session.Session, b *progress.Board, image, networkName string, port uint16) (localregistry.Registry, error) {
+	chosen, err := images.Choose(ctx, s.Engine, images.Wish{Use: images.Registry, Named: image})
 	if err != nil {
 		return localregistry.Registry{}, err
 	}
-	if err := s.ensureImage(ctx, b, images.Registry, chosen); err != nil {
+	if err := s.EnsureImage(ctx, b, images.Registry, chosen); err != nil {
 		return localregistry.Registry{}, err
 	}
-	b.waiting(stepRegistry, "starting")
-	registry, err := localregistry.Ensure(ctx, s.engine, chosen, networkName, port)
+	b.Waiting(stepRegistry, "starting")
+	registry, err := localregistry.Ensure(ctx, s.Engine, chosen, networkName, port)
 	if engine.IsTaken(err, engine.ResourceHostPort) {
 		return registry, fmt.Errorf("%w; use another port with --port", err)
 	}
@@ -115,76 +117,67 @@ func (s *session) ensureRegistry(ctx context.Context, b *board, image, networkNa
 
 // eachOnNetwork calls a function for each cluster of the management plane that is on the
 // registry's network. Without a management plane there is none.
-func (s *session) eachOnNetwork(ctx context.Context, registry localregistry.Registry, each func(cluster string) error) error {
-	reached, err := s.reachPlane(ctx)
+func eachOnNetwork(ctx context.Context, s *session.Session, registry localregistry.Registry, each func(cluster string) error) error {
+	reached, err := s.ReachPlane(ctx)
 	if err != nil || !reached.Exists {
 		return err
 	}
 	if !reached.Answers {
-		s.complain("The management plane is not ready: its clusters are not configured. Run the command again when it is ready.")
+		s.Errorf("The management plane is not ready: its clusters are not configured. Run the command again when it is ready.")
 		return nil
 	}
-	clusters, err := management.ContainerClusters(ctx, s.client)
+	clusters, err := management.ContainerClusters(ctx, s.Client)
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for i := range clusters {
-		if clusters[i].Namespace == namespace && isOn(&clusters[i], registry) {
+		if clusters[i].Namespace == management.Namespace && registry.Serves(&clusters[i]) {
 			failed = append(failed, each(clusters[i].Labels[clusterv1.ClusterNameLabel]))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func isOn(cluster *infrav1.ContainerCluster, registry localregistry.Registry) bool {
-	return cmp.Or(cluster.Spec.Network.Name, network.DefaultName) == registry.Network
+func setRegistry(ctx context.Context, s *session.Session, cluster string, registry infrav1.Registry) error {
+	return s.Persist(ctx, func() error { return management.SetRegistry(ctx, s.Client, management.Namespace, cluster, registry) })
 }
 
-// inNodes is how nodes pull from the local registry.
-func inNodes(registry localregistry.Registry) infrav1.Registry {
-	return infrav1.Registry{Host: registry.Host(), Mirrors: []infrav1.RegistryMirror{{URL: registry.URL()}}}
-}
-
-func (s *session) setRegistry(ctx context.Context, cluster string, registry infrav1.Registry) error {
-	return s.persist(ctx, func() error { return management.SetRegistry(ctx, s.client, namespace, cluster, registry) })
-}
-
-func (a *app) registryDownCommand() *cobra.Command {
+func registryDownCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "down",
 		Short:             "Remove the local registry with its images",
 		Args:              cobra.NoArgs,
-		RunE:              onEngine(a.connectLocal, registryDown),
+		RunE:              session.OnEngine(a.ConnectLocal, registryDown),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
-func registryDown(ctx context.Context, s *session, _ []string) error {
-	registry, found, err := localregistry.Find(ctx, s.engine)
+func registryDown(ctx context.Context, s *session.Session, _ []string) error {
+	registry, found, err := localregistry.Find(ctx, s.Engine)
 	if err != nil && !errors.Is(err, localregistry.ErrIncomplete) {
 		return err
 	}
 	if found {
-		err = s.eachOnNetwork(ctx, registry, func(cluster string) error {
-			return s.setRegistry(ctx, cluster, infrav1.Registry{Host: registry.Host()})
+		err = eachOnNetwork(ctx, s, registry, func(cluster string) error {
+			return setRegistry(ctx, s, cluster, infrav1.Registry{Host: registry.Host()})
 		})
 		if err != nil {
 			return err
 		}
 	}
 	// Also where an earlier removal was interrupted.
-	removed, err := localregistry.Remove(ctx, s.engine)
+	removed, err := localregistry.Remove(ctx, s.Engine)
 	if err != nil {
 		return err
 	}
 	switch {
 	case found:
-		s.say("Removed local registry %s and its images.", registry.Host())
+		s.Printf("Removed local registry %s and its images.", registry.Host())
 	case removed:
-		s.say("Removed the local registry and its images.")
+		s.Printf("Removed the local registry and its images.")
 	default:
-		s.say("No local registry found.")
+		s.Printf("No local registry found.")
 	}
 	return nil
 }

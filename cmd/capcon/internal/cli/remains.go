@@ -26,6 +26,9 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
 // remains are what is still there of a cluster that is being deleted.
@@ -49,9 +52,9 @@ func (r remains) list() []string {
 func (r remains) brief() string {
 	switch {
 	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
-		return plural(len(r.snapshot.Machines), "machine") + " and " + plural(len(r.containers), "container") + " remaining"
+		return output.Plural(len(r.snapshot.Machines), "machine") + " and " + output.Plural(len(r.containers), "container") + " remaining"
 	case len(r.objects) > 0:
-		return plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]
+		return output.Plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]
 	case !r.snapshot.Exists:
 		return "no object or container remaining"
 	}
@@ -62,27 +65,40 @@ func (r remains) none() bool {
 	return !r.snapshot.Exists && len(r.objects) == 0 && len(r.containers) == 0
 }
 
+// steps are the machines that are still there.
+func (r remains) steps() []progress.Step {
+	var steps []progress.Step
+	for _, machine := range r.snapshot.Machines {
+		steps = append(steps, progress.Step{Name: machine.Name, Detail: machine.Detail, Indented: true, Ended: "deleted"})
+	}
+	return steps
+}
+
+// collectionInterval is for what the garbage collector deletes after a Cluster, within a
+// tenth of a second.
+const collectionInterval = 50 * time.Millisecond
+
 // waitGone waits until neither the management plane nor the engine has
 // anything of the cluster.
-func (s *session) waitGone(ctx context.Context, b *board, one *deletion) error {
+func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
 	name := one.name
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	deleted := management.WatchDeletion(watching, s.client, namespace, name)
+	deleted := management.WatchDeletion(watching, s.Client, management.Namespace, name)
 	var last remains
 	for {
 		began, pause := s.Now(), time.Duration(0)
-		found, err := s.leftovers(ctx, b, one)
+		found, err := leftovers(ctx, s, b, one)
 		switch {
 		case ctx.Err() != nil:
-			return s.notGone(ctx, name, last)
-		case err != nil && (!transient(err) || s.replaced(ctx)):
+			return notGone(ctx, s, name, last)
+		case err != nil && (!session.Transient(err) || s.Replaced(ctx)):
 			return err
 		case err != nil:
-			b.waiting(stepPlane, "not ready: "+management.OneLine(err.Error()))
+			b.Waiting(session.StepPlane, "not ready: "+management.OneLine(err.Error()))
 		default:
 			last = found
-			b.deletion("cluster "+name, found.brief(), found.snapshot)
+			b.Nest(progress.Step{Name: "cluster " + name, Detail: found.brief()}, found.steps()...)
 			if found.none() {
 				return nil
 			}
@@ -90,39 +106,39 @@ func (s *session) waitGone(ctx context.Context, b *board, one *deletion) error {
 				pause = collectionInterval
 			}
 		}
-		if err := s.pauseFor(ctx, cmp.Or(pause, s.afterPoll(began)), deleted); err != nil {
-			return s.notGone(ctx, name, last)
+		if err := s.PauseFor(ctx, cmp.Or(pause, s.AfterPoll(began)), deleted); err != nil {
+			return notGone(ctx, s, name, last)
 		}
 	}
 }
 
 // leftovers of the cluster, in the management plane and on the engine.
-func (s *session) leftovers(ctx context.Context, b *board, one *deletion) (remains, error) {
+func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) (remains, error) {
 	name := one.name
-	observed, err := management.Observe(ctx, s.client, namespace, name)
+	observed, err := management.Observe(ctx, s.Client, management.Namespace, name)
 	if err != nil {
 		return remains{}, err
 	}
-	b.finished(stepPlane, "ready")
+	b.Finished(session.StepPlane, "ready")
 	found := remains{snapshot: management.Summarize(observed)}
 	if !found.snapshot.Exists { // the garbage collector deletes them after the Cluster
-		if found.objects, err = management.Leftovers(ctx, s.client, namespace, name); err != nil {
+		if found.objects, err = management.Leftovers(ctx, s.Client, management.Namespace, name); err != nil {
 			return remains{}, err
 		}
 	}
-	containers, err := s.containersOfOwner(ctx, name, one.record.OwnerID)
+	containers, err := s.Records.ContainersOfOwner(ctx, name, one.record.OwnerID)
 	if err != nil {
 		return remains{}, err
 	}
-	if one.force && len(containers) == 0 && observed.Infrastructure != nil && s.info.StorageID != "" {
-		if err := management.ForgetEngine(ctx, s.client, observed.Infrastructure, s.info.StorageID); err != nil {
+	if one.force && len(containers) == 0 && observed.Infrastructure != nil && s.Info.StorageID != "" {
+		if err := management.ForgetEngine(ctx, s.Client, observed.Infrastructure, s.Info.StorageID); err != nil {
 			return remains{}, err
 		}
 	}
 	// A finalizer keeps the objects until their containers are gone. No controller
 	// removes what is here without them.
 	if observed.Orphaned() {
-		return found, s.removeOrphaned(ctx, b, one, containers)
+		return found, removeOrphaned(ctx, s, b, one, containers)
 	}
 	for _, container := range containers {
 		found.containers = append(found.containers, "container "+container.Name)
@@ -130,7 +146,7 @@ func (s *session) leftovers(ctx context.Context, b *board, one *deletion) (remai
 	return found, nil
 }
 
-func (s *session) notGone(ctx context.Context, name string, last remains) error {
+func notGone(ctx context.Context, s *session.Session, name string, last remains) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}

@@ -29,13 +29,13 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
-func (a *app) kubeconfigCommand() *cobra.Command {
+func kubeconfigCommand(a *session.App) *cobra.Command {
 	var managementPlane bool
 	command := &cobra.Command{
 		Use:     "kubeconfig NAME",
@@ -43,7 +43,7 @@ func (a *app) kubeconfigCommand() *cobra.Command {
 		Example: "  capcon kubeconfig demo > demo.kubeconfig\n  capcon kubeconfig --management",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if !managementPlane && len(args) == 0 {
-				return a.nameMissing("use the name of one cluster, or --management")
+				return a.NameMissing("use the name of one cluster, or --management")
 			}
 			if managementPlane != (len(args) == 0) || len(args) > 1 {
 				return &input.Error{Problems: []input.Problem{{
@@ -53,80 +53,80 @@ func (a *app) kubeconfigCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			if managementPlane {
-				return s.managementKubeconfig(ctx)
+				return managementKubeconfig(ctx, s)
 			}
-			return s.kubeconfig(ctx, args[0])
+			return printKubeconfig(ctx, s, args[0])
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 	command.Flags().BoolVar(&managementPlane, "management", false, "print the kubeconfig of the management plane")
 	return command
 }
 
-func (s *session) managementKubeconfig(ctx context.Context) error {
-	plane, err := s.plane.State(ctx)
+func managementKubeconfig(ctx context.Context, s *session.Session) error {
+	plane, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
 	}
 	if !plane.Exists {
-		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\"", s.connected, s.Program)
+		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\"", s.Connected, s.Program)
 	}
 	if !plane.Answers {
-		return s.planeSilent(ctx, plane, "")
+		return s.PlaneSilent(ctx, plane, "")
 	}
-	return s.print(plane.Kubeconfig)
+	return printBytes(s.App, plane.Kubeconfig)
 }
 
 // kubeconfig of a cluster from the management plane or, where that does not
 // answer, as it was last: the cluster itself may well be there.
-func (s *session) kubeconfig(ctx context.Context, name string) error {
-	plane, err := s.reachPlane(ctx)
+func printKubeconfig(ctx context.Context, s *session.Session, name string) error {
+	plane, err := s.ReachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if !plane.Answers {
-		return s.storedKubeconfig(ctx, plane, name)
+		return storedKubeconfig(ctx, s, plane, name)
 	}
-	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
+	kubeconfig, err := management.Kubeconfig(ctx, s.Client, management.Namespace, name)
 	if errors.Is(err, management.ErrNoKubeconfig) {
-		if present, read := management.Read(ctx, s.client, namespace, name); read == nil && !present.Exists {
-			return s.notFound(ctx, name)
+		if present, read := management.Read(ctx, s.Client, management.Namespace, name); read == nil && !present.Exists {
+			return s.NotFound(ctx, name)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w; see \"%s status %s\"", err, s.Program, name)
 	}
-	return s.print(kubeconfig)
+	return printBytes(s.App, kubeconfig)
 }
 
-func (s *session) storedKubeconfig(ctx context.Context, plane plane.State, name string) error {
-	stored, err := os.ReadFile(s.state.KubeconfigPath(name))
+func storedKubeconfig(ctx context.Context, s *session.Session, plane plane.State, name string) error {
+	stored, err := os.ReadFile(s.Records.KubeconfigPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return s.planeSilent(ctx, plane, name)
+		return s.PlaneSilent(ctx, plane, name)
 	}
 	if err != nil {
 		return fmt.Errorf("read stored kubeconfig: %w", err)
 	}
-	s.complain("The management plane is not ready; printing the last known kubeconfig.")
-	return s.print(stored)
+	s.Errorf("The management plane is not ready; printing the last known kubeconfig.")
+	return printBytes(s.App, stored)
 }
 
-func (a *app) print(content []byte) error {
+func printBytes(a *session.App, content []byte) error {
 	if _, err := a.Out.Write(content); err != nil {
 		return fmt.Errorf("print kubeconfig: %w", err)
 	}
 	return nil
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and the known Kubernetes versions with their node images",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.say("capcon %s\n", release.Program())
+			a.Printf("capcon %s\n", release.Program())
 			lines := []string{"KUBERNETES\tNODE IMAGE\tSOURCE"}
 			for _, version := range node.KnownVersions() {
 				image, err := node.Image(version)
@@ -143,37 +143,7 @@ func (a *app) versionCommand() *cobra.Command {
 				name, _, _ := strings.Cut(image, "@")
 				lines = append(lines, strings.Join([]string{version, name, source}, "\t"))
 			}
-			return a.table(lines)
+			return a.Table(lines)
 		},
 	}
-}
-
-// nameMissing refuses a command without the name of a cluster, and says which there are.
-func (a *app) nameMissing(remedy string) error {
-	reason := "missing"
-	if names, err := a.savedNames(); err == nil && len(names) > 0 {
-		reason += "; clusters: " + strings.Join(names, ", ")
-	}
-	return input.Refuse(input.Problem{Field: "NAME", Reason: reason, Remedy: remedy})
-}
-
-// savedNames are those of clusters of any engine.
-func (a *app) savedNames() ([]string, error) {
-	root, err := state.Root(a.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	engines, err := state.All(root)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, directory := range engines {
-		found, _, err := directory.Clusters()
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, found...)
-	}
-	return names, nil
 }

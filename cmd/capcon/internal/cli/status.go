@@ -21,8 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/ptr"
@@ -33,10 +31,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/nextsteps"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // report is the output of status, and with "-o json" its fields are an
@@ -99,7 +99,7 @@ type countReport struct {
 	Ready  int32 `json:"ready"`
 }
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(a *session.App) *cobra.Command {
 	var options statusOptions
 	command := &cobra.Command{
 		Use: "status [NAME]", SuggestFor: []string{"get", "describe"},
@@ -111,11 +111,11 @@ and 0 if the cluster exists, even if it is not available.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			options.name = cmp.Or(args...)
-			return a.status(command.Context(), options)
+			return runStatus(command.Context(), a, options)
 		},
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
-	addOutput(command, &options.output)
+	output.AddFlag(command, &options.output)
 	command.Flags().BoolVar(&options.all, "all-conditions", false, "show problematic conditions of all objects")
 	return command
 }
@@ -130,30 +130,30 @@ type statusOptions struct {
 }
 
 // status prints what it could find out, also when that ends in an error.
-func (a *app) status(ctx context.Context, options statusOptions) error {
-	result, err := a.inspect(ctx, options.name)
+func runStatus(ctx context.Context, a *session.App, options statusOptions) error {
+	result, err := inspect(ctx, a, options.name)
 	if missing := new(state.NoRootError); errors.As(err, &missing) {
 		return err // nothing was asked
 	}
-	printed := a.printOutput(options.output, result, func() error { return a.printReport(result, options) })
+	printed := a.Print(options.output, result, func() error { return printReport(a, result, options) })
 	return cmp.Or(printed, err)
 }
 
 // inspect engine, plane and clusters, as far as they answer. The report is
 // valid also with an error.
-func (a *app) inspect(ctx context.Context, name string) (report, error) {
+func inspect(ctx context.Context, a *session.App, name string) (report, error) {
 	result := report{Clusters: []clusterReport{}}
-	s, err := a.connect(ctx)
+	s, err := a.Connect(ctx)
 	if err != nil {
 		result.Engine.Error = err.Error()
 		result.ManagementPlane.Detail = "unknown, because the engine is unavailable"
 		return result, err
 	}
-	defer s.close()
+	defer s.Close()
 	result.Engine = engineReport{
-		Name: s.info.Name, Version: s.info.Version, APIVersion: s.info.APIVersion, Endpoint: s.info.Endpoint, ChosenBy: s.info.ChosenBy,
+		Name: s.Info.Name, Version: s.Info.Version, APIVersion: s.Info.APIVersion, Endpoint: s.Info.Endpoint, ChosenBy: s.Info.ChosenBy,
 	}
-	plane, err := s.plane.State(ctx)
+	plane, err := s.Plane.State(ctx)
 	if err != nil {
 		result.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
 		return result, err
@@ -162,26 +162,26 @@ func (a *app) inspect(ctx context.Context, name string) (report, error) {
 		Exists: plane.Exists, Answers: plane.Answers, Detail: plane.Detail, Skew: images.SkewOfPlane(plane.Image).String(),
 	}
 	if !plane.Answers {
-		result.Containers, err = s.containerReports(ctx, name)
-		result.Troubles = s.recordedTroubles(ctx, name)
-		return result, errors.Join(err, s.planeSilent(ctx, plane, name))
+		result.Containers, err = containerReports(ctx, s, name)
+		result.Troubles = recordedTroubles(ctx, s, name)
+		return result, errors.Join(err, s.PlaneSilent(ctx, plane, name))
 	}
-	if err := s.use(plane.Kubeconfig); err != nil {
+	if err := s.Use(plane.Kubeconfig); err != nil {
 		return result, err
 	}
-	result.Clusters, err = s.clusterReports(ctx, name)
+	result.Clusters, err = clusterReports(ctx, s, name)
 	return result, err
 }
 
 // containerReports are the containers of the clusters that are saved.
-func (s *session) containerReports(ctx context.Context, name string) ([]containerReport, error) {
-	names := s.recordedNames()
+func containerReports(ctx context.Context, s *session.Session, name string) ([]containerReport, error) {
+	names := s.Records.Names()
 	var result []containerReport
 	for _, cluster := range names {
 		if name != "" && name != cluster {
 			continue
 		}
-		containers, err := s.containersOf(ctx, cluster)
+		containers, err := s.Records.Containers(ctx, cluster)
 		if err != nil {
 			return nil, err
 		}
@@ -192,48 +192,22 @@ func (s *session) containerReports(ctx context.Context, name string) ([]containe
 	return result, nil
 }
 
-// planeSilent is no error where no plane is expected.
-func (s *session) planeSilent(ctx context.Context, plane plane.State, name string) error {
-	if plane.Exists {
-		return fmt.Errorf("the management plane is not ready (%s), and the status of its clusters is unknown; "+
-			"restart it with \"%s plane up\"", plane.Detail, s.Program)
-	}
-	saved := s.recordedNames()
-	left := fmt.Sprintf("no management cluster found on %s", s.connected)
-	if len(saved) > 0 {
-		left += fmt.Sprintf("; containers of these clusters may remain: %s; delete them with \"%s down NAME\"",
-			strings.Join(saved, ", "), s.Program)
-	}
-	if name != "" {
-		if err := s.elsewhere(ctx, name); err != nil {
-			return err
-		}
-	}
-	switch {
-	case name != "" && !slices.Contains(saved, name):
-		return fmt.Errorf("cluster %q not found: %s; %s", name, left, s.creates(name))
-	case len(saved) > 0:
-		return errors.New(left)
-	}
-	return nil
-}
-
-func (s *session) clusterReports(ctx context.Context, name string) ([]clusterReport, error) {
-	clusters, err := management.Clusters(ctx, s.client)
+func clusterReports(ctx context.Context, s *session.Session, name string) ([]clusterReport, error) {
+	clusters, err := management.Clusters(ctx, s.Client)
 	if err != nil {
 		return nil, err
 	}
 	reports := []clusterReport{}
 	for i := range clusters {
-		if name != "" && (clusters[i].Name != name || clusters[i].Namespace != namespace) {
+		if name != "" && (clusters[i].Name != name || clusters[i].Namespace != management.Namespace) {
 			continue
 		}
-		one, err := s.clusterReport(ctx, &clusters[i])
+		one, err := reportCluster(ctx, s, &clusters[i])
 		if err != nil {
 			return nil, err
 		}
 		if name != "" {
-			root, err := describe.Cluster(ctx, s.client, namespace, name)
+			root, err := describe.Cluster(ctx, s.Client, management.Namespace, name)
 			if err != nil {
 				return nil, err
 			}
@@ -242,13 +216,13 @@ func (s *session) clusterReports(ctx context.Context, name string) ([]clusterRep
 		reports = append(reports, one)
 	}
 	if name != "" && len(reports) == 0 {
-		return reports, s.notFound(ctx, name)
+		return reports, s.NotFound(ctx, name)
 	}
 	return reports, nil
 }
 
-func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster) (clusterReport, error) {
-	observed, err := management.Observe(ctx, s.client, cluster.Namespace, cluster.Name)
+func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.Cluster) (clusterReport, error) {
+	observed, err := management.Observe(ctx, s.Client, cluster.Namespace, cluster.Name)
 	if err != nil {
 		return clusterReport{}, err
 	}
@@ -258,7 +232,7 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
 	if !snapshot.Deleting {
-		result.Troubles = append(result.Troubles, s.certificateTroubles(ctx, observed)...)
+		result.Troubles = append(result.Troubles, certificateTroubles(ctx, s, observed)...)
 	}
 	if controlPlane := observed.ControlPlane; controlPlane != nil {
 		result.KubernetesVersion = controlPlane.Spec.Version
@@ -269,14 +243,14 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 	}
 	result.Workers.Ready = snapshot.ReadyWorkers
 	if snapshot.PodNetworkPending {
-		trouble, err := s.podNetworkTrouble(ctx, observed.Cluster)
+		trouble, err := nextsteps.PodNetworkTrouble(ctx, s, observed.Cluster)
 		if err != nil {
 			return clusterReport{}, err
 		}
 		result.Troubles = append(result.Troubles, trouble)
 	}
 	if result.Available {
-		if result.State, err = s.stateOfContainers(ctx, observed.Infrastructure, result.State); err != nil {
+		if result.State, err = stateOfContainers(ctx, s, observed.Infrastructure, result.State); err != nil {
 			return clusterReport{}, err
 		}
 		result.Available = result.State == snapshot.State()
@@ -288,12 +262,12 @@ func (s *session) clusterReport(ctx context.Context, cluster *clusterv1.Cluster)
 // the cluster has stopped: Cluster API reports it some seconds later, more after a
 // restart of the engine, which ends the management plane too. Those that were created
 // and not started yet belong to machines that Cluster API waits for anyway.
-func (s *session) stateOfContainers(ctx context.Context, cluster *infrav1.ContainerCluster, reported string) (string, error) {
+func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1.ContainerCluster, reported string) (string, error) {
 	if cluster == nil || cluster.Spec.OwnerID == "" {
 		return reported, nil
 	}
 	labels := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}.Labels()
-	containers, err := s.engine.ListContainers(ctx, labels)
+	containers, err := s.Engine.ListContainers(ctx, labels)
 	if err != nil {
 		return "", fmt.Errorf("list containers of cluster %q: %w", cluster.Name, err)
 	}
@@ -305,20 +279,20 @@ func (s *session) stateOfContainers(ctx context.Context, cluster *infrav1.Contai
 	return reported, nil
 }
 
-func (a *app) printReport(result report, options statusOptions) error {
-	a.say("Engine            %s", engineLine(result.Engine))
-	a.say("Management plane  %s", planeLine(result.ManagementPlane))
+func printReport(a *session.App, result report, options statusOptions) error {
+	a.Printf("Engine            %s", engineLine(result.Engine))
+	a.Printf("Management plane  %s", planeLine(result.ManagementPlane))
 	for _, container := range result.Containers {
-		a.say("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
+		a.Printf("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
 	}
 	if !result.ManagementPlane.Answers {
-		a.printTroubles(result.Troubles)
+		printTroubles(a, result.Troubles)
 		return nil
 	}
-	a.say("")
+	a.Printf("")
 	if len(result.Clusters) == 0 {
 		if options.name == "" {
-			a.say("No clusters found. Create one with \"%s up NAME\".", a.Program)
+			a.Printf("No clusters found. Create one with \"%s up NAME\".", a.Program)
 		}
 		return nil
 	}
@@ -327,26 +301,26 @@ func (a *app) printReport(result report, options statusOptions) error {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
 			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, cluster.State))
 	}
-	if err := a.table(lines); err != nil {
+	if err := a.Table(lines); err != nil {
 		return err
 	}
 	for _, cluster := range result.Clusters {
-		if err := a.printTree(cluster, options); err != nil {
+		if err := printTree(a, cluster, options); err != nil {
 			return err
 		}
-		a.printTroubles(cluster.Troubles)
+		printTroubles(a, cluster.Troubles)
 	}
 	return nil
 }
 
 // printTree of the one cluster that was asked for.
-func (a *app) printTree(cluster clusterReport, options statusOptions) error {
+func printTree(a *session.App, cluster clusterReport, options statusOptions) error {
 	if cluster.Tree == nil {
 		return nil
 	}
-	a.say("")
+	a.Printf("")
 	if cluster.Power == management.PowerStopped {
-		a.say("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)
+		a.Printf("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)
 	}
 	columns, _ := a.Size(a.Out)
 	shown := describe.Options{Now: a.Now(), Columns: columns, All: options.all}
@@ -356,9 +330,9 @@ func (a *app) printTree(cluster clusterReport, options statusOptions) error {
 	return describe.Print(a.Out, *cluster.Tree, shown)
 }
 
-func (a *app) printTroubles(troubles []management.Trouble) {
+func printTroubles(a *session.App, troubles []management.Trouble) {
 	for _, trouble := range troubles {
-		a.say("\n%s: %s: %s\n  remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)
+		a.Printf("\n%s: %s: %s\n  remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)
 	}
 }
 
@@ -381,18 +355,4 @@ func planeLine(p planeReport) string {
 		return p.Detail
 	}
 	return "none"
-}
-
-// completeNames completes the names of clusters from the saved state,
-// without calling engine or API server.
-func (a *app) completeNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, err := a.savedNames()
-	if err != nil {
-		cobra.CompDebugln(err.Error(), false)
-		return nil, cobra.ShellCompDirectiveError
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

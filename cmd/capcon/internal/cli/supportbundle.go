@@ -27,6 +27,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/artifacts"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
@@ -35,7 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
-func (a *app) supportBundleCommand() *cobra.Command {
+func supportBundleCommand(a *session.App) *cobra.Command {
 	var file string
 	command := &cobra.Command{
 		Use:   "support-bundle NAME",
@@ -46,19 +48,19 @@ func (a *app) supportBundleCommand() *cobra.Command {
 			"redacted. Errors of the collection are listed in errors.txt. Clusters created by this user require no\n" +
 			"management plane.",
 		Example: "  capcon support-bundle demo\n  capcon support-bundle demo --file /tmp/demo.tar.gz",
-		Args:    a.oneCluster,
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, args []string) error {
-			return s.supportBundle(ctx, args[0], file)
+		Args:    a.OneCluster,
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			return supportBundle(ctx, s, args[0], file)
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 	command.Flags().StringVar(&file, "file", "", "path of the file, which must not exist (default: support-bundle-NAME-TIME.tar.gz in this directory)")
 	return command
 }
 
-func (s *session) supportBundle(ctx context.Context, name, path string) error {
-	owner, err := s.ownerOf(ctx, name)
-	if err != nil && !errors.Is(err, errNoContainers) {
+func supportBundle(ctx context.Context, s *session.Session, name, path string) error {
+	owner, err := s.OwnerOf(ctx, name)
+	if err != nil && !errors.Is(err, session.ErrNoContainers) {
 		return err
 	}
 	root := "support-bundle-" + name + "-" + s.Now().UTC().Format("20060102T150405Z")
@@ -67,38 +69,38 @@ func (s *session) supportBundle(ctx context.Context, name, path string) error {
 	if err != nil {
 		return err
 	}
-	s.collect(ctx, b, name, owner)
+	collect(ctx, s, b, name, owner)
 	// A file that is not complete would look as if it were.
 	if err := errors.Join(b.close(), ctx.Err()); err != nil {
 		return errors.Join(fmt.Errorf("write support bundle: %w", err), os.Remove(path))
 	}
-	return s.printBundle(b, path)
+	return printBundle(s.App, b, path)
 }
 
-func (a *app) printBundle(b *bundle, path string) error {
+func printBundle(a *session.App, b *bundle, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("inspect support bundle: %w", err)
 	}
 	for _, failure := range b.failures {
-		a.complain("Not collected: %s", failure)
+		a.Errorf("Not collected: %s", failure)
 	}
-	a.say("Wrote %s: %d bytes, %s.", path, info.Size(), plural(b.files, "file"))
-	a.say("Review the file before you share it: secrets that match no known pattern and are not in bootstrap data are not redacted.")
+	a.Printf("Wrote %s: %d bytes, %s.", path, info.Size(), output.Plural(b.files, "file"))
+	a.Printf("Review the file before you share it: secrets that match no known pattern and are not in bootstrap data are not redacted.")
 	return nil
 }
 
 // collect all parts. One that fails is noted, and the others are collected.
-func (s *session) collect(ctx context.Context, b *bundle, name string, owner identity.Owner) {
+func collect(ctx context.Context, s *session.Session, b *bundle, name string, owner identity.Owner) {
 	// First: without them the other parts would have secrets.
-	b.note("objects and bootstrap data", s.collectObjects(ctx, b, name))
-	report, err := s.inspect(ctx, name)
+	b.note("objects and bootstrap data", collectObjects(ctx, s, b, name))
+	report, err := inspect(ctx, s.App, name)
 	b.note("status", errors.Join(err, b.json("status.json", report)))
-	b.note("host", b.json("host.json", s.host()))
+	b.note("host", b.json("host.json", describeHost(s)))
 	if owner.ID != "" {
-		b.note("containers", s.collectContainers(ctx, b, owner))
+		b.note("containers", collectContainers(ctx, s, b, owner))
 	}
-	b.note("management plane", s.collectPlane(ctx, b))
+	b.note("management plane", collectPlane(ctx, s, b))
 }
 
 // objectsTimeout bounds all reads of the objects: each kind is tried.
@@ -108,18 +110,18 @@ const objectsTimeout = 2 * time.Minute
 var errPlaneSilent = errors.New("the management plane is not ready: objects are missing, " +
 	"and secrets are redacted by pattern only, without the bootstrap data")
 
-func (s *session) collectObjects(ctx context.Context, b *bundle, name string) error {
-	if s.client == nil {
+func collectObjects(ctx context.Context, s *session.Session, b *bundle, name string) error {
+	if s.Client == nil {
 		return errPlaneSilent
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectsTimeout)
 	defer cancel()
-	secrets, err := management.BootstrapSecrets(ctx, s.client, namespace, name)
+	secrets, err := management.BootstrapSecrets(ctx, s.Client, management.Namespace, name)
 	if err != nil {
 		err = fmt.Errorf("secrets are redacted by pattern only: %w", err)
 	}
 	b.secrets = secrets
-	objects, events, failed := management.Dump(ctx, s.client, namespace, name)
+	objects, events, failed := management.Dump(ctx, s.Client, management.Namespace, name)
 	errs := []error{err, failed}
 	for _, object := range objects {
 		errs = append(errs, b.yaml("objects/"+object.GetKind()+"/"+object.GetName()+".yaml", object))
@@ -137,19 +139,19 @@ type hostDescription struct {
 	Host   hostReport   `json:"host"`
 }
 
-func (s *session) host() hostDescription {
-	found := diagnosis{}.judge(preflight.Facts{Engine: s.info})
+func describeHost(s *session.Session) hostDescription {
+	found := diagnosis{}.judge(preflight.Facts{Engine: s.Info})
 	return hostDescription{Capcon: release.Program(), Engine: found.Engine, Host: found.Host}
 }
 
-func (s *session) collectContainers(ctx context.Context, b *bundle, owner identity.Owner) error {
-	containers, err := s.engine.ListContainers(ctx, owner.Labels())
+func collectContainers(ctx context.Context, s *session.Session, b *bundle, owner identity.Owner) error {
+	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
 	if err != nil {
 		return fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
 	}
 	var errs []error
 	for _, container := range containers {
-		collector := artifacts.Collector{Engine: s.engine, Write: func(name string, content []byte) error {
+		collector := artifacts.Collector{Engine: s.Engine, Write: func(name string, content []byte) error {
 			return b.add("containers/"+container.Name+"/"+name, content)
 		}}
 		collect := collector.Node
@@ -161,13 +163,9 @@ func (s *session) collectContainers(ctx context.Context, b *bundle, owner identi
 	return errors.Join(errs...)
 }
 
-// planeLogLines is the limit of the lines of the management plane's log in a support bundle, the last ones.
-// +limit
-const planeLogLines = 20_000
-
-func (s *session) collectPlane(ctx context.Context, b *bundle) error {
+func collectPlane(ctx context.Context, s *session.Session, b *bundle) error {
 	log := logs.Log{Container: plane.DefaultName, Source: logs.Console, Secrets: b.secrets}
-	text, err := log.Read(ctx, s.engine, planeLogLines)
+	text, err := log.Read(ctx, s.Engine, session.PlaneLogLines)
 	if err != nil || text == "" {
 		return err
 	}

@@ -17,26 +17,17 @@ limitations under the License.
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"time"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 )
-
-// askTimeout bounds asking one management cluster for its clusters.
-const askTimeout = 10 * time.Second
 
 // kubeconfigsUsage of the flag that names management clusters of the user's
 // own.
@@ -45,14 +36,14 @@ const kubeconfigsUsage = "kubeconfig of another management cluster to query; can
 // survey the engine and all managers that may have clusters on it. The engine is
 // listed first: what a manager creates meanwhile is then missing from the list,
 // instead of being taken for orphaned.
-func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
-	objects, err := inventory.Collect(ctx, s.engine)
+func survey(ctx context.Context, s *session.Session, kubeconfigs []string) (inventory.World, error) {
+	objects, err := inventory.Collect(ctx, s.Engine)
 	if err != nil {
 		return inventory.World{}, err
 	}
 	world := inventory.World{Objects: objects, Now: s.Now()}
 	for _, name := range planeNames(objects) {
-		manager, found, err := s.askPlane(ctx, name)
+		manager, found, err := askPlane(ctx, s, name)
 		if err != nil {
 			return inventory.World{}, err
 		}
@@ -65,9 +56,9 @@ func (s *session) survey(ctx context.Context, kubeconfigs []string) (inventory.W
 		if err != nil {
 			return inventory.World{}, fmt.Errorf("read kubeconfig of a management cluster: %w", err)
 		}
-		world.Managers = append(world.Managers, s.ask(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
+		world.Managers = append(world.Managers, askManager(ctx, s, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
 	}
-	world.Records = s.updateRecords(world.Managers...)
+	world.Records = s.Records.Update(world.Managers...)
 	return world, ctx.Err()
 }
 
@@ -82,9 +73,9 @@ func planeNames(objects []inventory.Object) []string {
 	return names
 }
 
-func (s *session) askPlane(ctx context.Context, name string) (inventory.Manager, bool, error) {
+func askPlane(ctx context.Context, s *session.Session, name string) (inventory.Manager, bool, error) {
 	manager := inventory.Manager{Name: "management plane " + name, Plane: true}
-	state, err := s.planeNamed(name, nil).State(ctx)
+	state, err := s.PlaneNamed(name, nil).State(ctx)
 	var foreign *plane.ForeignError
 	switch {
 	case errors.As(err, &foreign):
@@ -98,43 +89,20 @@ func (s *session) askPlane(ctx context.Context, name string) (inventory.Manager,
 		return manager, true, nil
 	}
 	manager.ID = state.ID
-	return s.ask(ctx, manager, state.Kubeconfig), true, nil
+	return askManager(ctx, s, manager, state.Kubeconfig), true, nil
 }
 
 // ask a manager for its clusters. That it does not answer is a finding.
-func (s *session) ask(ctx context.Context, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func askManager(ctx context.Context, s *session.Session, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
+	ctx, cancel := context.WithTimeout(ctx, session.AskTimeout)
 	defer cancel()
-	c, err := s.Client(kubeconfig)
+	c, err := s.NewClient(kubeconfig)
 	if err != nil {
 		manager.Detail = management.OneLine(err.Error())
 		return manager
 	}
-	if err := describeManager(ctx, c, &manager); err != nil {
+	if err := manager.Describe(ctx, c); err != nil {
 		manager.Detail = management.OneLine(err.Error())
 	}
 	return manager
-}
-
-// describeManager by its clusters, and a plane by those that were moved away from it.
-func describeManager(ctx context.Context, c client.Client, manager *inventory.Manager) error {
-	clusters, err := management.ContainerClusters(ctx, c)
-	if err != nil {
-		return err
-	}
-	if manager.Plane {
-		if manager.Moves, err = moves.Read(ctx, c); err != nil {
-			return err //nolint:wrapcheck // It says what was read.
-		}
-	}
-	manager.Answers, manager.Detail = true, "ready"
-	for i := range clusters {
-		manager.Clusters = append(manager.Clusters, inventory.Cluster{
-			Owner: identity.Owner{
-				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].OwnerID(),
-			},
-			Network: cmp.Or(clusters[i].Spec.Network.Name, network.DefaultName),
-		})
-	}
-	return nil
 }

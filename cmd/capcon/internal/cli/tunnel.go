@@ -27,13 +27,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // tunnelInterval lies between looks for clusters that were created meanwhile.
 const tunnelInterval = 2 * time.Second
 
-func (a *app) tunnelCommand() *cobra.Command {
+func tunnelCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "tunnel",
 		Short: "Forward the ports of clusters from an engine on another host",
@@ -43,31 +44,31 @@ func (a *app) tunnelCommand() *cobra.Command {
 			"commands of capcon do not need it.",
 		Example:           "  export DOCKER_HOST=ssh://me@build.example.org\n  capcon up demo\n  capcon tunnel &\n  kubectl get nodes",
 		Args:              cobra.NoArgs,
-		RunE:              onEngine(a.connect, tunnelAll),
+		RunE:              session.OnEngine(a.Connect, tunnelAll),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
 // tunnelAll forwards until ctx ends.
-func tunnelAll(ctx context.Context, s *session, _ []string) error {
-	if s.tunnels == nil {
-		return fmt.Errorf("%s is on this host, where kubeconfigs work without a tunnel", s.connected)
+func tunnelAll(ctx context.Context, s *session.Session, _ []string) error {
+	if s.Tunnels == nil {
+		return fmt.Errorf("%s is on this host, where kubeconfigs work without a tunnel", s.Connected)
 	}
-	found, err := s.reachPlane(ctx)
+	found, err := s.ReachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if !found.Answers {
-		return cmp.Or(s.planeSilent(ctx, found, ""), fmt.Errorf("no management cluster found on %s; create a cluster with \"%s up NAME\"", s.connected, s.Program))
+		return cmp.Or(s.PlaneSilent(ctx, found, ""), fmt.Errorf("no management cluster found on %s; create a cluster with \"%s up NAME\"", s.Connected, s.Program))
 	}
-	s.say("Forwarding ports of 127.0.0.1 to %s. Press Ctrl-C to stop.", s.connected)
+	s.Printf("Forwarding ports of 127.0.0.1 to %s. Press Ctrl-C to stop.", s.Connected)
 	reported := ""
 	for {
-		if err := s.openTunnels(ctx); err != nil && ctx.Err() == nil {
+		if err := openTunnels(ctx, s); err != nil && ctx.Err() == nil {
 			// It restarts, or was removed, and another one has another port.
-			_, missing := s.reachPlane(ctx)
+			_, missing := s.ReachPlane(ctx)
 			if text := management.OneLine(errors.Join(err, missing).Error()); text != reported {
-				s.complain("The management plane does not respond; trying again: %s", text)
+				s.Errorf("The management plane does not respond; trying again: %s", text)
 				reported = text
 			}
 		}
@@ -80,8 +81,8 @@ func tunnelAll(ctx context.Context, s *session, _ []string) error {
 }
 
 // openTunnels to the clusters that have none yet.
-func (s *session) openTunnels(ctx context.Context) error {
-	clusters, err := management.ContainerClusters(ctx, s.client)
+func openTunnels(ctx context.Context, s *session.Session) error {
+	clusters, err := management.ContainerClusters(ctx, s.Client)
 	if err != nil {
 		return err
 	}
@@ -92,12 +93,12 @@ func (s *session) openTunnels(ctx context.Context) error {
 			continue // not created yet, or an external endpoint
 		}
 		//nolint:gosec // The API server bounds both ports.
-		opened, err := s.tunnels.Open(plane.DefaultName, uint16(port), netip.AddrPortFrom(address, uint16(endpoint.Port)))
+		opened, err := s.Tunnels.Open(plane.DefaultName, uint16(port), netip.AddrPortFrom(address, uint16(endpoint.Port)))
 		if err != nil {
 			return err
 		}
 		if opened {
-			s.say("127.0.0.1:%d  cluster %s", port, shown(clusters[i].Namespace, clusters[i].Name))
+			s.Printf("127.0.0.1:%d  cluster %s", port, session.Shown(clusters[i].Namespace, clusters[i].Name))
 		}
 	}
 	return nil

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,25 +32,19 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/localregistry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/nextsteps"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/readiness"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/trace"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// The steps of up that come before the cluster's own stages.
-const (
-	stepEngine = "engine"
-	stepPlane  = "management plane"
-	stepImages = "images"
-	stepProxy  = "proxy"
-)
-
-// defaultTimeout is generous for a cold laptop; a warm one needs a minute.
-const defaultTimeout = 10 * time.Minute
-
-func (a *app) upCommand() *cobra.Command {
+func upCommand(a *session.App) *cobra.Command {
 	var request input.Request
 	var controlPlanes, workers int
 	command := &cobra.Command{
@@ -73,15 +66,19 @@ func (a *app) upCommand() *cobra.Command {
 				request.Workers = &workers
 			}
 			request = request.Normalize()
-			return input.Refuse(slices.Concat(emptyFlags(command), checkOutput(request.Output), input.Problems(request.Validate()))...)
+			return input.Refuse(slices.Concat(emptyFlags(command), output.CheckFormat(request.Output), input.Problems(request.Validate()))...)
 		},
-		RunE: onEngine(a.connect, func(ctx context.Context, s *session, _ []string) error {
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			r := &run{session: s, request: request}
 			if request.DryRun {
-				return s.dryRun(ctx, request)
+				return r.dryRun(ctx)
 			}
-			return s.traced(ctx, request.Trace, request.Name, func() error { return s.up(ctx, request) })
+			return trace.Run(ctx, s, request.Trace, request.Name, func(recording *trace.Recording) error {
+				r.trace = recording
+				return r.run(ctx)
+			})
 		}),
-		ValidArgsFunction: a.completeNames,
+		ValidArgsFunction: a.CompleteNames,
 	}
 	flags := command.Flags()
 	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: 1, 3 or 5")
@@ -97,11 +94,11 @@ func (a *app) upCommand() *cobra.Command {
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\" if it is free)")
 	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2; none removes it (default: those of the engine's host)")
 	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; none removes it (default: that of the engine's host)")
-	flags.DurationVar(&request.Timeout, "timeout", defaultTimeout, "how long to wait; 0 = no limit")
+	flags.DurationVar(&request.Timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
 	flags.BoolVar(&request.Yes, "yes", false, "agree to the deletion of Machines and the loss of PersistentVolumes")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print the plan only; nothing is written, started or pulled")
-	flags.StringVarP(&request.Output, "output", "o", outputText, "format of --dry-run: text or json")
-	flags.StringVar(&request.Trace, "trace", "", traceUsage)
+	flags.StringVarP(&request.Output, "output", "o", output.Text, "format of --dry-run: text or json")
+	flags.StringVar(&request.Trace, "trace", "", trace.Usage)
 	return command
 }
 
@@ -116,39 +113,50 @@ func emptyFlags(command *cobra.Command) []input.Problem {
 	return problems
 }
 
-// up makes the cluster so and waits for it.
-func (s *session) up(ctx context.Context, request input.Request) error {
-	started := s.Now()
-	b := s.newBoard("Cluster " + request.Name) // It may exist, and be updated or started.
-	reached, err := s.upWithin(ctx, b, request)
-	b.close()
+// run of the command.
+type run struct {
+	session *session.Session
+	request input.Request
+	// trace of the command; nil where none was asked for.
+	trace *trace.Recording
+	board *progress.Board
+}
+
+// run makes the cluster so and waits for it.
+func (r *run) run(ctx context.Context) error {
+	started := r.session.Now()
+	r.board = r.session.NewBoard("Cluster " + r.request.Name) // It may exist, and be updated or started.
+	reached, err := r.upWithin(ctx)
+	r.board.Close()
 	switch {
 	case ctx.Err() != nil:
-		s.complain("Interrupted. Provisioning continues in the background; wait for it with \"%s up %s\", or delete the cluster with \"%s down %s\".",
-			s.Program, request.Name, s.Program, request.Name)
-		return errReported
+		r.session.Errorf("Interrupted. Provisioning continues in the background; wait for it with \"%s up %s\", or delete the cluster with \"%s down %s\".",
+			r.session.Program, r.request.Name, r.session.Program, r.request.Name)
+		return session.ErrReported
 	case err != nil:
 		return err
 	}
-	return s.printNext(ctx, request.Name, reached, s.Now().Sub(started))
+	return nextsteps.Print(ctx, r.session, r.request.Name, reached, r.session.Now().Sub(started))
 }
 
-func (s *session) upWithin(ctx context.Context, b *board, request input.Request) (management.Snapshot, error) {
-	limited, cancel := within(ctx, request.Timeout)
+func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
+	limited, cancel := session.Within(ctx, r.request.Timeout)
 	defer cancel()
-	b.finished(stepEngine, s.chosenEngine())
-	if err := s.checkRequest(request); err != nil {
+	r.board.Finished(session.StepEngine, r.session.ChosenEngine())
+	if err := r.checkRequest(); err != nil {
 		return management.Snapshot{}, err
 	}
 	for {
-		registry, err := s.settle(limited, b, request)
+		registry, err := r.settle(limited)
 		switch {
 		case err == nil:
-			return s.waitReady(limited, b, request, registry)
-		case apierrors.IsAlreadyExists(err), s.replaced(limited):
+			waited := r.trace.Span("wait until ready")
+			defer waited()
+			return (&readiness.Wait{Session: r.session, Board: r.board, Request: r.request, Registry: registry}).Run(limited)
+		case apierrors.IsAlreadyExists(err), r.session.Replaced(limited):
 			// Another process created the cluster, or removed the management plane.
 		default:
-			return management.Snapshot{}, s.timedOut(limited, request, err)
+			return management.Snapshot{}, r.timedOut(limited, err)
 		}
 	}
 }
@@ -157,40 +165,40 @@ func (s *session) upWithin(ctx context.Context, b *board, request input.Request)
 // none: create them, or update them as requested. It returns the local registry, if there is
 // one, until the cluster's infrastructure has been provisioned. Where it fails, a plane that was created for it and
 // has no other cluster by now is removed.
-func (s *session) settle(ctx context.Context, b *board, request input.Request) (registry *localregistry.Registry, err error) {
-	prepared := s.trace.span(s.Now, "prepare")
-	created, err := s.preparePlane(ctx, b, request)
+func (r *run) settle(ctx context.Context) (registry *localregistry.Registry, err error) {
+	prepared := r.trace.Span("prepare")
+	created, err := r.preparePlane(ctx)
 	prepared()
 	if err != nil {
 		return nil, err
 	}
-	s.trace.watch(ctx, s)
-	present, err := s.read(ctx, request.Name)
+	r.trace.WatchObjects(ctx)
+	present, err := r.session.Read(ctx, r.request.Name)
 	switch {
 	case err != nil:
 	case present.Deleting:
-		err = s.beingDeleted(request.Name)
+		err = r.session.BeingDeleted(r.request.Name)
 	case present.Exists:
-		err = s.update(ctx, b, request, present)
+		err = r.updateCluster(ctx, present)
 	default:
-		if err = s.checkForgotten(ctx, request.Name, present); err == nil {
-			err = s.create(ctx, b, request)
+		if err = r.checkForgotten(ctx, r.request.Name, present); err == nil {
+			err = r.createObjects(ctx)
 		}
 	}
 	if err == nil {
-		err = s.persist(ctx, func() error { return management.EnsureNamedClass(ctx, s.client, namespace) })
+		err = r.session.Persist(ctx, func() error { return management.EnsureNamedClass(ctx, r.session.Client, management.Namespace) })
 	}
-	if err != nil && created && ctx.Err() == nil && !s.replaced(ctx) {
-		err = errors.Join(err, s.removeCreated(ctx))
+	if err != nil && created && ctx.Err() == nil && !r.session.Replaced(ctx) {
+		err = errors.Join(err, r.removeCreated(ctx))
 	}
 	if err != nil || present.Provisioned {
 		return nil, err
 	}
-	return s.findRegistry(ctx)
+	return r.findRegistry(ctx)
 }
 
-func (s *session) findRegistry(ctx context.Context) (*localregistry.Registry, error) {
-	registry, found, err := localregistry.Find(ctx, s.engine)
+func (r *run) findRegistry(ctx context.Context) (*localregistry.Registry, error) {
+	registry, found, err := localregistry.Find(ctx, r.session.Engine)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -198,33 +206,33 @@ func (s *session) findRegistry(ctx context.Context) (*localregistry.Registry, er
 }
 
 // create the objects of a new cluster.
-func (s *session) create(ctx context.Context, b *board, request input.Request) error {
+func (r *run) createObjects(ctx context.Context) error {
 	// Only now the subnet of the engine's network is known.
-	values, err := s.decide(ctx, b, request)
+	values, err := r.decide(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.decideProxy(ctx, b, &values); err != nil {
+	if err := r.decideProxy(ctx, &values); err != nil {
 		return err
 	}
-	applied := s.trace.span(s.Now, "apply")
+	applied := r.trace.Span("apply")
 	defer applied()
-	return s.persist(ctx, func() error {
+	return r.session.Persist(ctx, func() error {
 		// Rendered each time: applying leaves marks on them.
 		rendered, err := objects.Render(values)
 		if err != nil {
 			return err
 		}
-		return management.Create(ctx, s.client, rendered)
+		return management.Create(ctx, r.session.Client, rendered)
 	})
 }
 
 // checkRequest refuses what this host or a file shows to be wrong.
-func (s *session) checkRequest(request input.Request) error {
-	if err := checkResources(request, s.info); err != nil {
+func (r *run) checkRequest() error {
+	if err := checkResources(r.request, r.session.Info); err != nil {
 		return err
 	}
-	_, err := podNetwork(request.CNI, images.NodeImage{}, input.DefaultPodCIDR)
+	_, err := podNetwork(r.request.CNI, images.NodeImage{}, input.DefaultPodCIDR)
 	return err
 }
 
@@ -260,111 +268,44 @@ func requestedResources(request input.Request) infrav1.MachineResources {
 	return asked
 }
 
-// chosenEngine says which engine it is and why that one.
-func (s *session) chosenEngine() string {
-	if s.info.ChosenBy != "" {
-		return s.connected + " (" + s.info.ChosenBy + ")"
-	}
-	return s.connected
-}
-
 // preparePlane ensures a management plane, and reports whether this call created it.
-func (s *session) preparePlane(ctx context.Context, b *board, request input.Request) (created bool, err error) {
-	before, err := s.plane.State(ctx)
+func (r *run) preparePlane(ctx context.Context) (created bool, err error) {
+	before, err := r.session.Plane.State(ctx)
 	if err != nil {
 		return false, err
 	}
-	image, err := s.planeImage(ctx, b, request, before)
+	image, err := r.session.PlaneImage(ctx, r.board, r.request, before)
 	if err != nil {
 		return false, err
 	}
 	if !before.Exists {
 		// There can be no such cluster yet: what is wrong with a new one is
 		// found before anything is created.
-		if err := s.checkForgotten(ctx, request.Name, management.Present{}); err != nil {
+		if err := r.checkForgotten(ctx, r.request.Name, management.Present{}); err != nil {
 			return false, err
 		}
-		if _, err := s.decide(ctx, b, request); err != nil {
+		if _, err := r.decide(ctx); err != nil {
 			return false, err
 		}
 	}
-	return s.ensurePlane(ctx, b, before, image)
+	return r.session.EnsurePlane(ctx, r.board, before, image)
 }
 
 // removeCreated removes the management plane that this command created, unless it
 // was asked for by itself meanwhile or has a cluster.
-func (s *session) removeCreated(ctx context.Context) error {
-	kept, err := management.IsKept(ctx, s.client)
+func (r *run) removeCreated(ctx context.Context) error {
+	kept, err := management.IsKept(ctx, r.session.Client)
 	if err != nil || kept {
 		return err
 	}
-	_, err = s.removeUnused(ctx)
+	_, err = r.session.RemoveUnused(ctx)
 	return err
-}
-
-// removeUnused removes the management plane if it has no cluster, and returns
-// those it has.
-func (s *session) removeUnused(ctx context.Context) (clusters []string, err error) {
-	clusters, err = s.plane.Remove(ctx)
-	if err != nil || len(clusters) > 0 {
-		return clusters, err
-	}
-	s.planeID = ""
-	s.unsaved(s.state.ForgetManagement())
-	return nil, nil
-}
-
-// within bounds ctx by a timeout; 0 = no limit.
-func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout > 0 {
-		return context.WithTimeout(ctx, timeout)
-	}
-	return ctx, func() {}
 }
 
 // timedOut says so where that is the reason for err.
-func (s *session) timedOut(limited context.Context, request input.Request, err error) error {
+func (r *run) timedOut(limited context.Context, err error) error {
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("not ready within %s; provisioning continues in the background, wait for it with \"%s up %s\": %w", request.Timeout, s.Program, request.Name, err)
+		return fmt.Errorf("not ready within %s; provisioning continues in the background, wait for it with \"%s up %s\": %w", r.request.Timeout, r.session.Program, r.request.Name, err)
 	}
 	return err
-}
-
-// ensurePlane makes sure of the management plane, which was in this state before, connects to it,
-// and reports whether this call created it.
-func (s *session) ensurePlane(ctx context.Context, b *board, before plane.State, image string) (created bool, err error) {
-	if !before.Answers {
-		b.waiting(stepPlane, "starting")
-	}
-	ready, err := s.plane.Ensure(ctx, image, func(detail string) { b.waiting(stepPlane, detail) })
-	if err != nil {
-		return false, fmt.Errorf("start the management plane: %w", err)
-	}
-	b.finished(stepPlane, "ready")
-	s.planeID = ready.ID
-	return ready.Created, s.use(ready.Kubeconfig)
-}
-
-// planeImage keeps the image of an existing plane, unless another is requested:
-// other clusters depend on it. The engine has the image afterwards.
-func (s *session) planeImage(ctx context.Context, b *board, request input.Request, present plane.State) (string, error) {
-	image := present.Image
-	if image == "" || request.PlaneImage != "" {
-		chosen, err := images.Choose(ctx, s.engine, images.Wish{
-			Use: images.Plane, Named: request.PlaneImage, Registry: request.Registry,
-		})
-		if err != nil {
-			return "", err
-		}
-		image = chosen
-	}
-	return image, s.ensureImage(ctx, b, images.Plane, image)
-}
-
-func (s *session) ensureImage(ctx context.Context, b *board, use images.Use, image string) error {
-	return images.Ensure(ctx, s.engine, use, image, func(p engine.PullProgress) {
-		const megabyte = 1 << 20
-		b.figure(stepImages, fmt.Sprintf("pulling %s: %d of %d MiB, %d of %d layers",
-			image, p.CurrentBytes/megabyte, p.TotalBytes/megabyte, p.LayersDone, p.LayersTotal))
-	})
 }

@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
@@ -42,38 +41,38 @@ var (
 
 // update an existing cluster by a plan, and write nothing else. Without a difference nothing
 // is written at all.
-func (s *session) update(ctx context.Context, b *board, request input.Request, present management.Present) error {
-	chosen, err := s.choose(ctx, request, present)
+func (r *run) updateCluster(ctx context.Context, present management.Present) error {
+	chosen, err := r.chooseImages(ctx, present)
 	if err != nil {
 		return err
 	}
-	plan, err := s.plan(ctx, request, chosen, present)
+	plan, err := r.computePlan(ctx, chosen, present)
 	if err != nil || plan.IsEmpty() {
 		return err
 	}
-	if err := s.fetchImages(ctx, b, request, present, chosen); err != nil {
+	if err := r.fetchImages(ctx, present, chosen); err != nil {
 		return err
 	}
-	b.interrupt(func() {
-		s.say("%s", plan)
-		err = s.consent(ctx, request, plan)
+	r.board.Interrupt(func() {
+		r.session.Printf("%s", plan)
+		err = r.consent(ctx, plan)
 	})
 	if err != nil {
 		return err
 	}
-	return s.execute(ctx, request, chosen, plan)
+	return r.execute(ctx, chosen, plan)
 }
 
 // execute a plan that the user agrees to. If the Cluster changed meanwhile it is computed
 // again, and executed where it does the same, or ends nothing.
-func (s *session) execute(ctx context.Context, request input.Request, chosen update.Chosen, plan update.Plan) error {
+func (r *run) execute(ctx context.Context, chosen update.Chosen, plan update.Plan) error {
 	const attempts = 5 // the status of a Cluster that is busy changes often
 	for range attempts {
-		present, err := s.readExisting(ctx, request.Name)
+		present, err := r.readExisting(ctx, r.request.Name)
 		if err != nil {
 			return err
 		}
-		fresh, err := s.plan(ctx, request, chosen, present)
+		fresh, err := r.computePlan(ctx, chosen, present)
 		if err != nil {
 			return err
 		}
@@ -83,7 +82,7 @@ func (s *session) execute(ctx context.Context, request input.Request, chosen upd
 		if fresh.IsEmpty() {
 			return nil
 		}
-		err = s.persist(ctx, func() error { return management.Update(ctx, s.client, namespace, fresh) })
+		err = r.session.Persist(ctx, func() error { return management.Update(ctx, r.session.Client, management.Namespace, fresh) })
 		if !apierrors.IsConflict(err) {
 			return err
 		}
@@ -92,86 +91,52 @@ func (s *session) execute(ctx context.Context, request input.Request, chosen upd
 }
 
 // readExisting reads a cluster that is to be updated.
-func (s *session) readExisting(ctx context.Context, name string) (management.Present, error) {
-	present, err := s.read(ctx, name)
+func (r *run) readExisting(ctx context.Context, name string) (management.Present, error) {
+	present, err := r.session.Read(ctx, name)
 	switch {
 	case err != nil:
 		return present, err
 	case !present.Exists:
 		return present, fmt.Errorf("cluster %q was deleted meanwhile", name)
 	case present.Deleting:
-		return present, s.beingDeleted(name)
+		return present, r.session.BeingDeleted(name)
 	}
 	return present, nil
 }
 
-func (s *session) beingDeleted(name string) error {
-	return fmt.Errorf("cluster %q is being deleted; wait for it with \"%s down %s\"", name, s.Program, name)
-}
-
 // choose what the request means on this engine. Nothing is pulled.
-func (s *session) choose(ctx context.Context, request input.Request, present management.Present) (chosen update.Chosen, err error) {
-	if version, needed := present.NeedsNodeImage(request); needed {
-		if chosen.NodeImage, err = s.nodeImage(ctx, request, version); err != nil {
+func (r *run) chooseImages(ctx context.Context, present management.Present) (chosen update.Chosen, err error) {
+	if version, needed := present.NeedsNodeImage(r.request); needed {
+		if chosen.NodeImage, err = r.nodeImage(ctx, version); err != nil {
 			return chosen, err
 		}
 	}
-	if request.LoadBalancerImage != "" || request.Registry != "" {
-		if chosen.LoadBalancerImage, err = s.loadBalancerImage(ctx, request); err != nil {
+	if r.request.LoadBalancerImage != "" || r.request.Registry != "" {
+		if chosen.LoadBalancerImage, err = r.loadBalancerImage(ctx); err != nil {
 			return chosen, err
 		}
 	}
-	switch request.CNI {
+	switch r.request.CNI {
 	case "", input.CNIAuto, input.CNINone:
 	default:
-		chosen.PodNetwork, err = podNetwork(request.CNI, images.NodeImage{}, present.Cluster.Spec.ClusterNetwork.Pods.String())
+		chosen.PodNetwork, err = podNetwork(r.request.CNI, images.NodeImage{}, present.Cluster.Spec.ClusterNetwork.Pods.String())
 	}
 	return chosen, err
 }
 
 // plan of a request, with the volumes that are lost.
-func (s *session) plan(
-	ctx context.Context, request input.Request, chosen update.Chosen, present management.Present,
-) (update.Plan, error) {
-	plan, err := update.Compute(present.Present, request, chosen)
+func (r *run) computePlan(ctx context.Context, chosen update.Chosen, present management.Present) (update.Plan, error) {
+	plan, err := update.Compute(present.Present, r.request, chosen)
 	if err != nil || !plan.EndsMachines() {
 		return plan, err
 	}
-	return s.withVolumes(ctx, plan)
-}
-
-// withVolumes adds to a plan the volumes that are lost by it.
-func (s *session) withVolumes(ctx context.Context, plan update.Plan) (update.Plan, error) {
-	volumes, nodes, err := s.volumes(ctx, plan.Cluster)
-	if err != nil {
-		return plan.WithUnknownVolumes("the cluster's API server cannot be asked: " + management.OneLine(err.Error())), ctx.Err()
-	}
-	return plan.WithVolumes(volumes, nodes), nil
-}
-
-// volumes and nodes of a workload cluster.
-func (s *session) volumes(ctx context.Context, name string) ([]corev1.PersistentVolume, []corev1.Node, error) {
-	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := s.Client(kubeconfig)
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	volumes, nodes := &corev1.PersistentVolumeList{}, &corev1.NodeList{}
-	if err := errors.Join(c.List(ctx, volumes), c.List(ctx, nodes)); err != nil {
-		return nil, nil, fmt.Errorf("list PersistentVolumes and Nodes: %w", err)
-	}
-	return volumes.Items, nodes.Items, nil
+	return r.session.WithVolumes(ctx, plan)
 }
 
 // fetchImages that the plan needs, and check that they are what they have to be.
-func (s *session) fetchImages(ctx context.Context, b *board, request input.Request, present management.Present, chosen update.Chosen) error {
+func (r *run) fetchImages(ctx context.Context, present management.Present, chosen update.Chosen) error {
 	if image := chosen.LoadBalancerImage; image != "" {
-		if err := s.ensureImage(ctx, b, images.LoadBalancer, image); err != nil {
+		if err := r.session.EnsureImage(ctx, r.board, images.LoadBalancer, image); err != nil {
 			return err
 		}
 	}
@@ -179,31 +144,31 @@ func (s *session) fetchImages(ctx context.Context, b *board, request input.Reque
 	if image == "" {
 		return nil
 	}
-	if err := s.ensureImage(ctx, b, images.Node, image); err != nil {
+	if err := r.session.EnsureImage(ctx, r.board, images.Node, image); err != nil {
 		return err
 	}
-	read, err := s.readNodeImage(ctx, image)
+	read, err := r.readNodeImage(ctx, image)
 	if err != nil {
 		return err
 	}
-	version, _ := present.NeedsNodeImage(request)
+	version, _ := present.NeedsNodeImage(r.request)
 	return checkNodeImage(image, read, version)
 }
 
 // consent asks the user where something is deleted or lost.
-func (s *session) consent(ctx context.Context, request input.Request, plan update.Plan) error {
+func (r *run) consent(ctx context.Context, plan update.Plan) error {
 	switch {
-	case !plan.NeedsConsent, request.Yes:
+	case !plan.NeedsConsent, r.request.Yes:
 		return nil
-	case !s.Interactive():
+	case !r.session.Interactive():
 		return fmt.Errorf("%w; to agree, run the command again with --yes", errNoConsent)
 	}
-	_, _ = fmt.Fprint(s.Out, "Continue? [y/N] ")
+	_, _ = fmt.Fprint(r.session.Out, "Continue? [y/N] ")
 	answers := make(chan string, 1)
 	go func() {
 		// What ends the input is no consent. The process ends before the read if it is
 		// interrupted.
-		line, _ := bufio.NewReader(s.In).ReadString('\n')
+		line, _ := bufio.NewReader(r.session.In).ReadString('\n')
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -218,50 +183,50 @@ func (s *session) consent(ctx context.Context, request input.Request, plan updat
 }
 
 // dryRun prints the plan of a request. Nothing is written, started or pulled.
-func (s *session) dryRun(ctx context.Context, request input.Request) error {
-	if err := s.checkRequest(request); err != nil {
+func (r *run) dryRun(ctx context.Context) error {
+	if err := r.checkRequest(); err != nil {
 		return err
 	}
-	found, err := s.reachPlane(ctx)
+	found, err := r.session.ReachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if found.Exists && !found.Answers {
-		return s.planeSilent(ctx, found, request.Name)
+		return r.session.PlaneSilent(ctx, found, r.request.Name)
 	}
-	plan, err := s.dryPlan(ctx, request)
+	plan, err := r.dryPlan(ctx)
 	if err != nil {
 		return err
 	}
-	return s.printOutput(request.Output, plan, func() error {
-		s.say("%s", plan)
+	return r.session.Print(r.request.Output, plan, func() error {
+		r.session.Printf("%s", plan)
 		return nil
 	})
 }
 
-func (s *session) dryPlan(ctx context.Context, request input.Request) (update.Plan, error) {
-	if s.client != nil { // otherwise there is no management plane
-		present, err := s.read(ctx, request.Name)
+func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
+	if r.session.Client != nil { // otherwise there is no management plane
+		present, err := r.session.Read(ctx, r.request.Name)
 		switch {
 		case err != nil:
 			return update.Plan{}, err
 		case present.Deleting:
-			return update.Plan{}, s.beingDeleted(request.Name)
+			return update.Plan{}, r.session.BeingDeleted(r.request.Name)
 		case present.Exists:
-			chosen, err := s.choose(ctx, request, present)
+			chosen, err := r.chooseImages(ctx, present)
 			if err != nil {
 				return update.Plan{}, err
 			}
-			return s.plan(ctx, request, chosen, present)
+			return r.computePlan(ctx, chosen, present)
 		}
 	}
-	values := requested(request)
-	err := s.decideRanges(ctx, nil, request, &values)
+	values := requested(r.request)
+	err := r.decideRanges(ctx, &values)
 	if err == nil {
-		values.NodeImage, err = s.nodeImage(ctx, request, values.KubernetesVersion)
+		values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion)
 	}
 	if err == nil {
-		values.LoadBalancerImage, err = s.loadBalancerImage(ctx, request)
+		values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
 	}
 	if err != nil {
 		return update.Plan{}, err

@@ -36,6 +36,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -194,20 +195,20 @@ func (w *world) clusters() []string {
 	return names
 }
 
-func (w *world) deps() Deps {
-	return Deps{
+func (w *world) deps() session.Deps {
+	return session.Deps{
 		Program: "capcon",
-		Connect: func(context.Context, string) (engine.Engine, error) {
+		ConnectTo: func(context.Context, string) (engine.Engine, error) {
 			return unclosed{w.engine, w.passedOver}, w.connectError
 		},
-		Plane: func(_ engine.Engine, options plane.Options) Plane {
+		NewPlane: func(_ engine.Engine, options plane.Options) session.Plane {
 			w.options = options
 			if other := w.others[options.Name]; other != nil {
 				return other
 			}
 			return w.plane
 		},
-		Client: func(kubeconfig []byte) (client.WithWatch, error) {
+		NewClient: func(kubeconfig []byte) (client.WithWatch, error) {
 			if !strings.Contains(string(kubeconfig), "127.0.0.1:40123") {
 				return w.reader(), nil
 			}
@@ -229,17 +230,18 @@ func (w *world) deps() Deps {
 		HostNetworks: func() []input.UsedRange { return w.hostNetworks },
 		Size:         func(io.Writer) (int, int) { return 0, 0 },
 		Interactive:  func() bool { return w.answer != "" },
-		Now:          w.time,
-		After: func(d time.Duration) <-chan time.Time {
-			w.controllers()
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.now = w.now.Add(d)
-			passed := make(chan time.Time, 1)
-			passed <- w.now
-			return passed
-		},
+		Clock:        session.Clock{Now: w.time, After: w.after},
 	}
+}
+
+func (w *world) after(d time.Duration) <-chan time.Time {
+	w.controllers()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+	passed := make(chan time.Time, 1)
+	passed <- w.now
+	return passed
 }
 
 // unclosed keeps an engine usable for the next command.
@@ -282,7 +284,7 @@ func (w *world) runIn(ctx context.Context, args ...string) (code int, out, errs 
 	const patience = 3 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	code = Run(ctx, args, Streams{In: strings.NewReader(w.answer), Out: &stdout, Err: &stderr}, w.deps())
+	code = Run(ctx, args, session.Streams{In: strings.NewReader(w.answer), Out: &stdout, Err: &stderr}, w.deps())
 	return code, stdout.String(), stderr.String()
 }
 

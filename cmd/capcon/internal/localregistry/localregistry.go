@@ -31,6 +31,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -57,6 +58,16 @@ type Registry struct {
 
 // Host begins the names of its images, on the host and in Pods.
 func (r Registry) Host() string { return "localhost:" + strconv.Itoa(int(r.HostPort)) }
+
+// Serves reports whether a cluster is on its network.
+func (r Registry) Serves(cluster *infrav1.ContainerCluster) bool {
+	return cmp.Or(cluster.Spec.Network.Name, network.DefaultName) == r.Network
+}
+
+// Mirrored is how nodes pull from it.
+func (r Registry) Mirrored() infrav1.Registry {
+	return infrav1.Registry{Host: r.Host(), Mirrors: []infrav1.RegistryMirror{{URL: r.URL()}}}
+}
 
 // URL by which nodes reach it.
 func (r Registry) URL() string { return "http://" + netip.AddrPortFrom(r.Address, port).String() }

@@ -44,6 +44,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
+// Namespace of the clusters in the management plane. One user has one plane: a second level
+// of names would only be typing.
+const Namespace = "default"
+
 // FieldOwner of what capcon applies. Fields it never sets belong to users and
 // controllers.
 const FieldOwner = "capcon"

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package cli
+// Package nextsteps says what a user types next.
+package nextsteps
 
 import (
 	"context"
@@ -27,48 +28,50 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// printNext writes the kubeconfig and says what to type next, with a cluster that is ready, or
+// Print writes the kubeconfig and says what to type next, with a cluster that is ready, or
 // that only lacks the Pod network which its user installs.
-func (s *session) printNext(ctx context.Context, name string, reached management.Snapshot, took time.Duration) error {
-	present, err := management.Read(ctx, s.client, namespace, name)
+func Print(ctx context.Context, s *session.Session, name string, reached management.Snapshot, took time.Duration) error {
+	present, err := management.Read(ctx, s.Client, management.Namespace, name)
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
+	kubeconfig, err := management.Kubeconfig(ctx, s.Client, management.Namespace, name)
 	if err != nil {
 		return err
 	}
-	path, err := s.state.WriteKubeconfig(name, kubeconfig)
+	path, err := s.Records.WriteKubeconfig(name, kubeconfig)
 	if err != nil {
-		s.unsaved(err)
+		s.Records.Unsaved(err)
 		path = ""
 	}
-	kubectl, err := s.kubectl(ctx, name, path)
+	kubectl, err := kubectlOf(ctx, s, name, path)
 	if err != nil {
 		return err
 	}
 	if reached.PodNetworkPending {
-		s.say("\nCluster %s is ready after %s, but for its Pod network: %s.", name, took.Round(time.Second), podNetworkOf(present.Cluster))
+		s.Printf("\nCluster %s is ready after %s, but for its Pod network: %s.", name, took.Round(time.Second), podNetworkOf(present.Cluster))
 	} else {
-		s.say("\nCluster %s is ready after %s.", name, took.Round(time.Second))
+		s.Printf("\nCluster %s is ready after %s.", name, took.Round(time.Second))
 	}
-	s.say("\nNext:")
-	if plane.IsRemote(s.info) {
-		s.say("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
+	s.Printf("\nNext:")
+	if plane.IsRemote(s.Info) {
+		s.Printf("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
 	}
 	for _, line := range kubectl.lines(reached) {
-		s.say("%s", line)
+		s.Printf("%s", line)
 	}
-	s.say("  %s status %s", s.Program, name)
+	s.Printf("  %s status %s", s.Program, name)
 	if workers, scalable := present.Workers(); scalable {
-		s.say("  %s up %s --workers %d", s.Program, name, workers+1)
+		s.Printf("  %s up %s --workers %d", s.Program, name, workers+1)
 	}
-	s.say("  %s down %s", s.Program, name)
+	s.Printf("  %s down %s", s.Program, name)
 	return nil
 }
 
@@ -81,20 +84,20 @@ type kubectlCommands struct {
 }
 
 // kubectl of this machine. Where it has none, the one in the node does.
-func (s *session) kubectl(ctx context.Context, name, path string) (kubectlCommands, error) {
-	export := s.exportKubeconfig(path, name)
+func kubectlOf(ctx context.Context, s *session.Session, name, path string) (kubectlCommands, error) {
+	export := Export(s.App, path, name)
 	here := kubectlCommands{before: export, command: "  kubectl", apply: "  kubectl apply -f MANIFEST"}
 	if _, err := s.LookPath("kubectl"); err == nil {
 		return here, nil
 	}
-	node, err := s.controlPlaneContainer(ctx, name)
+	node, err := controlPlaneContainer(ctx, s, name)
 	if err != nil || node == "" {
 		return here, err
 	}
 	inside := fmt.Sprintf("%s kubectl --kubeconfig /etc/kubernetes/admin.conf", node)
 	return kubectlCommands{
-		command: fmt.Sprintf("  %s exec %s", s.info.Name, inside),
-		apply:   fmt.Sprintf("  %s exec -i %s apply -f - < MANIFEST", s.info.Name, inside),
+		command: fmt.Sprintf("  %s exec %s", s.Info.Name, inside),
+		apply:   fmt.Sprintf("  %s exec -i %s apply -f - < MANIFEST", s.Info.Name, inside),
 		after:   "  (or, with kubectl installed: " + strings.TrimSpace(export) + ")",
 	}, nil
 }
@@ -105,13 +108,13 @@ func podNetworkOf(cluster *clusterv1.Cluster) string {
 		strings.Join(cluster.Spec.ClusterNetwork.Pods.CIDRBlocks, ","))
 }
 
-// podNetworkTrouble says the same in a status.
-func (s *session) podNetworkTrouble(ctx context.Context, cluster *clusterv1.Cluster) (management.Trouble, error) {
-	path := s.state.KubeconfigPath(cluster.Name)
+// PodNetworkTrouble says the same in a status.
+func PodNetworkTrouble(ctx context.Context, s *session.Session, cluster *clusterv1.Cluster) (management.Trouble, error) {
+	path := s.Records.KubeconfigPath(cluster.Name)
 	if _, err := os.Stat(path); err != nil {
 		path = ""
 	}
-	kubectl, err := s.kubectl(ctx, cluster.Name, path)
+	kubectl, err := kubectlOf(ctx, s, cluster.Name, path)
 	if err != nil {
 		return management.Trouble{}, err
 	}
@@ -133,8 +136,8 @@ func (k kubectlCommands) lines(reached management.Snapshot) []string {
 }
 
 // controlPlaneContainer is the name of one that runs; empty where none does.
-func (s *session) controlPlaneContainer(ctx context.Context, name string) (string, error) {
-	containers, err := s.containersOf(ctx, name)
+func controlPlaneContainer(ctx context.Context, s *session.Session, name string) (string, error) {
+	containers, err := s.Records.Containers(ctx, name)
 	for _, container := range containers {
 		role := identity.Role(container.Labels[identity.LabelRole])
 		if role == identity.RoleControlPlane && container.Status == engine.StatusRunning {
@@ -144,20 +147,11 @@ func (s *session) controlPlaneContainer(ctx context.Context, name string) (strin
 	return "", err
 }
 
-// exportKubeconfig is the command that selects a kubeconfig that was saved, or writes one
+// Export is the command that selects a kubeconfig that was saved, or writes one
 // that could not be saved.
-func (a *app) exportKubeconfig(path, cluster string) string {
+func Export(a *session.App, path, cluster string) string {
 	if path == "" {
 		return fmt.Sprintf("  %s kubeconfig %s > kubeconfig && export KUBECONFIG=$PWD/kubeconfig", a.Program, cluster)
 	}
-	return "  export KUBECONFIG=" + shellQuote(path)
-}
-
-// shellQuote quotes a word for a POSIX shell, where it needs that.
-func shellQuote(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "  export KUBECONFIG=" + output.ShellQuote(path)
 }

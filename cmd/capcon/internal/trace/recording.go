@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package cli
+package trace
 
 import (
 	"context"
@@ -37,21 +37,22 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/trace"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// traceCommand is the group of what the command did.
-const traceCommand = "capcon"
+// commandGroup is the group of what the command did.
+const commandGroup = "capcon"
 
-// tracing records what happens to a cluster while a command runs. A nil tracing records
+// Recording is what happens to a cluster while a command runs. A nil Recording records
 // nothing.
-type tracing struct {
-	trace.Recorder
+type Recording struct {
+	Recorder
 
+	session *session.Session
 	file    *os.File
 	cluster string
 	began   time.Time
@@ -63,61 +64,58 @@ type tracing struct {
 	missing []error
 }
 
-// newTracing creates the file, so that a path that cannot be written is refused before
-// anything else is done.
-func (a *app) newTracing(path, cluster string) (*tracing, error) {
+// Usage of the flag.
+const Usage = "write a trace to FILE.json, for Perfetto and Chrome, or a diagram to FILE.svg"
+
+// Run a command on a cluster and write its trace to a path, also if it fails; none without a
+// path.
+func Run(ctx context.Context, s *session.Session, path, cluster string, run func(*Recording) error) error {
 	if path == "" {
-		return nil, nil //nolint:nilnil // A trace that records nothing.
+		return run(nil)
 	}
+	// Created first, so that a path that cannot be written is refused before anything else is done.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("create trace: %w", err)
+		return fmt.Errorf("create trace: %w", err)
 	}
-	return &tracing{file: file, cluster: cluster, began: a.Now(), stop: func() {}}, nil
+	t := &Recording{session: s, file: file, cluster: cluster, began: s.Now(), stop: func() {}}
+	defer t.finish(ctx)
+	return run(t)
 }
 
-// traceUsage of the flag.
-const traceUsage = "write a trace to FILE.json, for Perfetto and Chrome, or a diagram to FILE.svg"
-
-// traced runs a command on a cluster and writes its trace, also if it fails.
-func (s *session) traced(ctx context.Context, path, cluster string, run func() error) (err error) {
-	if s.trace, err = s.newTracing(path, cluster); err != nil {
-		return err
-	}
-	defer s.trace.finish(ctx, s)
-	return run()
-}
-
-// span of the command; call what it returns at its end.
-func (t *tracing) span(now func() time.Time, name string) (end func()) {
+// Span of the command; call what it returns at its end.
+func (t *Recording) Span(name string) (end func()) {
 	if t == nil {
 		return func() {}
 	}
-	began := now()
-	return func() { t.Add(trace.Event{Group: traceCommand, Track: name, Name: name, Begin: began, End: now()}) }
+	began := t.session.Now()
+	return func() {
+		t.Add(Event{Group: commandGroup, Track: name, Name: name, Begin: began, End: t.session.Now()})
+	}
 }
 
-// watch the objects in the management plane, and the Nodes, until ctx or the trace ends.
+// WatchObjects in the management plane, and the Nodes, until ctx or the trace ends.
 // A plane that was watched before is not any more.
-func (t *tracing) watch(ctx context.Context, s *session) {
+func (t *Recording) WatchObjects(ctx context.Context) {
 	if t == nil {
 		return
 	}
 	t.stop()
 	t.watching.Wait()
 	ctx, t.stop = context.WithCancel(ctx)
-	t.watching.Go(func() { t.note(trace.Watch(ctx, &t.Recorder, trace.ObjectsGroup, s.client, selections(t.cluster)...)) })
 	t.watching.Go(func() {
-		nodes, err := s.awaitWorkloadCluster(ctx, t.cluster)
+		t.note(Watch(ctx, &t.Recorder, ObjectsGroup, t.session.Client, selections(t.cluster)...))
+	})
+	t.watching.Go(func() {
+		nodes, err := t.awaitWorkloadCluster(ctx)
 		if err != nil {
 			return // The cluster had no API server as long as the trace lasted.
 		}
-		node := trace.Selection{Kind: corev1.SchemeGroupVersion.WithKind("Node")}
-		t.note(trace.Watch(ctx, &t.Recorder, trace.NodesGroup, nodes, node))
+		t.note(Watch(ctx, &t.Recorder, NodesGroup, nodes, Selection{Kind: corev1.SchemeGroupVersion.WithKind("Node")}))
 	})
 }
 
-func (t *tracing) note(err error) {
+func (t *Recording) note(err error) {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -126,15 +124,11 @@ func (t *tracing) note(err error) {
 	t.missing = append(t.missing, err)
 }
 
-// awaitWorkloadCluster returns a client of a cluster's API server as soon as it answers.
-func (s *session) awaitWorkloadCluster(ctx context.Context, name string) (client.WithWatch, error) {
+// awaitWorkloadCluster returns a client of the cluster's API server as soon as it answers.
+func (t *Recording) awaitWorkloadCluster(ctx context.Context) (workload client.WithWatch, err error) {
 	const interval = 100 * time.Millisecond
-	var workload client.WithWatch
-	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
-		kubeconfig, err := management.Kubeconfig(ctx, s.client, namespace, name)
-		if err == nil {
-			workload, err = s.Client(kubeconfig)
-		}
+	err = wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
+		workload, err = t.session.Workload(ctx, t.cluster)
 		if err == nil {
 			err = workload.List(ctx, &corev1.NodeList{})
 		}
@@ -144,9 +138,9 @@ func (s *session) awaitWorkloadCluster(ctx context.Context, name string) (client
 }
 
 // selections are what belongs to a cluster in the management plane.
-func selections(cluster string) []trace.Selection {
-	in, named, labeled := client.InNamespace(namespace), client.MatchingFields{"metadata.name": cluster}, client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}
-	all := []trace.Selection{
+func selections(cluster string) []Selection {
+	in, named, labeled := client.InNamespace(management.Namespace), client.MatchingFields{"metadata.name": cluster}, client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}
+	all := []Selection{
 		{Kind: clusterv1.GroupVersion.WithKind("Cluster"), Options: []client.ListOption{in, named}},
 		{Kind: addonsv1.GroupVersion.WithKind("ClusterResourceSetBinding"), Options: []client.ListOption{in, named}},
 		{Kind: corev1.SchemeGroupVersion.WithKind("Secret"), Options: []client.ListOption{in, labeled}, MetadataOnly: true},
@@ -160,59 +154,57 @@ func selections(cluster string) []trace.Selection {
 		infrav1.GroupVersion.WithKind("ContainerMachine"),
 		bootstrapv1.GroupVersion.WithKind("KubeadmConfig"),
 	} {
-		all = append(all, trace.Selection{Kind: kind, Options: []client.ListOption{in, labeled}})
+		all = append(all, Selection{Kind: kind, Options: []client.ListOption{in, labeled}})
 	}
 	return all
 }
 
-// traceTimeout bounds what is read at the end of a trace.
-const traceTimeout = 30 * time.Second
+// finishTimeout bounds what is read at the end of a
+const finishTimeout = 30 * time.Second
 
 // finish the trace, also one of a command that failed or was interrupted.
-func (t *tracing) finish(ctx context.Context, s *session) {
-	if t == nil {
-		return
-	}
+func (t *Recording) finish(ctx context.Context) {
+	s := t.session
 	ended := s.Now()
 	t.stop()
 	t.watching.Wait()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	t.note(t.addEngineCalls(ctx, s))
-	t.note(t.addNodes(ctx, s))
-	write := trace.WriteJSON
+	t.note(t.addEngineCalls(ctx))
+	t.note(t.addNodes(ctx))
+	write := WriteJSON
 	if filepath.Ext(t.file.Name()) == ".svg" {
-		write = trace.WriteSVG
+		write = WriteSVG
 	}
-	waits := trace.Waits(t.Between(t.began, ended), t.began, ended)
+	waits := Waits(t.Between(t.began, ended), t.began, ended)
 	t.Add(waits...)
 	err := errors.Join(write(t.file, t.Between(t.began, ended)), t.file.Close())
 	for _, missing := range t.missing {
-		s.complain("Not traced: %v", missing)
+		s.Errorf("Not traced: %v", missing)
 	}
 	if err != nil {
-		s.complain("The trace is incomplete: %v", err)
+		s.Errorf("The trace is incomplete: %v", err)
 		return
 	}
-	s.say("Wrote the trace %s. The command waited for:", t.file.Name())
-	for _, total := range trace.TotalWaits(waits) {
-		s.say("  %6.1fs  %s", total.Time.Seconds(), total.Name)
+	s.Printf("Wrote the trace %s. The command waited for:", t.file.Name())
+	for _, total := range TotalWaits(waits) {
+		s.Printf("  %6.1fs  %s", total.Time.Seconds(), total.Name)
 	}
 }
 
-func (t *tracing) addEngineCalls(ctx context.Context, s *session) error {
+func (t *Recording) addEngineCalls(ctx context.Context) error {
 	log := logs.Log{Container: plane.DefaultName, Source: logs.Console}
-	text, err := log.Read(ctx, s.engine, planeLogLines)
+	text, err := log.Read(ctx, t.session.Engine, session.PlaneLogLines)
 	if err != nil {
 		return err //nolint:wrapcheck // It names the log.
 	}
-	t.Add(trace.EngineCalls(text, t.cluster, s.Now())...)
+	t.Add(EngineCalls(text, t.cluster, t.session.Now())...)
 	return nil
 }
 
 // addNodes of containers that run: the journal of others cannot be read.
-func (t *tracing) addNodes(ctx context.Context, s *session) error {
-	containers, err := s.containersOf(ctx, t.cluster)
+func (t *Recording) addNodes(ctx context.Context) error {
+	containers, err := t.session.Records.Containers(ctx, t.cluster)
 	if err != nil {
 		return err
 	}
@@ -222,7 +214,7 @@ func (t *tracing) addNodes(ctx context.Context, s *session) error {
 		if machine == "" || container.Status != engine.StatusRunning {
 			continue
 		}
-		steps, err := trace.Node(ctx, s.engine, container.Name, machine, t.began)
+		steps, err := Node(ctx, t.session.Engine, container.Name, machine, t.began)
 		t.Add(steps...)
 		errs = append(errs, err)
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package cli
+package session
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ import (
 // program reads.
 func TestEarlierPlane(t *testing.T) {
 	t.Parallel()
-	s := &session{app: &app{}}
+	s := &Session{App: &App{}}
 	s.Program = "capcon"
 	noMatch := fmt.Errorf("read cluster: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ContainerCluster"}, SearchedVersions: []string{"v1beta2"}})
 	if err := s.explainVersion(noMatch); !errors.Is(err, noMatch) || !strings.Contains(err.Error(), `"capcon plane up"`) {

@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+// Use the management plane behind the kubeconfig from now on.
+func (s *Session) Use(kubeconfig []byte) error {
+	c, err := s.NewClient(kubeconfig)
+	if err != nil {
+		return err
+	}
+	s.Client = c
+	path, err := s.Records.WriteManagementKubeconfig(kubeconfig)
+	if err == nil {
+		s.ManagementFile = path
+	}
+	s.Records.Unsaved(err)
+	return nil
+}
+
+// ReachPlane uses the management plane from now on if it answers, and returns its state.
+func (s *Session) ReachPlane(ctx context.Context) (plane.State, error) {
+	found, err := s.Plane.State(ctx)
+	if err != nil || !found.Answers {
+		return found, err
+	}
+	return found, s.Use(found.Kubeconfig)
+}
+
+// Read what the management plane has of a cluster, once it answers.
+func (s *Session) Read(ctx context.Context, name string) (present management.Present, err error) {
+	err = s.Persist(ctx, func() (err error) {
+		present, err = management.Read(ctx, s.Client, management.Namespace, name)
+		return err
+	})
+	return present, err
+}
+
+// Replaced reports whether the management plane that is in use is gone, because
+// another process removed it when it had no Cluster. A command then begins again.
+func (s *Session) Replaced(ctx context.Context) bool {
+	if s.PlaneID == "" {
+		return false
+	}
+	state, err := s.Plane.State(ctx)
+	return err == nil && state.ID != s.PlaneID
+}
+
+// Transient reports whether an error of the management plane's API may be
+// over soon: it restarts, or a webhook of it is not up yet.
+func Transient(err error) bool {
+	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsTimeout(err)
+}
+
+// Persist calls f until it succeeds, fails for good, or patience is over, or the
+// management plane is another one.
+func (s *Session) Persist(ctx context.Context, f func() error) error {
+	const patience = 30 * time.Second
+	deadline := s.Now().Add(patience)
+	for {
+		err := f()
+		if err == nil || !Transient(err) || s.Now().After(deadline) || s.Replaced(ctx) {
+			return err
+		}
+		if ended := s.Pause(ctx); ended != nil {
+			return errors.Join(ended, err)
+		}
+	}
+}
+
+// KnownToPlane is what the management plane has, and which clusters were moved away from it.
+func (s *Session) KnownToPlane(ctx context.Context) (inventory.Manager, error) {
+	known := inventory.Manager{Plane: true, ID: s.PlaneID}
+	err := s.Persist(ctx, func() error { return known.Describe(ctx, s.Client) })
+	return known, err
+}
+
+// SaveOwner saves that the management plane has the cluster of an owner ID.
+func (s *Session) SaveOwner(ctx context.Context, name, ownerID string) (state.Cluster, error) {
+	known, err := s.KnownToPlane(ctx)
+	if err != nil {
+		return state.Cluster{}, err
+	}
+	return s.Records.SaveOwner(ctx, name, ownerID, known)
+}
+
+// KeptBecause says why the containers of a recorded cluster without objects are kept; empty:
+// the management plane that had it says that it was not moved.
+func (s *Session) KeptBecause(ctx context.Context, record state.Cluster) (string, error) {
+	if s.Client == nil {
+		return records.Of(record).KeptBecause(nil), nil
+	}
+	known, err := s.KnownToPlane(ctx)
+	if err != nil {
+		return "", err
+	}
+	return records.Of(record).Update(known).KeptBecause([]string{s.PlaneID}), nil
+}

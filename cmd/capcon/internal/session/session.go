@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package session connects a command to one engine and its management plane.
+//
+// App is the command line, Session the connection. Neither knows what a command does.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Session is a command's connection to one engine and its management plane.
+type Session struct {
+	*App
+
+	Engine  engine.Engine
+	Info    engine.Info
+	Records *records.Store
+	Plane   Plane
+	// Client of the management plane; nil until it answers.
+	Client client.WithWatch
+	// PlaneID is the plane's that is in use; empty until there is one.
+	PlaneID string
+	// ManagementFile has the kubeconfig of the management plane; empty where it could not
+	// be saved.
+	ManagementFile string
+}
+
+// Connect to the engine. The caller closes the session.
+func (a *App) Connect(ctx context.Context) (*Session, error) {
+	root, err := state.Root(a.Getenv)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // It says what was looked for.
+	}
+	e, err := a.ConnectEngine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, err := e.Info(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("get engine info: %w", err), e.Close())
+	}
+	a.Connected = records.Connected(info)
+	if plane.NeedsTunnels(info) {
+		a.Tunnels = tunnel.New(ctx, e)
+	}
+	s := &Session{App: a, Engine: e, Info: info, Records: records.Open(root, a.Program, a.Printer, e, info)}
+	if err := s.Records.CheckPassedOver(); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
+	return s, nil
+}
+
+// OnEngine makes the RunE of a command that works in a session.
+func OnEngine(
+	connect func(context.Context) (*Session, error), run func(ctx context.Context, s *Session, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, args []string) error {
+		s, err := connect(command.Context())
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return s.explainVersion(run(command.Context(), s, args))
+	}
+}
+
+// explainVersion says what is wrong where the management plane does not serve the version
+// of a kind that this program reads.
+func (s *Session) explainVersion(err error) error {
+	if !meta.IsNoMatchError(err) {
+		return err
+	}
+	return fmt.Errorf("the management plane has an earlier version than capcon; upgrade it with \"%s plane up\": %w", s.Program, err)
+}
+
+// ConnectLocal connects to an engine of this host, and refuses another: the local
+// registry is used through its port.
+func (a *App) ConnectLocal(ctx context.Context) (*Session, error) {
+	s, err := a.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if plane.IsRemote(s.Info) {
+		s.Close()
+		return nil, fmt.Errorf("%s is on another host, where the port of the local registry is not reachable; run the command there", s.Connected)
+	}
+	return s, nil
+}
+
+// Close the session. The process ends soon: there is nothing to do about an
+// error.
+func (s *Session) Close() { _ = s.Engine.Close() }
