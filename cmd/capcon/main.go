@@ -35,7 +35,7 @@ import (
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/hostnet"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
@@ -53,7 +53,7 @@ func main() {
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 
-	code := cli.Run(ctx, os.Args[1:], session.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, session.Deps{
+	code := command.Run(ctx, os.Args[1:], session.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, session.Deps{
 		Program: os.Args[0],
 		ConnectTo: func(ctx context.Context, name string) (engine.Engine, error) {
 			return bounded(ctx, connect.Options{Engine: name}, metered.Options{})

@@ -30,7 +30,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/cli"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -97,8 +97,8 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 		{"forget", "demo"}, {"images", "list"}, {"plane", "up"}, {"plane", "down"},
 	}
 	for name, tc := range engines {
-		for _, command := range commands {
-			t.Run(name+"/"+strings.Join(command, " "), func(t *testing.T) {
+		for _, line := range commands {
+			t.Run(name+"/"+strings.Join(line, " "), func(t *testing.T) {
 				t.Parallel()
 				socket, home := mute(t, tc.answers), t.TempDir()
 				environment := map[string]string{"DOCKER_HOST": "unix://" + socket, "XDG_STATE_HOME": home}
@@ -108,7 +108,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 				var out, errs strings.Builder
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				code := cli.Run(ctx, command, session.Streams{Out: &out, Err: &errs}, session.Deps{
+				code := command.Run(ctx, line, session.Streams{Out: &out, Err: &errs}, session.Deps{
 					Program: "capcon",
 					ConnectTo: func(ctx context.Context, name string) (engine.Engine, error) {
 						return bounded(ctx, connect.Options{Engine: name, Getenv: getenv, Timeout: tc.connects}, metered.Options{ReadLimit: limit, ChangeLimit: limit})

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// What is done stays done in the lines of a pipe, and a plane that answers is not started.
+func TestProgressOfUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = w.become
+	for _, args := range [][]string{{"up", "demo"}, {"up", "demo"}, {"up", "demo", "--workers", "1"}} {
+		running := w.plane.state.Answers
+		code, out, errs := w.run(args...)
+		if code != 0 {
+			t.Fatalf("%v ended with %d:\n%s%s", args, code, out, errs)
+		}
+		done := map[string]bool{}
+		for line := range strings.Lines(errs) {
+			fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+			if len(fields) < 3 {
+				continue
+			}
+			step, _, _ := strings.Cut(strings.TrimSpace(fields[2]), ":")
+			if fields[1] == "waiting" && done[step] {
+				t.Errorf("%v: %s is done and then waits again:\n%s", args, step, errs)
+			}
+			done[step] = done[step] || fields[1] == "done"
+		}
+		if running && strings.Contains(errs, "starting") {
+			t.Errorf("%v: the plane runs already:\n%s", args, errs)
+		}
+	}
+}
+
+// What needs the user is waited for, in case the user is at it, and is called failed only when
+// the command ends with it.
+func TestFailureIsShownAtTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.controllers = func() {
+		w.become()
+		infrastructure := &infrav1.ContainerCluster{}
+		must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, infrastructure))
+		meta.SetStatusCondition(&infrastructure.Status.Conditions, metav1.Condition{
+			Type: infrav1.PreflightPassedCondition, Status: metav1.ConditionFalse, Reason: infrav1.PreflightFailedReason, Message: "too few files",
+		})
+		must.Succeed(t, w.client.Update(t.Context(), infrastructure))
+		cluster := w.cluster()
+		cluster.Status.Initialization.InfrastructureProvisioned = nil
+		must.Succeed(t, w.client.Update(t.Context(), cluster))
+	}
+	code, _, errs := w.run("up", "demo", "--timeout", "2m")
+	if code != 1 {
+		t.Fatalf("up ended with %d:\n%s", code, errs)
+	}
+	_, waited, found := strings.Cut(errs, "waiting cluster demo PreflightFailed: too few files")
+	if !found || strings.Count(errs, " failed ") != 1 || !strings.Contains(waited, "15s failed") && !strings.Contains(waited, "16s failed") {
+		t.Errorf("Want a failure that is shown when up ends:\n%s", errs)
+	}
+	mustContain(t, errs, "the command ends if this lasts for 15s", "cannot become ready")
+}

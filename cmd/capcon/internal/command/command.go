@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package command is the command line of capcon. Each command has a package below it; session
+// has what a command needs of the world, so that a test can run any of them without an engine,
+// a terminal or a clock.
+package command
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+)
+
+// The exit codes of capcon.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitNoConsent   = 3   // nothing was written because the user has not agreed
+	exitInterrupted = 130 // as shells have it for SIGINT
+)
+
+// Run executes one command line and returns its exit code.
+func Run(ctx context.Context, args []string, streams session.Streams, deps session.Deps) int {
+	a := session.New(streams, deps)
+	root := rootCommand(a)
+	root.SetArgs(args)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	understood := false
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		understood = true
+		return a.CheckEngine()
+	}
+	command, err := root.ExecuteContextC(ctx)
+	a.PrintWarnings()
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		if !errors.Is(err, session.ErrReported) {
+			a.Errorf("Interrupted.")
+		}
+		return exitInterrupted
+	case !errors.Is(err, session.ErrReported):
+		a.Errorf("Error: %v", err)
+		if !understood {
+			a.Errorf("See \"%s --help\".", strings.Replace(command.CommandPath(), root.Name(), a.Program, 1))
+		}
+		a.ExplainLate(err)
+	}
+	if errors.Is(err, errNoConsent) {
+		return exitNoConsent
+	}
+	return exitError
+}
+
+func rootCommand(a *session.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "capcon",
+		Short: "Create Kubernetes clusters in containers with Cluster API",
+		Long: "capcon creates Kubernetes clusters whose machines are containers of Docker or Podman.\n" +
+			"The management plane, a management cluster in one container, runs Cluster API.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	a.AddFlags(root.PersistentFlags())
+	root.AddCommand(
+		upCommand(a), downCommand(a), stopCommand(a), startCommand(a), statusCommand(a), kubeconfigCommand(a), tunnelCommand(a), listCommand(a), gcCommand(a), forgetCommand(a),
+		logsCommand(a), supportBundleCommand(a), doctorCommand(a), planeCommand(a),
+		imagesCommand(a), loadCommand(a), registryCommand(a), certsCommand(a), versionCommand(a),
+	)
+	return root
+}

@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// follow is the topology's part: what the Cluster says, the others get.
+func (w *world) follow(cluster *clusterv1.Cluster) {
+	ctx, topology := w.t.Context(), cluster.Spec.Topology
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
+	}
+	for _, made := range []client.Object{
+		&infrav1.ContainerCluster{ObjectMeta: meta("demo"), Spec: infrav1.ContainerClusterSpec{
+			Network: infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Image: "localhost/capcon/haproxy:2.6"},
+		}},
+		&controlplanev1.KubeadmControlPlane{
+			ObjectMeta: meta(objects.ControlPlaneName("demo")),
+			Spec:       controlplanev1.KubeadmControlPlaneSpec{Version: topology.Version, Replicas: topology.ControlPlane.Replicas},
+		},
+		&clusterv1.MachineDeployment{
+			ObjectMeta: meta(objects.WorkersName("demo")),
+			Spec:       clusterv1.MachineDeploymentSpec{ClusterName: "demo", Replicas: topology.Workers.MachineDeployments[0].Replicas},
+		},
+	} {
+		if err := w.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
+			w.t.Fatal(err)
+		}
+	}
+	conditions.Set(cluster, metav1.Condition{
+		Type: clusterv1.ClusterTopologyReconciledCondition, Status: metav1.ConditionTrue,
+		Reason: clusterv1.ClusterTopologyReconcileSucceededReason,
+	})
+}
+
+// become makes the cluster what controllers would make of it.
+func (w *world) become() {
+	ctx := w.t.Context()
+	cluster := &clusterv1.Cluster{}
+	if w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster) != nil {
+		return // not applied yet
+	}
+	w.follow(cluster)
+	infrastructure := &infrav1.ContainerCluster{}
+	controlPlane, workers := &controlplanev1.KubeadmControlPlane{}, &clusterv1.MachineDeployment{}
+	key := client.ObjectKey{Namespace: "default", Name: "demo"}
+	err := errors.Join(
+		w.client.Get(ctx, key, infrastructure),
+		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
+		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
+	)
+	if err != nil || infrastructure.Spec.OwnerID != "" {
+		return // done already
+	}
+	infrastructure.Spec.OwnerID = "owner"
+	infrastructure.Spec.LoadBalancer.HostPort = 40123
+	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+		APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: infrastructure.Name,
+	}
+	cluster.Status.Initialization.InfrastructureProvisioned = ptr.To(true)
+	controlPlane.Status = controlplanev1.KubeadmControlPlaneStatus{
+		Initialization: controlplanev1.KubeadmControlPlaneInitializationStatus{ControlPlaneInitialized: ptr.To(true)},
+		Replicas:       controlPlane.Spec.Replicas, AvailableReplicas: controlPlane.Spec.Replicas, UpToDateReplicas: controlPlane.Spec.Replicas,
+		ObservedGeneration: controlPlane.Generation,
+	}
+	workers.Status = clusterv1.MachineDeploymentStatus{
+		Replicas: workers.Spec.Replicas, AvailableReplicas: workers.Spec.Replicas, UpToDateReplicas: workers.Spec.Replicas,
+		ObservedGeneration: workers.Generation,
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
+		Data:       map[string][]byte{"value": []byte("clusters: [{name: demo, cluster: {server: https://172.18.0.9:6443}}]")},
+	}
+	_, created := w.engine.CreateContainer(ctx, engine.Spec{
+		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
+		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
+	})
+	err = errors.Join(created, w.engine.StartContainer(ctx, "demo-a-1234"),
+		w.client.Update(ctx, cluster), w.client.Update(ctx, infrastructure), w.client.Update(ctx, controlPlane),
+		w.client.Update(ctx, workers), w.client.Create(ctx, secret),
+		w.client.Create(ctx, readyMachine("demo-a", clusterv1.MachineControlPlaneLabel, "")))
+	for i := range ptr.Deref(workers.Spec.Replicas, 0) {
+		name := fmt.Sprintf("demo-worker-%d", i)
+		err = errors.Join(err, w.client.Create(ctx, readyMachine(name, clusterv1.MachineDeploymentNameLabel, workers.Name)))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func readyMachine(name, label, value string) *clusterv1.Machine {
+	return &clusterv1.Machine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{
+			clusterv1.ClusterNameLabel: "demo", label: value,
+		}},
+		Spec: clusterv1.MachineSpec{ClusterName: "demo"},
+		Status: clusterv1.MachineStatus{
+			NodeRef: clusterv1.MachineNodeReference{Name: name},
+			Conditions: []metav1.Condition{
+				{Type: "InfrastructureReady", Status: metav1.ConditionTrue}, {Type: "NodeReady", Status: metav1.ConditionTrue},
+			},
+		},
+	}
+}
+
+// vanish is the deletion as controllers and the garbage collector do it.
+func (w *world) vanish() {
+	ctx := w.t.Context()
+	cluster := &clusterv1.Cluster{}
+	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
+		return // not requested, or already deleted
+	}
+	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
+		w.t.Fatal(err)
+	}
+	w.vanishObjects()
+}
+
+// vanishObjects of a Cluster that is being deleted, as where it has no containers.
+func (w *world) vanishObjects() {
+	ctx := w.t.Context()
+	cluster := &clusterv1.Cluster{}
+	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
+		return
+	}
+	for _, kind := range goneWithTheCluster() {
+		if err := w.client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	cluster.Finalizers = nil
+	if err := w.client.Update(ctx, cluster); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func goneWithTheCluster() []client.Object {
+	return []client.Object{
+		&infrav1.ContainerCluster{}, &infrav1.ContainerMachineTemplate{}, &controlplanev1.KubeadmControlPlane{},
+		&clusterv1.MachineDeployment{}, &clusterv1.Machine{}, &corev1.Secret{}, &corev1.ConfigMap{},
+		&bootstrapv1.KubeadmConfigTemplate{}, &addonsv1.ClusterResourceSet{},
+	}
+}

@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/templates"
+)
+
+// decide the desired state of a new cluster: what was requested, completed by defaults.
+// Images are on the engine afterwards.
+func (r *run) decide(ctx context.Context) (objects.Values, error) {
+	values := requested(r.request)
+	steps := []func(context.Context, *objects.Values) error{
+		r.decideRanges, r.decideImages, r.decideNode,
+	}
+	for _, step := range steps {
+		if err := step(ctx, &values); err != nil {
+			return objects.Values{}, err
+		}
+	}
+	return values, nil
+}
+
+// requested values of a new cluster, with the defaults that depend on nothing else.
+func requested(request input.Request) objects.Values {
+	values := objects.Values{
+		Namespace: management.Namespace, Name: request.Name,
+		KubernetesVersion: cmp.Or(request.KubernetesVersion, input.DefaultKubernetes()),
+		ControlPlanes:     int32(ptr.Deref(request.ControlPlanes, 1)), //nolint:gosec // validated to be small
+		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
+		Network:           cmp.Or(request.Network, network.DefaultName),
+		Resources:         requestedResources(request),
+	}
+	// Pods have no other node.
+	values.AllowSchedulingOnControlPlanes = values.Workers == 0
+	return values
+}
+
+// decideImages chooses the images and fetches those the engine lacks: here
+// the user's credentials are known, in the management plane they are not.
+func (r *run) decideImages(ctx context.Context, values *objects.Values) (err error) {
+	r.board.Begin(session.StepImages, "inspecting images")
+	values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion)
+	if err != nil {
+		return err
+	}
+	values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
+	if err != nil {
+		return err
+	}
+	for _, image := range []struct {
+		use       images.Use
+		reference string
+	}{{images.Node, values.NodeImage}, {images.LoadBalancer, values.LoadBalancerImage}} {
+		if err := r.session.EnsureImage(ctx, r.board, image.use, image.reference); err != nil {
+			return err
+		}
+	}
+	r.board.Finished(session.StepImages, values.NodeImage+", "+values.LoadBalancerImage)
+	return nil
+}
+
+func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
+	return images.Choose(ctx, r.session.Engine, images.Wish{
+		Use: images.Node, Named: r.request.Image, Registry: r.request.Registry, KubernetesVersion: version,
+	})
+}
+
+func (r *run) loadBalancerImage(ctx context.Context) (string, error) {
+	return images.Choose(ctx, r.session.Engine, images.Wish{
+		Use: images.LoadBalancer, Named: r.request.LoadBalancerImage, Registry: r.request.Registry,
+	})
+}
+
+// decideNode asks the node image what it is, before anything is made of it.
+func (r *run) decideNode(ctx context.Context, values *objects.Values) error {
+	read, err := r.readNodeImage(ctx, values.NodeImage)
+	if err != nil {
+		return err
+	}
+	if err := checkNodeImage(values.NodeImage, read, values.KubernetesVersion); err != nil {
+		return err
+	}
+	values.CNIManifest, err = podNetwork(r.request.CNI, read, values.PodCIDR)
+	return err
+}
+
+// checkNodeImage refuses an image of another version of Kubernetes.
+func checkNodeImage(image string, read images.NodeImage, version string) error {
+	if read.KubernetesVersion == "" || read.KubernetesVersion == version {
+		return nil
+	}
+	return input.Refuse(input.Problem{
+		Field: "--image", Value: image,
+		Reason: fmt.Sprintf("has Kubernetes %s instead of %s", read.KubernetesVersion, version),
+		Remedy: "use --kubernetes-version " + read.KubernetesVersion + ", or another image",
+	})
+}
+
+// readNodeImage, or what was saved of it: reading costs a container.
+func (r *run) readNodeImage(ctx context.Context, name string) (read images.NodeImage, err error) {
+	image, err := r.session.Engine.InspectImage(ctx, name)
+	if err != nil {
+		return read, fmt.Errorf("inspect node image %q: %w", name, err)
+	}
+	if r.session.Records.NodeImage(image.ID, &read) {
+		return read, nil
+	}
+	if read, err = images.ReadNode(ctx, r.session.Engine, name); err != nil {
+		return read, err
+	}
+	r.session.Records.Unsaved(r.session.Records.SaveNodeImage(image.ID, read))
+	return read, nil
+}
+
+// podNetwork returns the manifest that was asked for, for the range of Pods; empty with none.
+// Without a wish it is the node image's own, because only that image's Pods find their images
+// in it.
+func podNetwork(wish string, image images.NodeImage, podCIDR string) (string, error) {
+	manifest := templates.Flannel
+	switch wish {
+	case input.CNINone:
+		return "", nil
+	case input.CNIFlannel:
+	case "", input.CNIAuto:
+		manifest = cmp.Or(image.CNIManifest, manifest)
+	default:
+		text, err := os.ReadFile(wish)
+		if err != nil {
+			return "", fmt.Errorf("read CNI manifest: %w", err)
+		}
+		rendered, err := images.RenderCNI(string(text), podCIDR)
+		if err != nil {
+			return "", err
+		}
+		return rendered, input.Refuse(input.CheckManifest(wish, rendered)...)
+	}
+	return images.RenderCNI(manifest, podCIDR)
+}

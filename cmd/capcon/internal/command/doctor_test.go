@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+)
+
+// probed is what a probe prints on a host with few instances of inotify.
+const probed = "== /proc/sys/fs/inotify/max_user_instances\n%d\n== ipv6\n1\n"
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*testing.T, *world)
+		args   []string
+		code   int
+		want   []string
+	}{
+		"Well": {
+			reason: "Engine, host and images are printed, also where nothing is missing.",
+			want: []string{
+				"simulated 1.0.0", "kernel 6.1.0", "8 CPUs", "cgroup v2", "1 node in total", "node v1.36.3", "present, ", "All checks passed.",
+			},
+		},
+		"Warning": {
+			reason: "A warning does not fail.",
+			args:   []string{"--nodes", "12"},
+			want:   []string{"InotifyInstances  warning  fs.inotify.max_user_instances is 500, 12 nodes need about 384", "-> on the engine's host: sudo sysctl -w", "All requirements are met, with 1 warning."},
+		},
+		"NodesThereAre": {
+			reason: "Without a number those count that the engine has.",
+			change: func(t *testing.T, w *world) {
+				for i := range 12 {
+					labels := identity.Owner{Namespace: "a", Cluster: "b", ID: "c"}.ContainerLabels(identity.RoleWorker, "m")
+					if _, err := w.engine.CreateContainer(t.Context(), engine.Spec{
+						Name: fmt.Sprint("n", i), Image: "localhost/capcon/node:v1.36.3", Labels: labels,
+					}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			want: []string{"12 nodes in total", "12 nodes need"},
+		},
+		"Error": {
+			reason: "The exit code is 1 where something keeps clusters from working.",
+			args:   []string{"--nodes", "40"}, code: 1,
+			want: []string{"InotifyInstances  error", "1 check failed; 1 warning."},
+		},
+		"NoPrivileged": {
+			reason: "An engine that refuses the container is a finding.",
+			change: func(_ *testing.T, w *world) {
+				w.engine.FailNext("StartContainer", errors.New("unable to apply caps"))
+			},
+			code: 1, want: []string{"PrivilegedContainer  error", "unable to apply caps"},
+		},
+		"NoImages": {
+			reason: "Without an image there is nothing to look with.",
+			change: func(_ *testing.T, w *world) {
+				w.engine.RemoveImage("localhost/capcon/haproxy:2.6")
+				w.engine.RemoveImage("localhost/capcon/node:v1.36.3")
+			},
+			want: []string{"HostUnknown  warning", "missing; pulled on demand", loadbalancer.DefaultImage, "not in a registry: make images-load"},
+		},
+		"NetworkTaken": {
+			reason: "A network that clusters could not use is reported.",
+			change: func(t *testing.T, w *world) {
+				// Too small for static addresses.
+				w.engine = simulated.New(simulated.WithSubnets())
+				w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
+				w.engine.HandleExec(answer(500))
+				spec := engine.NetworkSpec{Name: "capcon", Subnets: []netip.Prefix{netip.MustParsePrefix("10.9.8.0/31")}}
+				if _, err := w.engine.CreateNetwork(t.Context(), spec); err != nil {
+					t.Fatal(err)
+				}
+			},
+			want: []string{"Network  warning", "too small", "--network"},
+		},
+		"NoEngine": {
+			reason: "An engine that does not answer is a finding with its remedy.",
+			change: func(_ *testing.T, w *world) { w.engine.Down() },
+			code:   1, want: []string{"unavailable", "EngineReachable  error", "start the container engine"},
+		},
+		"NoEngineAtAll": {
+			reason: "So is one that cannot be found.",
+			change: func(_ *testing.T, w *world) {
+				w.connectError = fmt.Errorf("dial: permission denied: %w", engine.ErrUnauthorized)
+			},
+			code: 1, want: []string{"EnginePermission  error", "group docker"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.engine.HandleExec(answer(500))
+			if tc.change != nil {
+				tc.change(t, w)
+			}
+			code, out, errs := w.run(append([]string{"doctor"}, tc.args...)...)
+			if code != tc.code {
+				t.Errorf("%s\nWant %d, got %d: %s", tc.reason, tc.code, code, errs)
+			}
+			mustContain(t, squeeze(out), tc.want...)
+			w.engine.Up()
+			if containers, err := w.engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleProbe)}); err != nil || len(containers) > 0 {
+				t.Errorf("The probe stays: %v, %v", containers, err)
+			}
+			if _, err := w.engine.InspectNetwork(t.Context(), "capcon"); name != "NetworkTaken" && !errors.Is(err, engine.ErrNotFound) {
+				t.Errorf("The network stays that was made for the probe: %v", err)
+			}
+		})
+	}
+}
+
+func TestCheckBoot(t *testing.T) {
+	t.Parallel()
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // Empty elsewhere, as in the program.
+	const (
+		linger = "loginctl show-user --property=Linger --value"
+		root   = "systemctl --system is-enabled simulated.service"
+		user   = "systemctl --user is-enabled simulated.service"
+	)
+	local := engine.Info{Endpoint: "unix:///run/simulated.sock", Kernel: strings.TrimSpace(string(kernel)), Traits: simulated.Traits()}
+	rootless, virtual := local, local
+	rootless.Rootless, virtual.Kernel = true, "other"
+	cases := map[string]struct {
+		reason  string
+		info    engine.Info
+		systemd map[string]string
+		want    map[string]string
+	}{
+		"Enabled":          {"Nothing is missing.", rootless, map[string]string{linger: "yes", user: "enabled"}, map[string]string{}},
+		"Rootful":          {"Root's units start when the host boots.", local, map[string]string{root: "disabled", linger: "no"}, map[string]string{"EngineAtBoot": "sudo systemctl enable simulated.service"}},
+		"Rootless":         {"A user's units need lingering too.", rootless, map[string]string{user: "disabled", linger: "no"}, map[string]string{"EngineAtBoot": "systemctl --user enable simulated.service", "Linger": "sudo loginctl enable-linger $USER"}},
+		"NoSystemd":        {"Without systemd, nothing is known.", rootless, nil, map[string]string{}},
+		"InVirtualMachine": {"This host's systemd says nothing about another.", virtual, map[string]string{root: "disabled"}, map[string]string{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			systemd := func(_ context.Context, name string, args ...string) string {
+				return tc.systemd[strings.Join(append([]string{name}, args...), " ")]
+			}
+			got := map[string]string{}
+			for _, item := range checkBoot(t.Context(), systemd, tc.info) {
+				got[item.Name] = item.Remedy
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCheckWSL(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, kernel string
+		want           int
+	}{
+		"WSL":     {"Microsoft's kernel.", "6.6.87.2-microsoft-standard-WSL2", 1},
+		"First":   {"That of the first versions of WSL 2.", "4.19.104-Microsoft-standard", 1},
+		"Debian":  {"Another one.", "6.12.48+deb13-amd64", 0},
+		"Unknown": {"The engine does not say.", "", 0},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, len(checkWSL(tc.kernel))); diff != "" {
+				t.Errorf("%s checkWSL(%q) (-want +got):\n%s", tc.reason, tc.kernel, diff)
+			}
+		})
+	}
+}
+
+func TestDoctorJSON(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.engine.HandleExec(answer(8))
+	code, out, _ := w.run("doctor", "-o", "json")
+	var result diagnosis
+	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 1 {
+		t.Fatalf("Want JSON and exit code 1, got %d, %v:\n%s", code, err, out)
+	}
+	if result.OK || !result.Probed || result.Nodes != 1 || result.Engine.Name != "simulated" || len(result.Images) != 3 || len(result.Items) != 1 {
+		t.Errorf("Got %+v", result)
+	}
+	if code, _, errs := w.run("doctor", "-o", "yaml", "--nodes", "-1"); code != 1 || !strings.Contains(errs, "--output") || !strings.Contains(errs, "--nodes") {
+		t.Errorf("What cannot be is refused immediately, got %d:\n%s", code, errs)
+	}
+}
+
+func answer(instances int) func(string, engine.Command) (engine.Output, error) {
+	return func(string, engine.Command) (engine.Output, error) {
+		return engine.Output{Stdout: fmt.Appendf(nil, probed, instances)}, nil
+	}
+}
+
+// squeeze makes gaps of a table as narrow as they may be.
+func squeeze(text string) string {
+	for strings.Contains(text, "   ") {
+		text = strings.ReplaceAll(text, "   ", "  ")
+	}
+	return text
+}

@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// gcOptions say what gc removes, and how it prints it.
+type gcOptions struct {
+	yes, all bool
+	output   string
+	// owners whose leftovers may go.
+	owners      []string
+	kubeconfigs []string
+}
+
+func gcCommand(a *session.App) *cobra.Command {
+	var options gcOptions
+	command := &cobra.Command{
+		Use:   "gc",
+		Short: "List orphaned resources; delete them with --yes",
+		Long: "List resources on the engine whose owner is not a cluster of an available management cluster, with the\n" +
+			"reason of each decision, and delete them with --yes: containers, then networks, then volumes. Resources\n" +
+			"that may belong to a management cluster that is unavailable or unknown are kept, unless --owner\n" +
+			"selects their owner, or --all is set. Resources without the labels of the provider are never\n" +
+			"deleted.",
+		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
+		Args:    cobra.NoArgs,
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return runGC(ctx, s, options)
+		}),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := command.Flags()
+	flags.BoolVar(&options.yes, "yes", false, "delete the resources")
+	flags.BoolVar(&options.all, "all", false, "include resources that may belong to an unavailable or unknown management cluster")
+	flags.StringArrayVar(&options.owners, "owner", nil, "also include the resources of this owner ID, of a cluster that is in no management cluster; can be repeated")
+	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
+	output.AddFlag(command, &options.output)
+	return command
+}
+
+// decisionReport is an element of the output of gc with "-o json": an interface
+// that scripts rely on.
+type decisionReport struct {
+	Action    string         `json:"action"`
+	Kind      inventory.Kind `json:"kind"`
+	Name      string         `json:"name"`
+	Namespace string         `json:"namespace,omitempty"`
+	Cluster   string         `json:"cluster,omitempty"`
+	OwnerID   string         `json:"ownerID,omitempty"`
+	Reason    string         `json:"reason"`
+}
+
+// The actions of gc.
+const (
+	actionKeep   = "keep"
+	actionRemove = "remove"
+)
+
+func runGC(ctx context.Context, s *session.Session, options gcOptions) error {
+	world, err := survey(ctx, s, options.kubeconfigs)
+	if err != nil {
+		return err
+	}
+	world.All, world.Named = options.all, options.owners
+	decisions := inventory.Plan(world)
+	err = s.Print(options.output, decisionReports(decisions), func() error { return printDecisions(s.App, decisions, options) })
+	if err != nil || !options.yes {
+		return err
+	}
+	return sweep(ctx, s, world, decisions, options)
+}
+
+func decisionReports(decisions []inventory.Decision) []decisionReport {
+	reports := []decisionReport{}
+	for _, d := range decisions {
+		action := actionKeep
+		if d.Remove {
+			action = actionRemove
+		}
+		reports = append(reports, decisionReport{action, d.Kind, d.Name, d.Owner.Namespace, d.Owner.Cluster, d.Owner.ID, d.Reason})
+	}
+	return reports
+}
+
+func printDecisions(a *session.App, decisions []inventory.Decision, options gcOptions) error {
+	if len(decisions) == 0 {
+		a.Printf("No resources of this provider found on the engine.")
+		return nil
+	}
+	lines := []string{"ACTION\tKIND\tNAME\tCLUSTER\tREASON"}
+	count := 0
+	for _, report := range decisionReports(decisions) {
+		cluster := "-"
+		if report.Cluster != "" {
+			cluster = report.Namespace + "/" + report.Cluster
+		}
+		if report.Action == actionRemove {
+			count++
+		}
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", report.Action, report.Kind, report.Name, cluster, report.Reason))
+	}
+	if err := a.Table(lines); err != nil {
+		return err
+	}
+	switch {
+	case count == 0:
+		a.Printf("\nNo orphaned resources found; those above are kept for the reasons stated.")
+	case !options.yes:
+		a.Printf("\nDry run, nothing was deleted. Use --yes to delete %s.", output.Plural(count, "object"))
+	default:
+		a.Printf("")
+	}
+	return nil
+}
+
+// sweep removes what was decided, in the order of the decisions, and continues
+// after errors.
+func sweep(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options gcOptions) error {
+	var failed []error
+	for _, decision := range decisions {
+		if !decision.Remove {
+			continue
+		}
+		result := "removed"
+		gone, err := removeObject(ctx, s, decision.Object)
+		switch {
+		case err != nil:
+			failed = append(failed, err)
+			continue
+		case !gone:
+			result = "kept, because it is in use now:"
+		}
+		if options.output == output.Text {
+			s.Printf("%s %s %s", result, decision.Kind, decision.Name)
+		}
+	}
+	if len(failed) == 0 {
+		forgetOrphans(s, world, decisions)
+	}
+	return errors.Join(failed...)
+}
+
+// removeObject reports whether it is gone; a network that is in use by now is
+// not, and that is no error.
+func removeObject(ctx context.Context, s *session.Session, object inventory.Object) (gone bool, err error) {
+	switch object.Kind {
+	case inventory.Container:
+		err = s.Engine.RemoveContainer(ctx, object.Name)
+	case inventory.Network:
+		if object.Creating == "" {
+			return network.Remove(ctx, s.Engine, object.Name)
+		}
+		err = s.Engine.RemoveNetwork(ctx, object.Name)
+	case inventory.Volume:
+		err = s.Engine.RemoveVolume(ctx, object.Name)
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove %s %q: %w", object.Kind, object.Name, err)
+	}
+	return true, nil
+}
+
+// forgetOrphans of which nothing is left: their kubeconfigs lead nowhere.
+func forgetOrphans(s *session.Session, world inventory.World, decisions []inventory.Decision) {
+	for _, name := range s.Records.Names() {
+		saved, _ := s.Records.Get(name)
+		ofIt := func(remove bool) bool {
+			return slices.ContainsFunc(decisions, func(d inventory.Decision) bool {
+				return d.Owner.ID == saved.OwnerID && d.Owner.ID != "" && d.Remove == remove
+			})
+		}
+		if _, managed := world.ManagerOf(saved.OwnerID); !managed && ofIt(true) && !ofIt(false) {
+			s.Records.ForgetOwner(name, saved.OwnerID)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// listOptions say what list prints, and how.
+type listOptions struct {
+	// name of the clusters to list; empty = all.
+	name        string
+	output      string
+	kubeconfigs []string
+}
+
+func listCommand(a *session.App) *cobra.Command {
+	var options listOptions
+	command := &cobra.Command{
+		Use:   "list [NAME]",
+		Short: "List the clusters on the engine and their resources",
+		Long: "List the clusters of all available management clusters on the engine, and their\n" +
+			"containers, networks and volumes. Orphaned resources are listed too; \"capcon gc\" shows\n" +
+			"which can be deleted. With a name, each container is listed.",
+		Example: "  capcon list\n  capcon list demo -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			options.name = cmp.Or(args...)
+			return runList(ctx, s, options)
+		}),
+		ValidArgsFunction: a.CompleteNames,
+	}
+	output.AddFlag(command, &options.output)
+	command.Flags().StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
+	return command
+}
+
+// listing is the output of list, and with "-o json" its fields are an interface
+// that scripts rely on.
+type listing struct {
+	Managers []managerReport `json:"managers"`
+	Clusters []ownedReport   `json:"clusters"`
+}
+
+type managerReport struct {
+	Name    string `json:"name"`
+	Answers bool   `json:"answers"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// ownedReport is what there is of a cluster.
+type ownedReport struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	OwnerID   string `json:"ownerID,omitempty"`
+	// Manager that has the cluster; empty where none that answers does.
+	Manager    string        `json:"manager,omitempty"`
+	Containers []ownedObject `json:"containers"`
+	Networks   []string      `json:"networks"`
+	// Volumes that have a name. Those of nodes are anonymous, and are removed with
+	// their containers.
+	Volumes []string `json:"volumes"`
+}
+
+type ownedObject struct {
+	Name    string        `json:"name"`
+	Role    identity.Role `json:"role"`
+	Machine string        `json:"machine,omitempty"`
+	Status  engine.Status `json:"status"`
+}
+
+func runList(ctx context.Context, s *session.Session, options listOptions) error {
+	world, err := survey(ctx, s, options.kubeconfigs)
+	if err != nil {
+		return err
+	}
+	result := listingOf(world, options.name)
+	return s.Print(options.output, result, func() error {
+		if err := printListing(s.App, result); err != nil || options.name == "" {
+			return err
+		}
+		if len(result.Clusters) > 0 {
+			return printContainers(s.App, result.Clusters)
+		}
+		return listedNowhere(ctx, s, world, options.name)
+	})
+}
+
+func listedNowhere(ctx context.Context, s *session.Session, world inventory.World, name string) error {
+	if err := s.Records.Elsewhere(ctx, name); err != nil {
+		return err
+	}
+	missing := &session.NotFoundError{Name: name, Where: "any available management cluster or on " + s.Connected, Remedy: s.Creates(name)}
+	for _, cluster := range listingOf(world, "").Clusters {
+		missing.Others = append(missing.Others, session.Shown(cluster.Namespace, cluster.Name))
+	}
+	return missing
+}
+
+// listingOf the clusters that managers have, and then of those of which only
+// objects are left.
+func listingOf(world inventory.World, name string) listing {
+	result := listing{Managers: []managerReport{}, Clusters: []ownedReport{}}
+	var seen []string
+	add := func(owner identity.Owner, manager, network string) {
+		if name != "" && owner.Cluster != name || owner.ID != "" && slices.Contains(seen, owner.ID) {
+			return
+		}
+		seen = append(seen, owner.ID)
+		result.Clusters = append(result.Clusters, ownedBy(world.Objects, owner, manager, network))
+	}
+	for _, manager := range world.Managers {
+		result.Managers = append(result.Managers, managerReport{manager.Name, manager.Answers, manager.Detail})
+		for _, cluster := range manager.Clusters {
+			add(cluster.Owner, manager.Name, cluster.Network)
+		}
+	}
+	for _, object := range world.Objects {
+		if object.Owner.ID != "" {
+			add(object.Owner, "", "")
+		}
+	}
+	return result
+}
+
+// ownedBy an owner, of the objects.
+func ownedBy(objects []inventory.Object, owner identity.Owner, manager, network string) ownedReport {
+	result := ownedReport{
+		Namespace: owner.Namespace, Name: owner.Cluster, OwnerID: owner.ID, Manager: manager,
+		Containers: []ownedObject{}, Networks: []string{}, Volumes: []string{},
+	}
+	on := []string{network}
+	for _, object := range objects {
+		switch {
+		case object.Kind == inventory.Network && slices.Contains(on, object.Name):
+			result.Networks = append(result.Networks, object.Name)
+		case owner.ID == "" || object.Owner.ID != owner.ID:
+		case object.Kind == inventory.Container:
+			result.Containers = append(result.Containers, ownedObject{object.Name, object.Role, object.Machine, object.Status})
+			on = append(on, object.Networks...)
+		case object.Kind == inventory.Volume:
+			result.Volumes = append(result.Volumes, object.Name)
+		}
+	}
+	return result
+}
+
+func printListing(a *session.App, result listing) error {
+	for _, manager := range result.Managers {
+		state := "ready"
+		if !manager.Answers {
+			state = "not ready: " + manager.Detail
+		}
+		a.Printf("%s: %s", manager.Name, state)
+	}
+	if len(result.Clusters) == 0 {
+		a.Printf("No resources of clusters found on the engine.")
+		return nil
+	}
+	orphans := 0
+	lines := []string{"CLUSTER\tMANAGED BY\tOWNER ID\tCONTAINERS\tNETWORKS\tVOLUMES"}
+	for _, cluster := range result.Clusters {
+		manager := cluster.Manager
+		if manager == "" {
+			manager = "none available"
+			orphans++
+		}
+		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
+			cluster.running(), output.OrNone(cluster.Networks), cluster.volumes()))
+	}
+	a.Printf("")
+	if err := a.Table(lines); err != nil {
+		return err
+	}
+	if orphans > 0 {
+		a.Printf("\n\"%s gc\" lists the orphaned resources, and deletes them with --yes.", a.Program)
+	}
+	return nil
+}
+
+func printContainers(a *session.App, clusters []ownedReport) error {
+	lines := []string{"CONTAINER\tROLE\tMACHINE\tSTATUS"}
+	for _, cluster := range clusters {
+		for _, container := range cluster.Containers {
+			lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s", container.Name, container.Role, container.Machine, container.Status))
+		}
+	}
+	a.Printf("")
+	return a.Table(lines)
+}
+
+func (r ownedReport) running() string {
+	running := 0
+	for _, container := range r.Containers {
+		if container.Status == engine.StatusRunning {
+			running++
+		}
+	}
+	return fmt.Sprintf("%d, %d running", len(r.Containers), running)
+}
+
+func (r ownedReport) volumes() string {
+	nodes := 0
+	for _, container := range r.Containers {
+		if !container.Role.IsLoadBalancer() {
+			nodes++
+		}
+	}
+	anonymous := fmt.Sprintf("%d anonymous", nodes)
+	return strings.Join(append(slices.Clone(r.Volumes), anonymous), ", ")
+}

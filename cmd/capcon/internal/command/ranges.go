@@ -1,0 +1,78 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+// decideRanges keeps the cluster's address ranges away from those that nodes and Pods have
+// to reach: networks of the engine, and networks, name servers and proxies of this host.
+func (r *run) decideRanges(ctx context.Context, values *objects.Values) error {
+	used, err := r.usedRanges(ctx)
+	if err != nil {
+		return err
+	}
+	if reason := input.CheckCapacity(r.request.PodCIDR, int(values.ControlPlanes+values.Workers)); reason != "" {
+		return input.Refuse(input.Problem{
+			Field: "--pod-cidr", Value: r.request.PodCIDR, Reason: reason, Remedy: "use a larger range, such as " + input.DefaultPodCIDR,
+		})
+	}
+	values.PodCIDR, values.ServiceCIDR, err = input.Ranges(r.request.PodCIDR, r.request.ServiceCIDR, used)
+	return err
+}
+
+// usedRanges are those of the engine, of this host if the engine is on it, and of proxies:
+// nodes use them wherever they are.
+func (r *run) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
+	networks, err := r.session.Engine.ListNetworks(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("list networks: %w", err)
+	}
+	var used []input.UsedRange
+	for _, found := range networks {
+		for _, subnet := range found.Subnets {
+			used = append(used, input.UsedRange{Prefix: subnet.Prefix, By: fmt.Sprintf("subnet %s of network %q", subnet.Prefix, found.Name)})
+		}
+	}
+	if !plane.NeedsTunnels(r.session.Info) {
+		used = append(used, r.session.HostNetworks()...)
+	}
+	return append(used, proxyAddresses(r.session.Getenv)...), nil
+}
+
+// proxyAddresses of the environment that are no names. No proxy is printed: it may have a
+// password.
+func proxyAddresses(getenv func(string) string) []input.UsedRange {
+	var used []input.UsedRange
+	proxies, _ := proxiesOf(getenv)
+	for _, proxy := range proxies {
+		if address, err := netip.ParseAddr(proxyHost(proxy.Value)); err == nil {
+			address = address.Unmap().WithZone("")
+			used = append(used, input.UsedRange{
+				Prefix: netip.PrefixFrom(address, address.BitLen()), By: fmt.Sprintf("proxy %s (%s)", address, proxy.Name),
+			})
+		}
+	}
+	return used
+}

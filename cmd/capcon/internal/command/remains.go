@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+)
+
+// remains are what is still there of a cluster that is being deleted.
+type remains struct {
+	// snapshot of the cluster, as long as it exists.
+	snapshot management.Snapshot
+	// objects that go after the Cluster, and containers, by kind and name.
+	objects, containers []string
+}
+
+// list everything for an error message.
+func (r remains) list() []string {
+	var all []string
+	for _, machine := range r.snapshot.Machines {
+		all = append(all, "machine "+machine.Name+" ("+machine.Detail+")")
+	}
+	return slices.Concat(all, r.containers, r.objects)
+}
+
+// brief is a line for the progress.
+func (r remains) brief() string {
+	switch {
+	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
+		return output.Plural(len(r.snapshot.Machines), "machine") + " and " + output.Plural(len(r.containers), "container") + " remaining"
+	case len(r.objects) > 0:
+		return output.Plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]
+	case !r.snapshot.Exists:
+		return "no object or container remaining"
+	}
+	return "waiting for the Cluster's finalizer"
+}
+
+func (r remains) none() bool {
+	return !r.snapshot.Exists && len(r.objects) == 0 && len(r.containers) == 0
+}
+
+// steps are the machines that are still there.
+func (r remains) steps() []progress.Step {
+	var steps []progress.Step
+	for _, machine := range r.snapshot.Machines {
+		steps = append(steps, progress.Step{Name: machine.Name, Detail: machine.Detail, Indented: true, Ended: "deleted"})
+	}
+	return steps
+}
+
+// collectionInterval is for what the garbage collector deletes after a Cluster, within a
+// tenth of a second.
+const collectionInterval = 50 * time.Millisecond
+
+// waitGone waits until neither the management plane nor the engine has
+// anything of the cluster.
+func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
+	name := one.name
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	deleted := management.WatchDeletion(watching, s.Client, management.Namespace, name)
+	var last remains
+	for {
+		began, pause := s.Now(), time.Duration(0)
+		found, err := leftovers(ctx, s, b, one)
+		switch {
+		case ctx.Err() != nil:
+			return notGone(ctx, s, name, last)
+		case err != nil && (!session.Transient(err) || s.Replaced(ctx)):
+			return err
+		case err != nil:
+			b.Waiting(session.StepPlane, "not ready: "+management.OneLine(err.Error()))
+		default:
+			last = found
+			b.Nest(progress.Step{Name: "cluster " + name, Detail: found.brief()}, found.steps()...)
+			if found.none() {
+				return nil
+			}
+			if !found.snapshot.Exists {
+				pause = collectionInterval
+			}
+		}
+		if err := s.PauseFor(ctx, cmp.Or(pause, s.AfterPoll(began)), deleted); err != nil {
+			return notGone(ctx, s, name, last)
+		}
+	}
+}
+
+// leftovers of the cluster, in the management plane and on the engine.
+func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) (remains, error) {
+	name := one.name
+	observed, err := management.Observe(ctx, s.Client, management.Namespace, name)
+	if err != nil {
+		return remains{}, err
+	}
+	b.Finished(session.StepPlane, "ready")
+	found := remains{snapshot: management.Summarize(observed)}
+	if !found.snapshot.Exists { // the garbage collector deletes them after the Cluster
+		if found.objects, err = management.Leftovers(ctx, s.Client, management.Namespace, name); err != nil {
+			return remains{}, err
+		}
+	}
+	containers, err := s.Records.ContainersOfOwner(ctx, name, one.record.OwnerID)
+	if err != nil {
+		return remains{}, err
+	}
+	if one.force && len(containers) == 0 && observed.Infrastructure != nil && s.Info.StorageID != "" {
+		if err := management.ForgetEngine(ctx, s.Client, observed.Infrastructure, s.Info.StorageID); err != nil {
+			return remains{}, err
+		}
+	}
+	// A finalizer keeps the objects until their containers are gone. No controller
+	// removes what is here without them.
+	if observed.Orphaned() {
+		return found, removeOrphaned(ctx, s, b, one, containers)
+	}
+	for _, container := range containers {
+		found.containers = append(found.containers, "container "+container.Name)
+	}
+	return found, nil
+}
+
+func notGone(ctx context.Context, s *session.Session, name string, last remains) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err()
+	}
+	return fmt.Errorf("cluster %q is not deleted yet; run the command again to wait for:\n  %s",
+		name, strings.Join(last.list(), "\n  "))
+}

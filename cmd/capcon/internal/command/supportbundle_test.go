@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package command
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// bundleWorld is logsWorld with the secret of the bootstrap data wherever it can get to.
+func bundleWorld(t *testing.T) *world {
+	t.Helper()
+	w := logsWorld(t)
+	ctx := t.Context()
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
+	}
+	_, err := w.engine.CreateContainer(ctx, engine.Spec{Name: plane.DefaultName, Image: "localhost/capcon/plane:dev"})
+	w.engine.SetLog(plane.DefaultName, "the plane says swordfish42\n")
+	w.engine.SetLog("demo-lb", "the balancer says swordfish42\n")
+	machine := &clusterv1.Machine{}
+	err = errors.Join(err, w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo-a"}, machine))
+	machine.Status.Conditions = []metav1.Condition{{Type: "Ready", Message: "two lines:\n\"swordfish42\""}}
+	machine.Status.NodeRef.Name = "demo-a"
+	err = errors.Join(err, w.client.Update(ctx, machine))
+	for _, object := range []client.Object{
+		&clusterv1.Cluster{ObjectMeta: meta("demo"), Spec: clusterv1.ClusterSpec{
+			Topology: clusterv1.Topology{ClassRef: clusterv1.ClusterClassRef{Name: "class"}},
+			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: "demo",
+			},
+		}, Status: clusterv1.ClusterStatus{Conditions: []metav1.Condition{
+			{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionFalse, Reason: "Down", Message: "swordfish42"},
+		}}},
+		&clusterv1.ClusterClass{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "class"},
+			Spec: clusterv1.ClusterClassSpec{Infrastructure: clusterv1.InfrastructureClass{
+				TemplateRef: clusterv1.ClusterClassTemplateReference{Kind: "ContainerClusterTemplate", Name: "class"},
+			}},
+		},
+		&infrav1.ContainerClusterTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "class"}},
+		&bootstrapv1.KubeadmConfig{ObjectMeta: meta("demo-a"), Spec: bootstrapv1.KubeadmConfigSpec{
+			Files: []bootstrapv1.File{{Path: "/etc/other", Permissions: "0600", Content: "open sesame"}},
+		}},
+		&clusterv1.Machine{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "other-a"},
+			Spec:       clusterv1.MachineSpec{ClusterName: "other", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("none")}},
+		},
+		event("demo-a", "swordfish42 is wrong"), event("other-a", "of another cluster"),
+	} {
+		err = errors.Join(err, w.client.Create(ctx, object))
+	}
+	must.Succeed(t, err)
+	return w
+}
+
+func event(machine, message string) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: "default", Name: machine + ".1"},
+		InvolvedObject: corev1.ObjectReference{Kind: "Machine", Name: machine}, Message: message,
+	}
+}
+
+// readBundle returns the files by their names below the root.
+func readBundle(t *testing.T, path string) map[string]string {
+	t.Helper()
+	file := must.Get(os.Open(path))(t)
+	defer file.Close()
+	plain := must.Get(gzip.NewReader(file))(t)
+	files := map[string]string{}
+	for archive := tar.NewReader(plain); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		content, failed := io.ReadAll(archive)
+		if err = errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		_, name, _ := strings.Cut(header.Name, "/")
+		files[name] = string(content)
+	}
+}
+
+func TestSupportBundle(t *testing.T) {
+	const node, balancer = "containers/demo-a/", "containers/demo-lb/"
+	containers := []string{
+		node + "container.json", node + "containers.txt", node + "images.txt", node + "journal.log",
+		balancer + "console.log", balancer + "container.json",
+	}
+	objects := []string{
+		"events.yaml", "host.json", "management-plane.log",
+		"objects/Cluster/demo.yaml", "objects/ClusterClass/class.yaml", "objects/ContainerCluster/demo.yaml",
+		"objects/ContainerClusterTemplate/class.yaml", "objects/KubeadmConfig/demo-a.yaml", "objects/Machine/demo-a.yaml",
+		"status.json",
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*testing.T, *world)
+		want   []string
+		// errs are in errors.txt and on stderr.
+		errs []string
+	}{
+		"All": {reason: "Nothing is missing.", want: slices.Concat(containers, objects)},
+		"PlaneSilent": {
+			reason: "Containers and the plane's log need no plane that answers.",
+			change: func(_ *testing.T, w *world) { w.plane.state = plane.State{Exists: true, Detail: "is starting"} },
+			want:   slices.Concat(containers, []string{"errors.txt", "host.json", "management-plane.log", "status.json"}),
+			errs:   []string{"objects are missing", "not ready (is starting)"},
+		},
+		"PlaneRemoved": {
+			reason: "Memory knows the cluster.",
+			change: func(t *testing.T, w *world) {
+				w.plane.state = plane.State{}
+				must.Succeed(t, w.engine.RemoveContainer(t.Context(), plane.DefaultName))
+			},
+			want: slices.Concat(containers, []string{"errors.txt", "host.json", "status.json"}),
+			errs: []string{"objects are missing", "no management cluster found"},
+		},
+		"OneKindFails": {
+			reason: "Only what fails is missing.",
+			change: func(t *testing.T, w *world) { w.fail(t, "Cluster", "etcd: no leader, password=swordfish42") },
+			want:   slices.Concat(containers, []string{"errors.txt"}, objects),
+			errs:   []string{"status: ", "etcd: no leader, password=[redacted]"},
+		},
+		"ContainerFails": {
+			reason: "The other artifacts of the container are there.",
+			change: func(_ *testing.T, w *world) { w.engine.FailNext("Exec", errors.New("broken pipe")) },
+			want: slices.DeleteFunc(slices.Concat(containers, []string{"errors.txt"}, objects), func(name string) bool {
+				return name == node+"journal.log"
+			}),
+			errs: []string{"containers: ", "run journalctl: ", "broken pipe"},
+		},
+		"NoContainers": {
+			reason: "A cluster without an owner has objects.",
+			change: func(t *testing.T, w *world) { w.withoutOwner(t) },
+			want:   slices.DeleteFunc(slices.Clone(objects), func(name string) bool { return name == "objects/ContainerCluster/demo.yaml" }),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			w := bundleWorld(t)
+			if tc.change != nil {
+				tc.change(t, w)
+			}
+			code, out, errs := w.run("support-bundle", "demo")
+			const path = "support-bundle-demo-19700101T000000Z.tar.gz"
+			info, err := os.Stat(path)
+			if err != nil || code != 0 || info.Mode() != 0o600 {
+				t.Fatalf("%s\nGot %d, %v, %v: %s", tc.reason, code, info, err, errs)
+			}
+			mustContain(t, out, "Wrote "+path+": ", "Review the file")
+			files := readBundle(t, path)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(files))); diff != "" {
+				t.Errorf("%s\nFiles (-want +got):\n%s\n%s", tc.reason, diff, errs)
+			}
+			mustContain(t, files["errors.txt"], tc.errs...)
+			mustContain(t, errs, tc.errs...)
+			if tc.errs == nil && errs != "" {
+				t.Errorf("%s\nComplaints: %s", tc.reason, errs)
+			}
+			if strings.Contains(files["errors.txt"], "objects are missing") {
+				return // only the plane has the secrets
+			}
+			for file, content := range files {
+				for _, secret := range []string{"swordfish42", "open sesame", "another cluster"} {
+					if strings.Contains(content, secret) {
+						t.Errorf("%q is in %s:\n%s", secret, file, content)
+					}
+				}
+			}
+		})
+	}
+}
+
+// withoutOwner makes the cluster one that has just been created.
+func (w *world) withoutOwner(t *testing.T) {
+	t.Helper()
+	err := w.client.Delete(t.Context(), &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}})
+	if err = errors.Join(err, os.RemoveAll(w.state)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSupportBundleOverwritesNothing(t *testing.T) {
+	t.Parallel()
+	w := bundleWorld(t)
+	path := filepath.Join(t.TempDir(), "bundle.tar.gz")
+	must.Succeed(t, os.WriteFile(path, []byte("mine"), 0o600))
+	code, _, errs := w.run("support-bundle", "demo", "--file", path)
+	if content, err := os.ReadFile(path); code != 1 || err != nil || string(content) != "mine" {
+		t.Errorf("Want code 1 and the file as it was, got %d, %v, %q", code, err, content)
+	}
+	mustContain(t, errs, "--file", "already exists", "use another path")
+}
