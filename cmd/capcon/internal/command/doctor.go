@@ -25,6 +25,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -67,11 +68,11 @@ func doctorCommand(a *session.App) *cobra.Command {
 // diagnosis is what doctor prints, and with "-o json" its fields are an
 // interface that scripts rely on.
 type diagnosis struct {
-	Engine engineReport `json:"engine"`
-	Host   hostReport   `json:"host"`
+	Engine session.EngineReport `json:"engine"`
+	Host   hostReport           `json:"host"`
 	// Nodes that the numbers are judged for.
-	Nodes  int           `json:"nodes"`
-	Images []imageReport `json:"images"`
+	Nodes  int             `json:"nodes"`
+	Images []images.Report `json:"images"`
 	// Probed says that a container looked at the host.
 	Probed bool         `json:"probed"`
 	Items  []itemReport `json:"items"`
@@ -115,7 +116,7 @@ func runDoctor(ctx context.Context, a *session.App, options doctorOptions) error
 // diagnose engine and host. An engine that cannot be reached is an item, and
 // no error.
 func diagnose(ctx context.Context, a *session.App, options doctorOptions) (diagnosis, error) {
-	found := diagnosis{Nodes: max(options.nodes, 1), Images: []imageReport{}}
+	found := diagnosis{Nodes: max(options.nodes, 1), Images: []images.Report{}}
 	facts := preflight.Facts{Nodes: found.Nodes}
 	e, err := a.ConnectEngine(ctx)
 	if err != nil {
@@ -133,7 +134,7 @@ func diagnose(ctx context.Context, a *session.App, options doctorOptions) (diagn
 		return found.judge(facts), ctx.Err()
 	}
 	a.Connected = fmt.Sprintf("%s %s at %s", facts.Engine.Name, facts.Engine.Version, facts.Engine.Endpoint)
-	if found.Images, err = imageReports(ctx, e); err != nil {
+	if found.Images, err = images.List(ctx, e); err != nil {
 		return found, err
 	}
 	if facts.Existing, err = countNodes(ctx, e); err != nil {
@@ -161,10 +162,8 @@ func diagnose(ctx context.Context, a *session.App, options doctorOptions) (diagn
 // judge the facts and note what the engine said of itself.
 func (d diagnosis) judge(facts preflight.Facts, extra ...preflight.Item) diagnosis {
 	info := facts.Engine
-	d.Engine = engineReport{
-		Name: info.Name, Version: info.Version, APIVersion: info.APIVersion, Endpoint: info.Endpoint,
-		ChosenBy: info.ChosenBy, Warnings: info.Warnings,
-	}
+	d.Engine = session.ReportEngine(info)
+	d.Engine.Warnings = info.Warnings
 	if facts.EngineError != nil {
 		d.Engine.Error = facts.EngineError.Error()
 	}
@@ -197,7 +196,7 @@ func countNodes(ctx context.Context, e engine.ContainerReader) (int, error) {
 
 // lookAtHost with a container of an image that is there. What keeps it from
 // looking is an item, and no error.
-func lookAtHost(ctx context.Context, e engine.Engine, present []imageReport) (*preflight.Host, []preflight.Item, error) {
+func lookAtHost(ctx context.Context, e engine.Engine, present []images.Report) (*preflight.Host, []preflight.Item, error) {
 	probe := preflight.ProbeContainer{
 		Name:   "capcon-probe-" + strings.ToLower(rand.Text()[:8]),
 		Labels: map[string]string{identity.LabelRole: string(identity.RoleProbe)},
@@ -231,9 +230,9 @@ func lookAtHost(ctx context.Context, e engine.Engine, present []imageReport) (*p
 }
 
 // probeImage is the first that has a shell.
-func probeImage(present []imageReport) string {
+func probeImage(present []images.Report) string {
 	for _, image := range present {
-		if image.Present && image.Use != usePlane {
+		if image.Present && image.Use != string(images.Plane) {
 			return image.Reference
 		}
 	}

@@ -19,6 +19,7 @@ package command
 import (
 	"fmt"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -27,10 +28,10 @@ import (
 
 // printDiagnosis for users.
 func printDiagnosis(a *session.App, found diagnosis) error {
-	a.Printf("Engine  %s", engineLine(found.Engine))
+	a.Printf("Engine  %s", found.Engine)
 	if found.Engine.Error == "" {
 		printHost(a, found)
-		if err := printImages(a, found.Images); err != nil {
+		if err := a.Table(images.Table(found.Images)); err != nil {
 			return err
 		}
 	}

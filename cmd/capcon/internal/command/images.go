@@ -19,35 +19,15 @@ package command
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
-	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
-	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
-
-// usePlane has an image without a shell.
-const usePlane = string(images.Plane)
-
-// imageReport is an image that clusters are made of.
-type imageReport struct {
-	Use string `json:"use"`
-	// KubernetesVersion of a node image.
-	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	Reference         string `json:"reference"`
-	// Present: the engine has it. Otherwise it is pulled when it is needed,
-	// unless it is one that is built from source.
-	Present   bool  `json:"present"`
-	SizeBytes int64 `json:"sizeBytes,omitempty"`
-}
 
 func imagesCommand(a *session.App) *cobra.Command {
 	var format string
@@ -96,60 +76,9 @@ func loadImages(ctx context.Context, s *session.Session, files []string) error {
 }
 
 func listImages(ctx context.Context, s *session.Session, format string) error {
-	found, err := imageReports(ctx, s.Engine)
+	found, err := images.List(ctx, s.Engine)
 	if err != nil {
 		return err
 	}
-	return s.Print(format, found, func() error { return printImages(s.App, found) })
-}
-
-// imageReports of what a new cluster is made of, and of node images of other
-// versions of Kubernetes that are there. Load balancer first: it is the
-// smallest.
-func imageReports(ctx context.Context, e images.Inspector) ([]imageReport, error) {
-	wishes := []images.Wish{
-		{Use: images.LoadBalancer}, {Use: images.Plane}, {Use: images.Node, KubernetesVersion: input.DefaultKubernetes()},
-	}
-	for _, version := range node.KnownVersions() {
-		if version != input.DefaultKubernetes() {
-			wishes = append(wishes, images.Wish{Use: images.Node, KubernetesVersion: version})
-		}
-	}
-	var found []imageReport
-	for _, wish := range wishes {
-		one, err := reportImage(ctx, e, wish)
-		if err != nil {
-			return nil, err
-		}
-		if one.Present || wish.KubernetesVersion == "" || wish.KubernetesVersion == input.DefaultKubernetes() {
-			found = append(found, one)
-		}
-	}
-	return found, nil
-}
-
-func reportImage(ctx context.Context, e images.Inspector, wish images.Wish) (imageReport, error) {
-	reference, err := images.Choose(ctx, e, wish)
-	if err != nil {
-		return imageReport{}, err
-	}
-	result := imageReport{Use: string(wish.Use), KubernetesVersion: wish.KubernetesVersion, Reference: reference}
-	image, found, err := images.Find(ctx, e, reference)
-	result.Present, result.SizeBytes = found, image.SizeBytes
-	return result, err
-}
-
-func printImages(a *session.App, found []imageReport) error {
-	const megabyte = 1 << 20
-	lines := []string{"IMAGE FOR\tREFERENCE\tSTATE"}
-	for _, image := range found {
-		state := "missing; pulled on demand"
-		if reference, err := imageref.Parse(image.Reference); image.Present {
-			state = fmt.Sprintf("present, %d MiB", image.SizeBytes/megabyte)
-		} else if err == nil && reference.LocalOnly() {
-			state = "missing, and not in a registry: " + images.LoadCommand(images.Use(image.Use), release.Version())
-		}
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s", strings.TrimSpace(image.Use+" "+image.KubernetesVersion), image.Reference, state))
-	}
-	return a.Table(lines)
+	return s.Print(format, found, func() error { return s.Table(images.Table(found)) })
 }

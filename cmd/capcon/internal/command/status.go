@@ -42,9 +42,9 @@ import (
 // report is the output of status, and with "-o json" its fields are an
 // interface that scripts rely on.
 type report struct {
-	Engine          engineReport    `json:"engine"`
-	ManagementPlane planeReport     `json:"managementPlane"`
-	Clusters        []clusterReport `json:"clusters"`
+	Engine          session.EngineReport `json:"engine"`
+	ManagementPlane planeReport          `json:"managementPlane"`
+	Clusters        []clusterReport      `json:"clusters"`
 	// Containers of clusters, where the management plane does not return
 	// the clusters themselves.
 	Containers []containerReport `json:"containers,omitempty"`
@@ -56,19 +56,6 @@ type containerReport struct {
 	Cluster string        `json:"cluster"`
 	Name    string        `json:"name"`
 	Status  engine.Status `json:"status"`
-}
-
-type engineReport struct {
-	Name       string `json:"name,omitempty"`
-	Version    string `json:"version,omitempty"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	Endpoint   string `json:"endpoint,omitempty"`
-	// ChosenBy says why it is this engine.
-	ChosenBy string `json:"chosenBy,omitempty"`
-	// Warnings it gives about itself.
-	Warnings []string `json:"warnings,omitempty"`
-	// Error is why it cannot be reached.
-	Error string `json:"error,omitempty"`
 }
 
 type planeReport struct {
@@ -150,9 +137,7 @@ func inspect(ctx context.Context, a *session.App, name string) (report, error) {
 		return result, err
 	}
 	defer s.Close()
-	result.Engine = engineReport{
-		Name: s.Info.Name, Version: s.Info.Version, APIVersion: s.Info.APIVersion, Endpoint: s.Info.Endpoint, ChosenBy: s.Info.ChosenBy,
-	}
+	result.Engine = session.ReportEngine(s.Info)
 	plane, err := s.Plane.State(ctx)
 	if err != nil {
 		result.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
@@ -280,7 +265,7 @@ func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1
 }
 
 func printReport(a *session.App, result report, options statusOptions) error {
-	a.Printf("Engine            %s", engineLine(result.Engine))
+	a.Printf("Engine            %s", result.Engine)
 	a.Printf("Management plane  %s", planeLine(result.ManagementPlane))
 	for _, container := range result.Containers {
 		a.Printf("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
@@ -334,13 +319,6 @@ func printTroubles(a *session.App, troubles []management.Trouble) {
 	for _, trouble := range troubles {
 		a.Printf("\n%s: %s: %s\n  remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)
 	}
-}
-
-func engineLine(e engineReport) string {
-	if e.Error != "" {
-		return "unavailable"
-	}
-	return fmt.Sprintf("%s %s at %s", e.Name, e.Version, e.Endpoint)
 }
 
 func planeLine(p planeReport) string {

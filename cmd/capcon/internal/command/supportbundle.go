@@ -134,9 +134,9 @@ func collectObjects(ctx context.Context, s *session.Session, b *bundle, name str
 
 // hostDescription is the part of doctor's report that needs no container.
 type hostDescription struct {
-	Capcon string       `json:"capcon"`
-	Engine engineReport `json:"engine"`
-	Host   hostReport   `json:"host"`
+	Capcon string               `json:"capcon"`
+	Engine session.EngineReport `json:"engine"`
+	Host   hostReport           `json:"host"`
 }
 
 func describeHost(s *session.Session) hostDescription {
