@@ -26,14 +26,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/artifacts"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
@@ -96,7 +97,7 @@ func collect(ctx context.Context, s *session.Session, b *bundle, name string, ow
 	b.note("objects and bootstrap data", collectObjects(ctx, s, b, name))
 	report, err := inspect(ctx, s.App, name)
 	b.note("status", errors.Join(err, b.json("status.json", report)))
-	b.note("host", b.json("host.json", describeHost(s)))
+	b.note("host", b.json("host.json", describeHost(s.Info)))
 	if owner.ID != "" {
 		b.note("containers", collectContainers(ctx, s, b, owner))
 	}
@@ -136,12 +137,13 @@ func collectObjects(ctx context.Context, s *session.Session, b *bundle, name str
 type hostDescription struct {
 	Capcon string               `json:"capcon"`
 	Engine session.EngineReport `json:"engine"`
-	Host   hostReport           `json:"host"`
+	Host   doctor.HostReport    `json:"host"`
 }
 
-func describeHost(s *session.Session) hostDescription {
-	found := diagnosis{}.judge(preflight.Facts{Engine: s.Info})
-	return hostDescription{Capcon: release.Program(), Engine: found.Engine, Host: found.Host}
+func describeHost(info engine.Info) hostDescription {
+	reported := session.ReportEngine(info)
+	reported.Warnings = info.Warnings
+	return hostDescription{Capcon: release.Program(), Engine: reported, Host: doctor.ReportHost(info)}
 }
 
 func collectContainers(ctx context.Context, s *session.Session, b *bundle, owner identity.Owner) error {
