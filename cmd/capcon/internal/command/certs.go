@@ -112,9 +112,9 @@ type certifiedNode struct {
 
 // certifiedNodes reads the certificates of the nodes of an owner's cluster, control planes first.
 func certifiedNodes(ctx context.Context, s *session.Session, owner identity.Owner) ([]certifiedNode, error) {
-	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
+	containers, err := s.Records.ListContainers(ctx, owner)
 	if err != nil {
-		return nil, fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
+		return nil, err
 	}
 	var controlPlanes, workers []certifiedNode
 	for _, container := range containers {

@@ -190,9 +190,9 @@ func nodesOf(ctx context.Context, s *session.Session, cluster string) (running, 
 	if err != nil {
 		return nil, nil, err
 	}
-	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
+	containers, err := s.Records.ListContainers(ctx, owner)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list containers of cluster %q: %w", cluster, err)
+		return nil, nil, err
 	}
 	for _, container := range containers {
 		switch {

@@ -251,10 +251,10 @@ func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1
 	if cluster == nil || cluster.Spec.OwnerID == "" {
 		return reported, nil
 	}
-	labels := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}.Labels()
-	containers, err := s.Engine.ListContainers(ctx, labels)
+	owner := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}
+	containers, err := s.Records.ListContainers(ctx, owner)
 	if err != nil {
-		return "", fmt.Errorf("list containers of cluster %q: %w", cluster.Name, err)
+		return "", err
 	}
 	for _, container := range containers {
 		if container.Status != engine.StatusRunning && container.Status != engine.StatusCreated {

@@ -147,9 +147,9 @@ func describeHost(info engine.Info) hostDescription {
 }
 
 func collectContainers(ctx context.Context, s *session.Session, b *bundle, owner identity.Owner) error {
-	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
+	containers, err := s.Records.ListContainers(ctx, owner)
 	if err != nil {
-		return fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
+		return err
 	}
 	var errs []error
 	for _, container := range containers {

@@ -164,10 +164,14 @@ func (s *Store) ContainersOfOwner(ctx context.Context, name, ownerID string) ([]
 	if ownerID == "" {
 		return nil, nil
 	}
-	owner := identity.Owner{Namespace: management.Namespace, Cluster: name, ID: ownerID}
+	return s.ListContainers(ctx, identity.Owner{Namespace: management.Namespace, Cluster: name, ID: ownerID})
+}
+
+// ListContainers of an owner.
+func (s *Store) ListContainers(ctx context.Context, owner identity.Owner) ([]engine.Container, error) {
 	containers, err := s.engine.ListContainers(ctx, owner.Labels())
 	if err != nil {
-		return nil, fmt.Errorf("list containers of cluster %q: %w", name, err)
+		return nil, fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
 	}
 	return containers, nil
 }

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package logs is the command that prints the logs of a cluster.
+package logs
 
 import (
 	"cmp"
@@ -39,8 +40,8 @@ import (
 // loadBalancerName names the load balancer where a machine is named.
 const loadBalancerName = "load-balancer"
 
-// logsOptions say which logs are printed, and how.
-type logsOptions struct {
+// options say which logs are printed, and how.
+type options struct {
 	cluster string
 	// machine of the cluster, its container, or loadBalancerName; empty = all.
 	machine string
@@ -49,8 +50,9 @@ type logsOptions struct {
 	follow bool
 }
 
-func logsCommand(a *session.App) *cobra.Command {
-	var options logsOptions
+// Command is capcon logs.
+func Command(a *session.App) *cobra.Command {
+	var options options
 	command := &cobra.Command{
 		Use:   "logs NAME [MACHINE]",
 		Short: "Print the logs of a cluster's machines and load balancers",
@@ -67,7 +69,7 @@ func logsCommand(a *session.App) *cobra.Command {
 			return input.Refuse(append(input.CheckName(options.cluster), tail...)...)
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
-			return printLogs(ctx, s, options)
+			return run(ctx, s, options)
 		}),
 		ValidArgsFunction: func(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return completeMachines(a, command, args, prefix)
@@ -82,22 +84,25 @@ func logsCommand(a *session.App) *cobra.Command {
 // part is a log with the name it is printed under.
 type part struct {
 	logs.Log
-	title string
+	// machine whose log it is; empty = a load balancer's.
+	machine string
+	title   string
 }
 
-func printLogs(ctx context.Context, s *session.Session, options logsOptions) error {
+func run(ctx context.Context, s *session.Session, options options) error {
 	owner, err := s.OwnerOf(ctx, options.cluster)
 	if err != nil {
 		return err
 	}
-	containers, err := s.Engine.ListContainers(ctx, owner.Labels())
-	if err != nil {
-		return fmt.Errorf("list containers of cluster %q: %w", options.cluster, err)
-	}
-	parts, err := partsOf(ctx, s, options, containers)
+	containers, err := s.Records.ListContainers(ctx, owner)
 	if err != nil {
 		return err
 	}
+	parts, err := choose(options, containers)
+	if err != nil {
+		return err
+	}
+	addSecrets(ctx, s, parts)
 	if options.follow {
 		return followAll(ctx, s, parts, options.tail)
 	}
@@ -116,9 +121,9 @@ func printLogs(ctx context.Context, s *session.Session, options logsOptions) err
 	return errors.Join(failed...)
 }
 
-// partsOf the containers that were asked for, machines in their order and load
-// balancers last. That of a Service goes by the Service's management.Namespace and name.
-func partsOf(ctx context.Context, s *session.Session, options logsOptions, containers []engine.Container) ([]part, error) {
+// choose the logs that were asked for, machines in their order and load balancers last. That of
+// a Service goes by the Service's namespace and name.
+func choose(options options, containers []engine.Container) ([]part, error) {
 	var nodes, others []part
 	var known []string
 	for _, container := range containers {
@@ -132,16 +137,15 @@ func partsOf(ctx context.Context, s *session.Session, options logsOptions, conta
 			continue
 		}
 		if isLoadBalancer {
-			others = append(others, part{logs.Log{Container: container.Name, Source: logs.Console}, machine})
+			others = append(others, part{Log: logs.Log{Container: container.Name, Source: logs.Console}, title: machine})
 			continue
 		}
-		secrets := secretsOf(ctx, s, machine, container.Name)
 		second := logs.Journal
 		if container.Status != engine.StatusRunning {
 			second = logs.Console
 		}
 		for _, source := range []logs.Source{logs.Bootstrap, second} {
-			nodes = append(nodes, part{logs.Log{Container: container.Name, Source: source, Secrets: secrets}, machine + " " + string(source)})
+			nodes = append(nodes, part{logs.Log{Container: container.Name, Source: source}, machine, machine + " " + string(source)})
 		}
 	}
 	parts := slices.Concat(nodes, others)
@@ -152,18 +156,25 @@ func partsOf(ctx context.Context, s *session.Session, options logsOptions, conta
 	return parts, nil
 }
 
-// secretsOf a machine's bootstrap data, as far as the management plane has it.
-// One that fails is not asked again.
-func secretsOf(ctx context.Context, s *session.Session, machine, container string) []string {
+// addSecrets of the machines' bootstrap data, as far as the management plane has it. One that
+// fails is not asked again.
+func addSecrets(ctx context.Context, s *session.Session, parts []part) {
 	if s.Client == nil {
-		return nil
+		return
 	}
-	secrets, err := logs.BootstrapSecrets(ctx, s.Client, management.Namespace, machine, container)
-	if err != nil {
-		s.Errorf("From %s on, secrets are redacted by pattern only, because its bootstrap data could not be read: %v", machine, err)
-		s.Client = nil
+	secrets := map[string][]string{}
+	for i := range parts {
+		machine := parts[i].machine
+		if _, known := secrets[machine]; !known && machine != "" {
+			found, err := logs.BootstrapSecrets(ctx, s.Client, management.Namespace, machine, parts[i].Container)
+			if err != nil {
+				s.Errorf("From %s on, secrets are redacted by pattern only, because its bootstrap data could not be read: %v", machine, err)
+				return
+			}
+			secrets[machine] = found
+		}
+		parts[i].Secrets = secrets[machine]
 	}
-	return secrets
 }
 
 // followAll of them concurrently, each line with the name of its log if there are
