@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package image
 
 import (
 	"context"
@@ -39,7 +39,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
-func loadCommand(a *session.App) *cobra.Command {
+// LoadCommand is capcon load.
+func LoadCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "load NAME IMAGE...",
 		Short: "Copy images of the engine into the nodes of a cluster",

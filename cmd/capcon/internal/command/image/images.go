@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package image has the commands that load and list images.
+package image
 
 import (
 	"context"
@@ -29,7 +30,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
-func imagesCommand(a *session.App) *cobra.Command {
+// Command is capcon images.
+func Command(a *session.App) *cobra.Command {
 	var format string
 	list := &cobra.Command{
 		Use:   "list",
