@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/image"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/logs"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/registry"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
@@ -88,7 +89,7 @@ func rootCommand(a *session.App) *cobra.Command {
 	root.AddCommand(
 		upCommand(a), downCommand(a), stopCommand(a), startCommand(a), statusCommand(a), kubeconfigCommand(a), tunnelCommand(a), listCommand(a), gcCommand(a), forgetCommand(a),
 		logs.Command(a), supportBundleCommand(a), doctor.Command(a), planeCommand(a),
-		image.Command(a), image.LoadCommand(a), registryCommand(a), certsCommand(a), versionCommand(a),
+		image.Command(a), image.LoadCommand(a), registry.Command(a), certsCommand(a), versionCommand(a),
 	)
 	return root
 }

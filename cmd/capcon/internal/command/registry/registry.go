@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package registry has the commands that start and remove the local registry.
+package registry
 
 import (
 	"cmp"
@@ -37,22 +38,28 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-const stepRegistry = "registry"
+const step = "registry"
 
-func registryCommand(a *session.App) *cobra.Command {
+// options of a registry that is started.
+type options struct {
+	image, network string
+	port           uint16
+}
+
+// Command is capcon registry.
+func Command(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "registry",
 		Short: "Start and remove a local registry for all clusters",
 		Long: "Start and remove a registry on this host. Push images to localhost:PORT, and use them in Pods of all clusters\n" +
 			"on its network by the same name.",
 	}
-	command.AddCommand(registryUpCommand(a), registryDownCommand(a))
+	command.AddCommand(upCommand(a), downCommand(a))
 	return command
 }
 
-func registryUpCommand(a *session.App) *cobra.Command {
-	var image, networkName string
-	var port uint16
+func upCommand(a *session.App) *cobra.Command {
+	var options options
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Start the local registry and configure it in the nodes of all clusters",
@@ -63,22 +70,23 @@ func registryUpCommand(a *session.App) *cobra.Command {
 			"  kubectl create deployment app --image=localhost:5001/app:dev",
 		Args: cobra.NoArgs,
 		RunE: session.OnEngine(a.ConnectLocal, func(ctx context.Context, s *session.Session, _ []string) error {
-			return registryUp(ctx, s, image, cmp.Or(networkName, network.DefaultName), port)
+			options.network = cmp.Or(options.network, network.DefaultName)
+			return up(ctx, s, options)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := command.Flags()
-	flags.StringVar(&image, "image", "", "image of the registry")
-	flags.StringVar(&networkName, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
-	flags.Uint16Var(&port, "port", 0, fmt.Sprintf("port on 127.0.0.1 (default %d)", localregistry.DefaultPort))
+	flags.StringVar(&options.image, "image", "", "image of the registry")
+	flags.StringVar(&options.network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
+	flags.Uint16Var(&options.port, "port", 0, fmt.Sprintf("port on 127.0.0.1 (default %d)", localregistry.DefaultPort))
 	return command
 }
 
-func registryUp(ctx context.Context, s *session.Session, image, networkName string, port uint16) error {
+func up(ctx context.Context, s *session.Session, options options) error {
 	b := s.NewBoard("Starting the local registry")
-	registry, err := ensureRegistry(ctx, s, b, image, networkName, port)
+	registry, err := ensure(ctx, s, b, options)
 	if err == nil {
-		b.Finished(stepRegistry, "listening on "+registry.Host())
+		b.Finished(step, "listening on "+registry.Host())
 		err = eachOnNetwork(ctx, s, registry, func(cluster string) error {
 			b.Finished("cluster "+cluster, "configured to pull from "+registry.Host())
 			return setRegistry(ctx, s, cluster, registry.Mirrored())
@@ -99,16 +107,16 @@ func registryUp(ctx context.Context, s *session.Session, image, networkName stri
 	return nil
 }
 
-func ensureRegistry(ctx context.Context, s *session.Session, b *progress.Board, image, networkName string, port uint16) (localregistry.Registry, error) {
-	chosen, err := images.Choose(ctx, s.Engine, images.Wish{Use: images.Registry, Named: image})
+func ensure(ctx context.Context, s *session.Session, b *progress.Board, options options) (localregistry.Registry, error) {
+	chosen, err := images.Choose(ctx, s.Engine, images.Wish{Use: images.Registry, Named: options.image})
 	if err != nil {
 		return localregistry.Registry{}, err
 	}
 	if err := s.EnsureImage(ctx, b, images.Registry, chosen); err != nil {
 		return localregistry.Registry{}, err
 	}
-	b.Waiting(stepRegistry, "starting")
-	registry, err := localregistry.Ensure(ctx, s.Engine, chosen, networkName, port)
+	b.Waiting(step, "starting")
+	registry, err := localregistry.Ensure(ctx, s.Engine, chosen, options.network, options.port)
 	if engine.IsTaken(err, engine.ResourceHostPort) {
 		return registry, fmt.Errorf("%w; use another port with --port", err)
 	}
@@ -143,17 +151,17 @@ func setRegistry(ctx context.Context, s *session.Session, cluster string, regist
 	return s.Persist(ctx, func() error { return management.SetRegistry(ctx, s.Client, management.Namespace, cluster, registry) })
 }
 
-func registryDownCommand(a *session.App) *cobra.Command {
+func downCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "down",
 		Short:             "Remove the local registry with its images",
 		Args:              cobra.NoArgs,
-		RunE:              session.OnEngine(a.ConnectLocal, registryDown),
+		RunE:              session.OnEngine(a.ConnectLocal, down),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
-func registryDown(ctx context.Context, s *session.Session, _ []string) error {
+func down(ctx context.Context, s *session.Session, _ []string) error {
 	registry, found, err := localregistry.Find(ctx, s.Engine)
 	if err != nil && !errors.Is(err, localregistry.ErrIncomplete) {
 		return err
