@@ -87,7 +87,12 @@ func TestList(t *testing.T) {
 		"default/lost  none available  lost-id", "default/strange  none available", "capcon gc")
 
 	code, out, _ = w.run("list", "demo", "-o", "json")
-	var result listing
+	var result struct {
+		Clusters []struct {
+			OwnerID, Manager string
+			Containers       []struct{ Machine string }
+		}
+	}
 	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 0 || len(result.Clusters) != 1 {
 		t.Fatalf("Want one cluster, got %d, %v:\n%s", code, err, out)
 	}
@@ -222,7 +227,7 @@ func TestGCTakesTheNetwork(t *testing.T) {
 	if code != 0 {
 		t.Errorf("gc ended with %d: %s", code, errs)
 	}
-	var result []decisionReport
+	var result []any
 	if err := json.Unmarshal([]byte(out), &result); err != nil || len(result) != 2 {
 		t.Errorf("Want two decisions, got %v:\n%s", err, out)
 	}

@@ -57,7 +57,7 @@ func listCommand(a *session.App) *cobra.Command {
 		ValidArgsFunction: a.CompleteNames,
 	}
 	output.AddFlag(command, &options.output)
-	command.Flags().StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
+	command.Flags().StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, session.KubeconfigsUsage)
 	return command
 }
 
@@ -96,7 +96,7 @@ type ownedObject struct {
 }
 
 func runList(ctx context.Context, s *session.Session, options listOptions) error {
-	world, err := survey(ctx, s, options.kubeconfigs)
+	world, err := s.Survey(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}

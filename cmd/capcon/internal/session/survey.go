@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package session
 
 import (
 	"context"
@@ -25,25 +25,24 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// kubeconfigsUsage of the flag that names management clusters of the user's
+// KubeconfigsUsage of the flag that names management clusters of the user's
 // own.
-const kubeconfigsUsage = "kubeconfig of another management cluster to query; can be repeated"
+const KubeconfigsUsage = "kubeconfig of another management cluster to query; can be repeated"
 
-// survey the engine and all managers that may have clusters on it. The engine is
+// Survey the engine and all managers that may have clusters on it. The engine is
 // listed first: what a manager creates meanwhile is then missing from the list,
 // instead of being taken for orphaned.
-func survey(ctx context.Context, s *session.Session, kubeconfigs []string) (inventory.World, error) {
+func (s *Session) Survey(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
 	objects, err := inventory.Collect(ctx, s.Engine)
 	if err != nil {
 		return inventory.World{}, err
 	}
 	world := inventory.World{Objects: objects, Now: s.Now()}
 	for _, name := range planeNames(objects) {
-		manager, found, err := askPlane(ctx, s, name)
+		manager, found, err := s.askPlane(ctx, name)
 		if err != nil {
 			return inventory.World{}, err
 		}
@@ -56,7 +55,7 @@ func survey(ctx context.Context, s *session.Session, kubeconfigs []string) (inve
 		if err != nil {
 			return inventory.World{}, fmt.Errorf("read kubeconfig of a management cluster: %w", err)
 		}
-		world.Managers = append(world.Managers, askManager(ctx, s, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
+		world.Managers = append(world.Managers, s.askManager(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
 	}
 	world.Records = s.Records.Update(world.Managers...)
 	return world, ctx.Err()
@@ -73,7 +72,7 @@ func planeNames(objects []inventory.Object) []string {
 	return names
 }
 
-func askPlane(ctx context.Context, s *session.Session, name string) (inventory.Manager, bool, error) {
+func (s *Session) askPlane(ctx context.Context, name string) (inventory.Manager, bool, error) {
 	manager := inventory.Manager{Name: "management plane " + name, Plane: true}
 	state, err := s.PlaneNamed(name, nil).State(ctx)
 	var foreign *plane.ForeignError
@@ -89,12 +88,12 @@ func askPlane(ctx context.Context, s *session.Session, name string) (inventory.M
 		return manager, true, nil
 	}
 	manager.ID = state.ID
-	return askManager(ctx, s, manager, state.Kubeconfig), true, nil
+	return s.askManager(ctx, manager, state.Kubeconfig), true, nil
 }
 
-// ask a manager for its clusters. That it does not answer is a finding.
-func askManager(ctx context.Context, s *session.Session, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
-	ctx, cancel := context.WithTimeout(ctx, session.AskTimeout)
+// askManager asks a manager for its clusters. That it does not answer is a finding.
+func (s *Session) askManager(ctx context.Context, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
+	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
 	defer cancel()
 	c, err := s.NewClient(kubeconfig)
 	if err != nil {

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package gc has the commands that delete what is left of clusters: resources of the engine, and records.
+package gc
 
 import (
 	"context"
@@ -30,8 +31,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// gcOptions say what gc removes, and how it prints it.
-type gcOptions struct {
+// options say what gc removes, and how it prints it.
+type options struct {
 	yes, all bool
 	output   string
 	// owners whose leftovers may go.
@@ -39,8 +40,9 @@ type gcOptions struct {
 	kubeconfigs []string
 }
 
-func gcCommand(a *session.App) *cobra.Command {
-	var options gcOptions
+// Command is capcon gc.
+func Command(a *session.App) *cobra.Command {
+	var options options
 	command := &cobra.Command{
 		Use:   "gc",
 		Short: "List orphaned resources; delete them with --yes",
@@ -52,7 +54,7 @@ func gcCommand(a *session.App) *cobra.Command {
 		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
-			return runGC(ctx, s, options)
+			return run(ctx, s, options)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -60,7 +62,7 @@ func gcCommand(a *session.App) *cobra.Command {
 	flags.BoolVar(&options.yes, "yes", false, "delete the resources")
 	flags.BoolVar(&options.all, "all", false, "include resources that may belong to an unavailable or unknown management cluster")
 	flags.StringArrayVar(&options.owners, "owner", nil, "also include the resources of this owner ID, of a cluster that is in no management cluster; can be repeated")
-	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, kubeconfigsUsage)
+	flags.StringArrayVar(&options.kubeconfigs, "kubeconfig", nil, session.KubeconfigsUsage)
 	output.AddFlag(command, &options.output)
 	return command
 }
@@ -83,8 +85,8 @@ const (
 	actionRemove = "remove"
 )
 
-func runGC(ctx context.Context, s *session.Session, options gcOptions) error {
-	world, err := survey(ctx, s, options.kubeconfigs)
+func run(ctx context.Context, s *session.Session, options options) error {
+	world, err := s.Survey(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
@@ -109,7 +111,7 @@ func decisionReports(decisions []inventory.Decision) []decisionReport {
 	return reports
 }
 
-func printDecisions(a *session.App, decisions []inventory.Decision, options gcOptions) error {
+func printDecisions(a *session.App, decisions []inventory.Decision, options options) error {
 	if len(decisions) == 0 {
 		a.Printf("No resources of this provider found on the engine.")
 		return nil
@@ -142,7 +144,7 @@ func printDecisions(a *session.App, decisions []inventory.Decision, options gcOp
 
 // sweep removes what was decided, in the order of the decisions, and continues
 // after errors.
-func sweep(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options gcOptions) error {
+func sweep(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options options) error {
 	var failed []error
 	for _, decision := range decisions {
 		if !decision.Remove {

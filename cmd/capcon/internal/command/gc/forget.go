@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package gc
 
 import (
 	"context"
@@ -28,7 +28,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-func forgetCommand(a *session.App) *cobra.Command {
+// ForgetCommand is capcon forget.
+func ForgetCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove the local record of a cluster that was moved",
@@ -37,13 +38,13 @@ func forgetCommand(a *session.App) *cobra.Command {
 		Example: "  capcon forget demo",
 		Args:    a.OneCluster,
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
-			return runForget(ctx, s, args[0])
+			return forget(ctx, s, args[0])
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
 }
 
-func runForget(ctx context.Context, s *session.Session, name string) error {
+func forget(ctx context.Context, s *session.Session, name string) error {
 	if _, known := s.Records.Get(name); !known {
 		if err := s.Records.Elsewhere(ctx, name); err != nil {
 			return err
