@@ -28,6 +28,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/gc"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/get"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/image"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/logs"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/registry"
@@ -88,7 +89,7 @@ func rootCommand(a *session.App) *cobra.Command {
 	}
 	a.AddFlags(root.PersistentFlags())
 	root.AddCommand(
-		upCommand(a), downCommand(a), stopCommand(a), startCommand(a), statusCommand(a), kubeconfigCommand(a), tunnelCommand(a), listCommand(a), gc.Command(a), gc.ForgetCommand(a),
+		upCommand(a), downCommand(a), stopCommand(a), startCommand(a), statusCommand(a), get.KubeconfigCommand(a), tunnelCommand(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
 		logs.Command(a), supportBundleCommand(a), doctor.Command(a), planeCommand(a),
 		image.Command(a), image.LoadCommand(a), registry.Command(a), certsCommand(a), versionCommand(a),
 	)

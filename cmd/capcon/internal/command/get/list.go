@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package get has the commands that read what there is of clusters.
+package get
 
 import (
 	"cmp"
@@ -40,7 +41,8 @@ type listOptions struct {
 	kubeconfigs []string
 }
 
-func listCommand(a *session.App) *cobra.Command {
+// ListCommand is capcon list.
+func ListCommand(a *session.App) *cobra.Command {
 	var options listOptions
 	command := &cobra.Command{
 		Use:   "list [NAME]",
@@ -52,7 +54,7 @@ func listCommand(a *session.App) *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			options.name = cmp.Or(args...)
-			return runList(ctx, s, options)
+			return list(ctx, s, options)
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
@@ -95,7 +97,7 @@ type ownedObject struct {
 	Status  engine.Status `json:"status"`
 }
 
-func runList(ctx context.Context, s *session.Session, options listOptions) error {
+func list(ctx context.Context, s *session.Session, options listOptions) error {
 	world, err := s.Survey(ctx, options.kubeconfigs)
 	if err != nil {
 		return err

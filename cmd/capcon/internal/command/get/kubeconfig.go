@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package get
 
 import (
 	"context"
@@ -26,16 +26,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
-	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
-func kubeconfigCommand(a *session.App) *cobra.Command {
+// KubeconfigCommand is capcon kubeconfig.
+func KubeconfigCommand(a *session.App) *cobra.Command {
 	var managementPlane bool
 	command := &cobra.Command{
 		Use:     "kubeconfig NAME",
@@ -79,7 +77,7 @@ func managementKubeconfig(ctx context.Context, s *session.Session) error {
 	return printBytes(s.App, plane.Kubeconfig)
 }
 
-// kubeconfig of a cluster from the management plane or, where that does not
+// printKubeconfig of a cluster from the management plane or, where that does not
 // answer, as it was last: the cluster itself may well be there.
 func printKubeconfig(ctx context.Context, s *session.Session, name string) error {
 	plane, err := s.ReachPlane(ctx)
@@ -118,32 +116,4 @@ func printBytes(a *session.App, content []byte) error {
 		return fmt.Errorf("print kubeconfig: %w", err)
 	}
 	return nil
-}
-
-func versionCommand(a *session.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, and the known Kubernetes versions with their node images",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			a.Printf("capcon %s\n", release.Program())
-			lines := []string{"KUBERNETES\tNODE IMAGE\tSOURCE"}
-			for _, version := range node.KnownVersions() {
-				image, err := node.Image(version)
-				if err != nil {
-					return err
-				}
-				source := "pulled from its registry"
-				switch {
-				case version == node.DefaultVersion:
-					source = "default; " + images.LoadCommand(images.Node, release.Version())
-				case image == node.BuiltImage(version):
-					source = "built from source; " + images.BuildCommand(version)
-				}
-				name, _, _ := strings.Cut(image, "@")
-				lines = append(lines, strings.Join([]string{version, name, source}, "\t"))
-			}
-			return a.Table(lines)
-		},
-	}
 }
