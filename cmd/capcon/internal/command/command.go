@@ -26,12 +26,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/down"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/gc"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/get"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/image"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/logs"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/plane"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/registry"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/status"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/stop"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/supportbundle"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/tunnel"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/up"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
@@ -72,7 +80,7 @@ func Run(ctx context.Context, args []string, streams session.Streams, deps sessi
 		}
 		a.ExplainLate(err)
 	}
-	if errors.Is(err, errNoConsent) {
+	if errors.Is(err, up.ErrNoConsent) {
 		return exitNoConsent
 	}
 	return exitError
@@ -89,9 +97,9 @@ func rootCommand(a *session.App) *cobra.Command {
 	}
 	a.AddFlags(root.PersistentFlags())
 	root.AddCommand(
-		upCommand(a), downCommand(a), stopCommand(a), startCommand(a), statusCommand(a), get.KubeconfigCommand(a), tunnelCommand(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
-		logs.Command(a), supportBundleCommand(a), doctor.Command(a), planeCommand(a),
-		image.Command(a), image.LoadCommand(a), registry.Command(a), certsCommand(a), versionCommand(a),
+		up.Command(a), down.Command(a), stop.Command(a), stop.StartCommand(a), status.Command(a), get.KubeconfigCommand(a), tunnel.Command(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
+		logs.Command(a), supportbundle.Command(a), doctor.Command(a), plane.Command(a),
+		image.Command(a), image.LoadCommand(a), registry.Command(a), certs.Command(a), versionCommand(a),
 	)
 	return root
 }

@@ -127,3 +127,10 @@ func (s *Session) KeptBecause(ctx context.Context, record state.Cluster) (string
 	}
 	return records.Of(record).Update(known).KeptBecause([]string{s.PlaneID}), nil
 }
+
+// PrintTroubles with their remedies.
+func (a *App) PrintTroubles(troubles []management.Trouble) {
+	for _, trouble := range troubles {
+		a.Printf("\n%s: %s: %s\n  remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)
+	}
+}

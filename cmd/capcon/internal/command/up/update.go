@@ -14,27 +14,24 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package up
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
 var (
-	// errNoConsent says that nothing was written because the user has not agreed.
-	errNoConsent = errors.New("nothing was changed: the plan deletes Machines or loses PersistentVolumes, or may lose some")
+	// ErrNoConsent says that nothing was written because the user has not agreed.
+	ErrNoConsent = errors.New("nothing was changed: the plan deletes Machines or loses PersistentVolumes, or may lose some")
 	// errChanged says that a plan is outdated.
 	errChanged = errors.New("the cluster has changed meanwhile, and nothing was written; run the command again")
 )
@@ -153,87 +150,4 @@ func (r *run) fetchImages(ctx context.Context, present management.Present, chose
 	}
 	version, _ := present.NeedsNodeImage(r.request)
 	return checkNodeImage(image, read, version)
-}
-
-// consent asks the user where something is deleted or lost.
-func (r *run) consent(ctx context.Context, plan update.Plan) error {
-	switch {
-	case !plan.NeedsConsent, r.request.Yes:
-		return nil
-	case !r.session.Interactive():
-		return fmt.Errorf("%w; to agree, run the command again with --yes", errNoConsent)
-	}
-	_, _ = fmt.Fprint(r.session.Out, "Continue? [y/N] ")
-	answers := make(chan string, 1)
-	go func() {
-		// What ends the input is no consent. The process ends before the read if it is
-		// interrupted.
-		line, _ := bufio.NewReader(r.session.In).ReadString('\n')
-		answers <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case answer := <-answers:
-		if answer == "y" || answer == "yes" {
-			return nil
-		}
-	}
-	return errNoConsent
-}
-
-// dryRun prints the plan of a request. Nothing is written, started or pulled.
-func (r *run) dryRun(ctx context.Context) error {
-	if err := r.checkRequest(); err != nil {
-		return err
-	}
-	found, err := r.session.ReachPlane(ctx)
-	if err != nil {
-		return err
-	}
-	if found.Exists && !found.Answers {
-		return r.session.PlaneSilent(ctx, found, r.request.Name)
-	}
-	plan, err := r.dryPlan(ctx)
-	if err != nil {
-		return err
-	}
-	return r.session.Print(r.request.Output, plan, func() error {
-		r.session.Printf("%s", plan)
-		return nil
-	})
-}
-
-func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
-	if r.session.Client != nil { // otherwise there is no management plane
-		present, err := r.session.Read(ctx, r.request.Name)
-		switch {
-		case err != nil:
-			return update.Plan{}, err
-		case present.Deleting:
-			return update.Plan{}, r.session.BeingDeleted(r.request.Name)
-		case present.Exists:
-			chosen, err := r.chooseImages(ctx, present)
-			if err != nil {
-				return update.Plan{}, err
-			}
-			return r.computePlan(ctx, chosen, present)
-		}
-	}
-	values := requested(r.request)
-	err := r.decideRanges(ctx, &values)
-	if err == nil {
-		values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion)
-	}
-	if err == nil {
-		values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
-	}
-	if err != nil {
-		return update.Plan{}, err
-	}
-	rendered, err := objects.Render(values)
-	if err != nil {
-		return update.Plan{}, err
-	}
-	return update.Creation(rendered.Cluster), nil
 }

@@ -14,13 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package down is the command that deletes clusters.
+package down
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,15 +29,14 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/trace"
 )
 
-// downOptions say what down removes.
-type downOptions struct {
+// options say what down removes.
+type options struct {
 	names     []string
 	all       bool
 	keepPlane bool
@@ -48,8 +47,9 @@ type downOptions struct {
 	trace   string
 }
 
-func downCommand(a *session.App) *cobra.Command {
-	var options downOptions
+// Command is capcon down.
+func Command(a *session.App) *cobra.Command {
+	var options options
 	command := &cobra.Command{
 		Use: "down NAME", SuggestFor: []string{"delete", "destroy"},
 		Short: "Delete a cluster, and the management plane after the last one",
@@ -66,7 +66,7 @@ func downCommand(a *session.App) *cobra.Command {
 			return options.validate()
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
-			return trace.Run(ctx, s, options.trace, cmp.Or(options.names...), func(t *trace.Recording) error { return runDown(ctx, s, options, t) })
+			return trace.Run(ctx, s, options.trace, cmp.Or(options.names...), func(t *trace.Recording) error { return run(ctx, s, options, t) })
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
@@ -79,7 +79,7 @@ func downCommand(a *session.App) *cobra.Command {
 	return command
 }
 
-func (o downOptions) validate() error {
+func (o options) validate() error {
 	var problems []input.Problem
 	switch {
 	case o.all && len(o.names) > 0:
@@ -101,7 +101,7 @@ func (o downOptions) validate() error {
 }
 
 // down deletes clusters and waits until they are gone.
-func runDown(ctx context.Context, s *session.Session, options downOptions, recording *trace.Recording) error {
+func run(ctx context.Context, s *session.Session, options options, recording *trace.Recording) error {
 	limited, cancel := session.Within(ctx, options.timeout)
 	defer cancel()
 	title := "Deleting all clusters"
@@ -122,7 +122,7 @@ func runDown(ctx context.Context, s *session.Session, options downOptions, recor
 	return nil
 }
 
-func downWithin(ctx context.Context, s *session.Session, b *progress.Board, options downOptions, recording *trace.Recording) error {
+func downWithin(ctx context.Context, s *session.Session, b *progress.Board, options options, recording *trace.Recording) error {
 	b.Finished(session.StepEngine, s.Connected)
 	for {
 		err := downOnce(ctx, s, b, options, recording)
@@ -132,7 +132,7 @@ func downWithin(ctx context.Context, s *session.Session, b *progress.Board, opti
 	}
 }
 
-func downOnce(ctx context.Context, s *session.Session, b *progress.Board, options downOptions, recording *trace.Recording) error {
+func downOnce(ctx context.Context, s *session.Session, b *progress.Board, options options, recording *trace.Recording) error {
 	state, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func deleteEach(b *progress.Board, names []string, deleteOne func(name string) e
 
 // doomed are the names of the clusters to delete, also of those that are only
 // recorded: their containers may be all that is left.
-func doomed(ctx context.Context, s *session.Session, options downOptions) ([]string, error) {
+func doomed(ctx context.Context, s *session.Session, options options) ([]string, error) {
 	if !options.all {
 		return options.names, nil
 	}
@@ -202,135 +202,4 @@ func doomed(ctx context.Context, s *session.Session, options downOptions) ([]str
 		return err
 	})
 	return names, err
-}
-
-// deleteCluster deletes one and waits until nothing is left of it.
-func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
-	name, step := one.name, "cluster "+one.name
-	b.Waiting(step, "deleting the Cluster")
-	present, err := s.Read(ctx, name)
-	if err != nil {
-		return err
-	}
-	record, _ := s.Records.Get(name)
-	if present.OwnerID != "" && present.OwnerID != record.OwnerID {
-		if record, err = s.SaveOwner(ctx, name, present.OwnerID); err != nil { // for a second attempt
-			return err
-		}
-	}
-	if !present.Exists && record.OwnerID == "" {
-		var missing *session.NotFoundError
-		if err := s.NotFound(ctx, name); !errors.As(err, &missing) {
-			return err
-		}
-		b.Finished(step, fmt.Sprintf("not found in %s, which has %s", missing.Where, missing.Present()))
-		return nil
-	}
-	one.record = record
-	if !present.Exists && present.OwnerID == "" {
-		if err := checkLost(ctx, s, one); err != nil {
-			return err
-		}
-	}
-	err = s.Persist(ctx, func() error { return management.Delete(ctx, s.Client, management.Namespace, name) })
-	if err != nil {
-		return err
-	}
-	if err := waitGone(ctx, s, b, one); err != nil {
-		return err
-	}
-	b.Finished(step, "deleted")
-	s.Records.ForgetOwner(name, record.OwnerID)
-	return nil
-}
-
-// checkLost refuses to forget a cluster without objects whose containers another engine may
-// have.
-func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
-	if one.force {
-		return nil
-	}
-	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
-	if err == nil && len(containers) == 0 {
-		err = s.Records.CheckStorage(one.name, one.record)
-	}
-	return err
-}
-
-// removePlane when no cluster is left that it is needed for. It is the plane that
-// decides: other processes may be creating clusters.
-func removePlane(ctx context.Context, s *session.Session, b *progress.Board, options downOptions) error {
-	if options.keepPlane {
-		return nil
-	}
-	var kept bool
-	err := s.Persist(ctx, func() (err error) {
-		kept, err = management.IsKept(ctx, s.Client)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if kept {
-		b.Finished(session.StepPlane, fmt.Sprintf("kept, because it was started with \"%s plane up\"; remove it with \"%s plane down\"", s.Program, s.Program))
-		return nil
-	}
-	b.Waiting(session.StepPlane, "removing, unless other clusters use it")
-	remaining, err := s.RemoveUnused(ctx)
-	if err != nil {
-		return fmt.Errorf("remove the management plane: %w", err)
-	}
-	if len(remaining) > 0 {
-		b.Finished(session.StepPlane, "kept for clusters "+strings.Join(remaining, ", "))
-		return nil
-	}
-	b.Finished(session.StepPlane, "removed")
-	return nil
-}
-
-// downWithoutPlane removes what is left of clusters whose management plane is
-// lost. Only what capcon has recorded is touched: others may have
-// clusters of the same name on this engine.
-func downWithoutPlane(ctx context.Context, s *session.Session, b *progress.Board, options downOptions) error {
-	names := options.names
-	if options.all {
-		names = s.Records.Names()
-	}
-	kept, err := deleteEach(b, names, func(name string) error {
-		return deleteContainers(ctx, s, b, &deletion{name: name, force: options.force})
-	})
-	if err != nil || options.keepPlane {
-		return errors.Join(kept, err)
-	}
-	// What a removal that was interrupted left, such as the network.
-	if _, err := s.RemoveUnused(ctx); err != nil {
-		return errors.Join(kept, fmt.Errorf("remove the management plane: %w", err))
-	}
-	return kept
-}
-
-// deleteContainers of a cluster without a management plane.
-func deleteContainers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
-	name := one.name
-	record, _ := s.Records.Get(name)
-	one.record = record
-	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)
-	if err != nil {
-		return err
-	}
-	if len(containers) == 0 && !one.force {
-		if err := s.Records.Elsewhere(ctx, name); err != nil {
-			return err
-		}
-	}
-	if err := removeOrphaned(ctx, s, b, one, containers); err != nil {
-		return err
-	}
-	s.Records.ForgetOwner(name, record.OwnerID)
-	detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.Connected
-	if len(containers) > 0 {
-		detail = output.Plural(len(containers), "container") + " removed"
-	}
-	b.Finished("cluster "+name, detail)
-	return nil
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package up
 
 import (
 	"cmp"
@@ -22,46 +22,12 @@ import (
 	"fmt"
 	"os"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
-
-// decide the desired state of a new cluster: what was requested, completed by defaults.
-// Images are on the engine afterwards.
-func (r *run) decide(ctx context.Context) (objects.Values, error) {
-	values := requested(r.request)
-	steps := []func(context.Context, *objects.Values) error{
-		r.decideRanges, r.decideImages, r.decideNode,
-	}
-	for _, step := range steps {
-		if err := step(ctx, &values); err != nil {
-			return objects.Values{}, err
-		}
-	}
-	return values, nil
-}
-
-// requested values of a new cluster, with the defaults that depend on nothing else.
-func requested(request input.Request) objects.Values {
-	values := objects.Values{
-		Namespace: management.Namespace, Name: request.Name,
-		KubernetesVersion: cmp.Or(request.KubernetesVersion, input.DefaultKubernetes()),
-		ControlPlanes:     int32(ptr.Deref(request.ControlPlanes, 1)), //nolint:gosec // validated to be small
-		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
-		Network:           cmp.Or(request.Network, network.DefaultName),
-		Resources:         requestedResources(request),
-	}
-	// Pods have no other node.
-	values.AllowSchedulingOnControlPlanes = values.Workers == 0
-	return values
-}
 
 // decideImages chooses the images and fetches those the engine lacks: here
 // the user's credentials are known, in the management plane they are not.

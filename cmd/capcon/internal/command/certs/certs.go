@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package certs has the commands that show and renew the certificates of clusters.
+package certs
 
 import (
 	"cmp"
@@ -35,9 +36,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// certificatesReport is the output of certs, and with "-o json" its fields are an interface
+// report is the output of certs, and with "-o json" its fields are an interface
 // that scripts rely on.
-type certificatesReport struct {
+type report struct {
 	Certificates []certificateReport  `json:"certificates"`
 	Troubles     []management.Trouble `json:"troubles,omitempty"`
 }
@@ -51,7 +52,8 @@ type certificateReport struct {
 	NotAfter  time.Time `json:"notAfter"`
 }
 
-func certsCommand(a *session.App) *cobra.Command {
+// Command is capcon certs.
+func Command(a *session.App) *cobra.Command {
 	var format string
 	command := &cobra.Command{
 		Use: "certs [NAME]", Aliases: []string{"certificates"},
@@ -61,16 +63,16 @@ func certsCommand(a *session.App) *cobra.Command {
 		Example: "  capcon certs demo\n  capcon certs renew demo",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
-			return runCerts(ctx, s, cmp.Or(args...), format)
+			return run(ctx, s, cmp.Or(args...), format)
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
 	output.AddFlag(command, &format)
-	command.AddCommand(certsRenewCommand(a))
+	command.AddCommand(renewCommand(a))
 	return command
 }
 
-func certsRenewCommand(a *session.App) *cobra.Command {
+func renewCommand(a *session.App) *cobra.Command {
 	var options renewOptions
 	var timeout time.Duration
 	command := &cobra.Command{
@@ -137,7 +139,7 @@ func certifiedNodes(ctx context.Context, s *session.Session, owner identity.Owne
 	return slices.Concat(controlPlanes, workers), nil
 }
 
-func runCerts(ctx context.Context, s *session.Session, name, format string) error {
+func run(ctx context.Context, s *session.Session, name, format string) error {
 	names := []string{name}
 	if name == "" {
 		var err error
@@ -145,7 +147,7 @@ func runCerts(ctx context.Context, s *session.Session, name, format string) erro
 			return err
 		}
 	}
-	report := certificatesReport{Certificates: []certificateReport{}}
+	result := report{Certificates: []certificateReport{}}
 	for _, cluster := range names {
 		owner, err := s.OwnerOf(ctx, cluster)
 		if name == "" && errors.Is(err, session.ErrNoContainers) {
@@ -158,10 +160,10 @@ func runCerts(ctx context.Context, s *session.Session, name, format string) erro
 		if err != nil {
 			return err
 		}
-		report.add(cluster, nodes)
-		report.Troubles = append(report.Troubles, warnOf(s, cluster, dueOf(s, nodes), management.PowerOn)...)
+		result.add(cluster, nodes)
+		result.Troubles = append(result.Troubles, warnOf(s, cluster, dueOf(s, nodes), management.PowerOn)...)
 	}
-	return s.Print(format, report, func() error { return printCertificates(s, report) })
+	return s.Print(format, result, func() error { return printCertificates(s, result) })
 }
 
 // allNames are those of the clusters that the management plane has, and of those that were
@@ -182,7 +184,7 @@ func allNames(ctx context.Context, s *session.Session) ([]string, error) {
 	return slices.Compact(names), err
 }
 
-func (r *certificatesReport) add(cluster string, nodes []certifiedNode) {
+func (r *report) add(cluster string, nodes []certifiedNode) {
 	for _, node := range nodes {
 		for _, each := range node.Certificates {
 			r.Certificates = append(r.Certificates, certificateReport{cluster, node.Container, each.Name, each.Authority, each.NotAfter.UTC()})
@@ -190,20 +192,20 @@ func (r *certificatesReport) add(cluster string, nodes []certifiedNode) {
 	}
 }
 
-func printCertificates(s *session.Session, report certificatesReport) error {
-	if len(report.Certificates) == 0 {
+func printCertificates(s *session.Session, result report) error {
+	if len(result.Certificates) == 0 {
 		s.Printf("No certificates of kubeadm found.")
 		return nil
 	}
 	lines := []string{"CLUSTER\tNODE\tCERTIFICATE\tENDS\tREMAINING"}
-	for _, each := range report.Certificates {
+	for _, each := range result.Certificates {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", each.Cluster, each.Node, each.Name,
 			each.NotAfter.Format(time.RFC3339), remaining(each.NotAfter.Sub(s.Now()))))
 	}
 	if err := s.Table(lines); err != nil {
 		return err
 	}
-	printTroubles(s.App, report.Troubles)
+	s.PrintTroubles(result.Troubles)
 	return nil
 }
 

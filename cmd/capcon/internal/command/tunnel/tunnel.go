@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package tunnel is the command that forwards the ports of clusters from an engine on another host.
+package tunnel
 
 import (
 	"cmp"
@@ -31,10 +32,11 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// tunnelInterval lies between looks for clusters that were created meanwhile.
-const tunnelInterval = 2 * time.Second
+// interval lies between looks for clusters that were created meanwhile.
+const interval = 2 * time.Second
 
-func tunnelCommand(a *session.App) *cobra.Command {
+// Command is capcon tunnel.
+func Command(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "tunnel",
 		Short: "Forward the ports of clusters from an engine on another host",
@@ -44,13 +46,13 @@ func tunnelCommand(a *session.App) *cobra.Command {
 			"commands of capcon do not need it.",
 		Example:           "  export DOCKER_HOST=ssh://me@build.example.org\n  capcon up demo\n  capcon tunnel &\n  kubectl get nodes",
 		Args:              cobra.NoArgs,
-		RunE:              session.OnEngine(a.Connect, tunnelAll),
+		RunE:              session.OnEngine(a.Connect, run),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
-// tunnelAll forwards until ctx ends.
-func tunnelAll(ctx context.Context, s *session.Session, _ []string) error {
+// run forwards until ctx ends.
+func run(ctx context.Context, s *session.Session, _ []string) error {
 	if s.Tunnels == nil {
 		return fmt.Errorf("%s is on this host, where kubeconfigs work without a tunnel", s.Connected)
 	}
@@ -75,7 +77,7 @@ func tunnelAll(ctx context.Context, s *session.Session, _ []string) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.After(tunnelInterval):
+		case <-s.After(interval):
 		}
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package certs
 
 import (
 	"bytes"
@@ -34,9 +34,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// certificateTroubles warn of certificates that end soon, or have ended. Cluster API's dates are
+// Troubles warn of certificates that end soon, or have ended. Cluster API's dates are
 // compared with the nodes where they are a reason to warn: it reads a certificate only once.
-func certificateTroubles(ctx context.Context, s *session.Session, observed management.Observed) []management.Trouble {
+func Troubles(ctx context.Context, s *session.Session, observed management.Observed) []management.Trouble {
 	cluster := observed.Cluster
 	if cluster.Namespace != management.Namespace { // capcon has no command for it
 		return nil
@@ -53,8 +53,8 @@ func certificateTroubles(ctx context.Context, s *session.Session, observed manag
 	return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
 }
 
-// recordedTroubles are those of the clusters that are saved, by what is in their nodes.
-func recordedTroubles(ctx context.Context, s *session.Session, name string) []management.Trouble {
+// RecordedTroubles are those of the clusters that are saved, by what is in their nodes.
+func RecordedTroubles(ctx context.Context, s *session.Session, name string) []management.Trouble {
 	var troubles []management.Trouble
 	for _, cluster := range s.Records.Names() {
 		if name != "" && name != cluster {

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package stop has the commands that stop a cluster and start it again.
+package stop
 
 import (
 	"context"
@@ -32,23 +33,23 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/readiness"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-func stopCommand(a *session.App) *cobra.Command {
+// Command is capcon stop.
+func Command(a *session.App) *cobra.Command {
 	return powerCommand(a, "stop", "Stop the containers of a cluster and keep its state",
 		"Stop the containers of a cluster: workers first, then control planes, then the load balancer. They\n"+
 			"keep their state and use neither CPU nor memory. The Cluster is paused meanwhile, so that no Machine\n"+
 			"is remediated. \"capcon start\" starts it with the same addresses, ports and kubeconfig.",
-		stopCluster)
+		stop)
 }
 
-func startCommand(a *session.App) *cobra.Command {
+// StartCommand is capcon start.
+func StartCommand(a *session.App) *cobra.Command {
 	return powerCommand(a, "start", "Start a stopped cluster",
 		"Start the containers of a cluster that \"capcon stop\" stopped, and wait until its Nodes are ready. The\n"+
 			"management plane is started first if it is not running.",
-		startCluster)
+		start)
 }
 
 func powerCommand(a *session.App, use, short, long string, run func(context.Context, *session.Session, string) error) *cobra.Command {
@@ -75,7 +76,7 @@ func powerCommand(a *session.App, use, short, long string, run func(context.Cont
 	return command
 }
 
-// request it of the management plane, which is started where it does not run.
+// requestPower asks it of the management plane, which is started where it does not run.
 func requestPower(ctx context.Context, s *session.Session, b *progress.Board, name string, change func(context.Context, client.Client, string, string) error) error {
 	state, err := s.Plane.State(ctx)
 	if err != nil {
@@ -137,7 +138,7 @@ func powerFailed(s *session.Session, name, command, done string, trouble managem
 		name, done, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy, s.Program, command, name)
 }
 
-func stopCluster(ctx context.Context, s *session.Session, name string) error {
+func stop(ctx context.Context, s *session.Session, name string) error {
 	began := s.Now()
 	b := s.NewBoard("Stopping cluster " + name)
 	err := requestPower(ctx, s, b, name, management.Stop)
@@ -158,7 +159,7 @@ func stopCluster(ctx context.Context, s *session.Session, name string) error {
 	return nil
 }
 
-func startCluster(ctx context.Context, s *session.Session, name string) error {
+func start(ctx context.Context, s *session.Session, name string) error {
 	began := s.Now()
 	b := s.NewBoard("Starting cluster " + name)
 	err := requestPower(ctx, s, b, name, management.Start)
@@ -197,31 +198,4 @@ func sayPaused(s *session.Session, name string, took time.Duration) {
 		"repaired, and its conditions are stale.\n\nNext, to unpause it:", name, took.Round(time.Second))
 	s.Printf("  %s kubeconfig --management > management.kubeconfig", s.Program)
 	s.Printf("  kubectl --kubeconfig management.kubeconfig patch cluster %s --type merge --patch '{\"spec\":{\"paused\":null}}'", name)
-}
-
-func planeStopCommand(a *session.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "stop",
-		Short: "Stop the management cluster and keep its state",
-		Long: "Stop the management cluster. Workload clusters continue to run; nothing is repaired or changed in them.\n" +
-			"\"capcon plane up\" starts it again, as do \"capcon up\", \"capcon start\" and \"capcon down\", and a restart of\n" +
-			"the engine.",
-		Args:              cobra.NoArgs,
-		RunE:              session.OnEngine(a.Connect, planeStop),
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}
-}
-
-func planeStop(ctx context.Context, s *session.Session, _ []string) error {
-	// etcd and the API server end within a second.
-	const grace = 30 * time.Second
-	err := s.Engine.StopContainer(ctx, plane.DefaultName, grace)
-	if errors.Is(err, engine.ErrNotFound) {
-		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\": %w", s.Connected, s.Program, err)
-	}
-	if err != nil {
-		return fmt.Errorf("stop the management cluster: %w", err)
-	}
-	s.Printf("The %s is stopped. Start it with \"%s plane up\".", s.ManagementCluster(), s.Program)
-	return nil
 }

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package plane has the commands that start, stop and remove the management cluster.
+package plane
 
 import (
 	"cmp"
@@ -33,18 +34,19 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-func planeCommand(a *session.App) *cobra.Command {
+// Command is capcon plane.
+func Command(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plane",
 		Short: "Start, stop and remove the management cluster",
 		Long: "Start, stop and remove the management plane, a management cluster in one container, to create\n" +
 			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if required.",
 	}
-	command.AddCommand(planeUpCommand(a), planeStopCommand(a), planeDownCommand(a))
+	command.AddCommand(upCommand(a), stopCommand(a), downCommand(a))
 	return command
 }
 
-func planeUpCommand(a *session.App) *cobra.Command {
+func upCommand(a *session.App) *cobra.Command {
 	var request input.Request
 	command := &cobra.Command{
 		Use:   "up",
@@ -54,7 +56,7 @@ func planeUpCommand(a *session.App) *cobra.Command {
 		Args:    cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
-			return planeUp(ctx, s, request)
+			return up(ctx, s, request)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -65,13 +67,13 @@ func planeUpCommand(a *session.App) *cobra.Command {
 	return command
 }
 
-func planeUp(ctx context.Context, s *session.Session, request input.Request) error {
+func up(ctx context.Context, s *session.Session, request input.Request) error {
 	started := s.Now()
 	limited, cancel := session.Within(ctx, request.Timeout)
 	defer cancel()
 	b := s.NewBoard("Starting the management cluster")
 	b.Finished(session.StepEngine, s.ChosenEngine())
-	err := startPlane(limited, s, b, request)
+	err := start(limited, s, b, request)
 	b.Close()
 	if err != nil {
 		return err
@@ -84,16 +86,16 @@ func planeUp(ctx context.Context, s *session.Session, request input.Request) err
 	return nil
 }
 
-func startPlane(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
+func start(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
 	for {
-		err := startPlaneOnce(ctx, s, b, request)
+		err := startOnce(ctx, s, b, request)
 		if !s.Replaced(ctx) {
 			return err
 		}
 	}
 }
 
-func startPlaneOnce(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
+func startOnce(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
 	before, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
@@ -113,19 +115,19 @@ func startPlaneOnce(ctx context.Context, s *session.Session, b *progress.Board, 
 	})
 }
 
-func planeDownCommand(a *session.App) *cobra.Command {
+func downCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
 		Short: "Remove the management cluster, if it has no clusters",
 		Long: "Remove the management cluster, its data and the network; images are kept. It is rejected while there are\n" +
 			"clusters, which would become unmanaged.",
 		Args:              cobra.NoArgs,
-		RunE:              session.OnEngine(a.Connect, planeDown),
+		RunE:              session.OnEngine(a.Connect, down),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 }
 
-func planeDown(ctx context.Context, s *session.Session, _ []string) error {
+func down(ctx context.Context, s *session.Session, _ []string) error {
 	state, err := s.Plane.State(ctx)
 	if err != nil {
 		return err

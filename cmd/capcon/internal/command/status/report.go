@@ -14,15 +14,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package status
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
 
-	"github.com/spf13/cobra"
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -32,16 +31,14 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/nextsteps"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// report is the output of status, and with "-o json" its fields are an
+// Report is the output of status, and with "-o json" its fields are an
 // interface that scripts rely on.
-type report struct {
+type Report struct {
 	Engine          session.EngineReport `json:"engine"`
 	ManagementPlane planeReport          `json:"managementPlane"`
 	Clusters        []clusterReport      `json:"clusters"`
@@ -86,58 +83,25 @@ type countReport struct {
 	Ready  int32 `json:"ready"`
 }
 
-func statusCommand(a *session.App) *cobra.Command {
-	var options statusOptions
-	command := &cobra.Command{
-		Use: "status [NAME]", SuggestFor: []string{"get", "describe"},
-		Short: "Show the status of the engine, the management plane and clusters",
-		Long: `Show the status of the engine, the management plane and all clusters, or the condition tree of one cluster.
-The exit code is 1 if the engine or the management plane is unavailable, or the cluster is not found,
-and 0 if the cluster exists, even if it is not available.`,
-		Example: "  capcon status\n  capcon status demo -o json",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(command *cobra.Command, args []string) error {
-			options.name = cmp.Or(args...)
-			return runStatus(command.Context(), a, options)
-		},
-		ValidArgsFunction: a.CompleteNames,
-	}
-	output.AddFlag(command, &options.output)
-	command.Flags().BoolVar(&options.all, "all-conditions", false, "show problematic conditions of all objects")
-	return command
-}
-
-// statusOptions say what status prints, and how.
-type statusOptions struct {
-	// name of one cluster; empty = all.
-	name   string
-	output string
-	// all conditions are shown.
-	all bool
-}
-
-// status prints what it could find out, also when that ends in an error.
-func runStatus(ctx context.Context, a *session.App, options statusOptions) error {
-	result, err := inspect(ctx, a, options.name)
-	if missing := new(state.NoRootError); errors.As(err, &missing) {
-		return err // nothing was asked
-	}
-	printed := a.Print(options.output, result, func() error { return printReport(a, result, options) })
-	return cmp.Or(printed, err)
-}
-
 // inspect engine, plane and clusters, as far as they answer. The report is
 // valid also with an error.
-func inspect(ctx context.Context, a *session.App, name string) (report, error) {
-	result := report{Clusters: []clusterReport{}}
+func inspect(ctx context.Context, a *session.App, name string) (Report, error) {
 	s, err := a.Connect(ctx)
 	if err != nil {
-		result.Engine.Error = err.Error()
-		result.ManagementPlane.Detail = "unknown, because the engine is unavailable"
-		return result, err
+		return Report{
+			Engine:          session.EngineReport{Error: err.Error()},
+			ManagementPlane: planeReport{Detail: "unknown, because the engine is unavailable"},
+			Clusters:        []clusterReport{},
+		}, err
 	}
 	defer s.Close()
-	result.Engine = session.ReportEngine(s.Info)
+	return Inspect(ctx, s, name)
+}
+
+// Inspect the plane and the clusters of an engine that answered; all clusters without a name. The
+// report is valid also with an error.
+func Inspect(ctx context.Context, s *session.Session, name string) (Report, error) {
+	result := Report{Engine: session.ReportEngine(s.Info), Clusters: []clusterReport{}}
 	plane, err := s.Plane.State(ctx)
 	if err != nil {
 		result.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
@@ -148,7 +112,7 @@ func inspect(ctx context.Context, a *session.App, name string) (report, error) {
 	}
 	if !plane.Answers {
 		result.Containers, err = containerReports(ctx, s, name)
-		result.Troubles = recordedTroubles(ctx, s, name)
+		result.Troubles = certs.RecordedTroubles(ctx, s, name)
 		return result, errors.Join(err, s.PlaneSilent(ctx, plane, name))
 	}
 	if err := s.Use(plane.Kubeconfig); err != nil {
@@ -217,7 +181,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
 	if !snapshot.Deleting {
-		result.Troubles = append(result.Troubles, certificateTroubles(ctx, s, observed)...)
+		result.Troubles = append(result.Troubles, certs.Troubles(ctx, s, observed)...)
 	}
 	if controlPlane := observed.ControlPlane; controlPlane != nil {
 		result.KubernetesVersion = controlPlane.Spec.Version
@@ -262,75 +226,4 @@ func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1
 		}
 	}
 	return reported, nil
-}
-
-func printReport(a *session.App, result report, options statusOptions) error {
-	a.Printf("Engine            %s", result.Engine)
-	a.Printf("Management plane  %s", planeLine(result.ManagementPlane))
-	for _, container := range result.Containers {
-		a.Printf("Container         %s of cluster %s is %s", container.Name, container.Cluster, container.Status)
-	}
-	if !result.ManagementPlane.Answers {
-		printTroubles(a, result.Troubles)
-		return nil
-	}
-	a.Printf("")
-	if len(result.Clusters) == 0 {
-		if options.name == "" {
-			a.Printf("No clusters found. Create one with \"%s up NAME\".", a.Program)
-		}
-		return nil
-	}
-	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
-	for _, cluster := range result.Clusters {
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
-			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, cluster.State))
-	}
-	if err := a.Table(lines); err != nil {
-		return err
-	}
-	for _, cluster := range result.Clusters {
-		if err := printTree(a, cluster, options); err != nil {
-			return err
-		}
-		printTroubles(a, cluster.Troubles)
-	}
-	return nil
-}
-
-// printTree of the one cluster that was asked for.
-func printTree(a *session.App, cluster clusterReport, options statusOptions) error {
-	if cluster.Tree == nil {
-		return nil
-	}
-	a.Printf("")
-	if cluster.Power == management.PowerStopped {
-		a.Printf("The cluster is stopped. Start it with \"%s start %s\". Its conditions:\n", a.Program, cluster.Name)
-	}
-	columns, _ := a.Size(a.Out)
-	shown := describe.Options{Now: a.Now(), Columns: columns, All: options.all}
-	if !cluster.Available {
-		shown.Unavailable = cluster.State
-	}
-	return describe.Print(a.Out, *cluster.Tree, shown)
-}
-
-func printTroubles(a *session.App, troubles []management.Trouble) {
-	for _, trouble := range troubles {
-		a.Printf("\n%s: %s: %s\n  remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)
-	}
-}
-
-func planeLine(p planeReport) string {
-	switch {
-	case p.Answers && p.Skew != "":
-		return "ready; its " + p.Skew
-	case p.Answers:
-		return "ready"
-	case p.Exists:
-		return "not ready: " + p.Detail
-	case p.Detail != "":
-		return p.Detail
-	}
-	return "none"
 }

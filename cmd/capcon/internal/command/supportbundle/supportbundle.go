@@ -14,13 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+// Package supportbundle is the command that collects what a bug report needs of a cluster.
+package supportbundle
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/status"
 	"os"
 	"time"
 
@@ -38,7 +40,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
-func supportBundleCommand(a *session.App) *cobra.Command {
+// Command is capcon support-bundle.
+func Command(a *session.App) *cobra.Command {
 	var file string
 	command := &cobra.Command{
 		Use:   "support-bundle NAME",
@@ -51,7 +54,7 @@ func supportBundleCommand(a *session.App) *cobra.Command {
 		Example: "  capcon support-bundle demo\n  capcon support-bundle demo --file /tmp/demo.tar.gz",
 		Args:    a.OneCluster,
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
-			return supportBundle(ctx, s, args[0], file)
+			return run(ctx, s, args[0], file)
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
@@ -59,7 +62,7 @@ func supportBundleCommand(a *session.App) *cobra.Command {
 	return command
 }
 
-func supportBundle(ctx context.Context, s *session.Session, name, path string) error {
+func run(ctx context.Context, s *session.Session, name, path string) error {
 	owner, err := s.OwnerOf(ctx, name)
 	if err != nil && !errors.Is(err, session.ErrNoContainers) {
 		return err
@@ -95,7 +98,7 @@ func printBundle(a *session.App, b *bundle, path string) error {
 func collect(ctx context.Context, s *session.Session, b *bundle, name string, owner identity.Owner) {
 	// First: without them the other parts would have secrets.
 	b.note("objects and bootstrap data", collectObjects(ctx, s, b, name))
-	report, err := inspect(ctx, s.App, name)
+	report, err := status.Inspect(ctx, s, name)
 	b.note("status", errors.Join(err, b.json("status.json", report)))
 	b.note("host", b.json("host.json", describeHost(s.Info)))
 	if owner.ID != "" {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package down
 
 import (
 	"cmp"
@@ -31,8 +31,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-// remains are what is still there of a cluster that is being deleted.
-type remains struct {
+// leftoverState is what is still there of a cluster that is being deleted.
+type leftoverState struct {
 	// snapshot of the cluster, as long as it exists.
 	snapshot management.Snapshot
 	// objects that go after the Cluster, and containers, by kind and name.
@@ -40,7 +40,7 @@ type remains struct {
 }
 
 // list everything for an error message.
-func (r remains) list() []string {
+func (r leftoverState) list() []string {
 	var all []string
 	for _, machine := range r.snapshot.Machines {
 		all = append(all, "machine "+machine.Name+" ("+machine.Detail+")")
@@ -49,7 +49,7 @@ func (r remains) list() []string {
 }
 
 // brief is a line for the progress.
-func (r remains) brief() string {
+func (r leftoverState) brief() string {
 	switch {
 	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
 		return output.Plural(len(r.snapshot.Machines), "machine") + " and " + output.Plural(len(r.containers), "container") + " remaining"
@@ -61,12 +61,12 @@ func (r remains) brief() string {
 	return "waiting for the Cluster's finalizer"
 }
 
-func (r remains) none() bool {
+func (r leftoverState) none() bool {
 	return !r.snapshot.Exists && len(r.objects) == 0 && len(r.containers) == 0
 }
 
 // steps are the machines that are still there.
-func (r remains) steps() []progress.Step {
+func (r leftoverState) steps() []progress.Step {
 	var steps []progress.Step
 	for _, machine := range r.snapshot.Machines {
 		steps = append(steps, progress.Step{Name: machine.Name, Detail: machine.Detail, Indented: true, Ended: "deleted"})
@@ -85,7 +85,7 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	deleted := management.WatchDeletion(watching, s.Client, management.Namespace, name)
-	var last remains
+	var last leftoverState
 	for {
 		began, pause := s.Now(), time.Duration(0)
 		found, err := leftovers(ctx, s, b, one)
@@ -113,26 +113,26 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 }
 
 // leftovers of the cluster, in the management plane and on the engine.
-func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) (remains, error) {
+func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) (leftoverState, error) {
 	name := one.name
 	observed, err := management.Observe(ctx, s.Client, management.Namespace, name)
 	if err != nil {
-		return remains{}, err
+		return leftoverState{}, err
 	}
 	b.Finished(session.StepPlane, "ready")
-	found := remains{snapshot: management.Summarize(observed)}
+	found := leftoverState{snapshot: management.Summarize(observed)}
 	if !found.snapshot.Exists { // the garbage collector deletes them after the Cluster
 		if found.objects, err = management.Leftovers(ctx, s.Client, management.Namespace, name); err != nil {
-			return remains{}, err
+			return leftoverState{}, err
 		}
 	}
 	containers, err := s.Records.ContainersOfOwner(ctx, name, one.record.OwnerID)
 	if err != nil {
-		return remains{}, err
+		return leftoverState{}, err
 	}
 	if one.force && len(containers) == 0 && observed.Infrastructure != nil && s.Info.StorageID != "" {
 		if err := management.ForgetEngine(ctx, s.Client, observed.Infrastructure, s.Info.StorageID); err != nil {
-			return remains{}, err
+			return leftoverState{}, err
 		}
 	}
 	// A finalizer keeps the objects until their containers are gone. No controller
@@ -146,7 +146,7 @@ func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *
 	return found, nil
 }
 
-func notGone(ctx context.Context, s *session.Session, name string, last remains) error {
+func notGone(ctx context.Context, s *session.Session, name string, last leftoverState) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}

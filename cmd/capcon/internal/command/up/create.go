@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package up
+
+import (
+	"cmp"
+	"context"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+)
+
+// decide the desired state of a new cluster: what was requested, completed by defaults.
+// Images are on the engine afterwards.
+func (r *run) decide(ctx context.Context) (objects.Values, error) {
+	values := requested(r.request)
+	steps := []func(context.Context, *objects.Values) error{
+		r.decideRanges, r.decideImages, r.decideNode,
+	}
+	for _, step := range steps {
+		if err := step(ctx, &values); err != nil {
+			return objects.Values{}, err
+		}
+	}
+	return values, nil
+}
+
+// requested values of a new cluster, with the defaults that depend on nothing else.
+func requested(request input.Request) objects.Values {
+	values := objects.Values{
+		Namespace: management.Namespace, Name: request.Name,
+		KubernetesVersion: cmp.Or(request.KubernetesVersion, input.DefaultKubernetes()),
+		ControlPlanes:     int32(ptr.Deref(request.ControlPlanes, 1)), //nolint:gosec // validated to be small
+		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
+		Network:           cmp.Or(request.Network, network.DefaultName),
+		Resources:         requestedResources(request),
+	}
+	// Pods have no other node.
+	values.AllowSchedulingOnControlPlanes = values.Workers == 0
+	return values
+}
