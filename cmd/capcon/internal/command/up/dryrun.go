@@ -54,11 +54,11 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 		case present.Deleting:
 			return update.Plan{}, r.session.BeingDeleted(r.request.Name)
 		case present.Exists:
-			chosen, err := r.chooseImages(ctx, present)
+			chosen, err := r.choose(ctx, present)
 			if err != nil {
 				return update.Plan{}, err
 			}
-			return r.computePlan(ctx, chosen, present)
+			return r.plan(ctx, chosen, present)
 		}
 	}
 	values := requested(r.request)

@@ -100,10 +100,10 @@ func (r *run) settle(ctx context.Context) (registry *localregistry.Registry, err
 	case present.Deleting:
 		err = r.session.BeingDeleted(r.request.Name)
 	case present.Exists:
-		err = r.updateCluster(ctx, present)
+		err = r.update(ctx, present)
 	default:
 		if err = r.checkForgotten(ctx, r.request.Name, present); err == nil {
-			err = r.createObjects(ctx)
+			err = r.create(ctx)
 		}
 	}
 	if err == nil {
@@ -127,7 +127,7 @@ func (r *run) findRegistry(ctx context.Context) (*localregistry.Registry, error)
 }
 
 // create the objects of a new cluster.
-func (r *run) createObjects(ctx context.Context) error {
+func (r *run) create(ctx context.Context) error {
 	// Only now the subnet of the engine's network is known.
 	values, err := r.decide(ctx)
 	if err != nil {

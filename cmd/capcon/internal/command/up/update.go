@@ -38,12 +38,12 @@ var (
 
 // update an existing cluster by a plan, and write nothing else. Without a difference nothing
 // is written at all.
-func (r *run) updateCluster(ctx context.Context, present management.Present) error {
-	chosen, err := r.chooseImages(ctx, present)
+func (r *run) update(ctx context.Context, present management.Present) error {
+	chosen, err := r.choose(ctx, present)
 	if err != nil {
 		return err
 	}
-	plan, err := r.computePlan(ctx, chosen, present)
+	plan, err := r.plan(ctx, chosen, present)
 	if err != nil || plan.IsEmpty() {
 		return err
 	}
@@ -69,7 +69,7 @@ func (r *run) execute(ctx context.Context, chosen update.Chosen, plan update.Pla
 		if err != nil {
 			return err
 		}
-		fresh, err := r.computePlan(ctx, chosen, present)
+		fresh, err := r.plan(ctx, chosen, present)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (r *run) readExisting(ctx context.Context, name string) (management.Present
 }
 
 // choose what the request means on this engine. Nothing is pulled.
-func (r *run) chooseImages(ctx context.Context, present management.Present) (chosen update.Chosen, err error) {
+func (r *run) choose(ctx context.Context, present management.Present) (chosen update.Chosen, err error) {
 	if version, needed := present.NeedsNodeImage(r.request); needed {
 		if chosen.NodeImage, err = r.nodeImage(ctx, version); err != nil {
 			return chosen, err
@@ -122,7 +122,7 @@ func (r *run) chooseImages(ctx context.Context, present management.Present) (cho
 }
 
 // plan of a request, with the volumes that are lost.
-func (r *run) computePlan(ctx context.Context, chosen update.Chosen, present management.Present) (update.Plan, error) {
+func (r *run) plan(ctx context.Context, chosen update.Chosen, present management.Present) (update.Plan, error) {
 	plan, err := update.Compute(present.Present, r.request, chosen)
 	if err != nil || !plan.EndsMachines() {
 		return plan, err
