@@ -35,8 +35,8 @@ import (
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/e2e/upstream/flavors"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/target"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/upstream/flavors"
 )
 
 // What nodes of management clusters get; see data/infrastructure-container/management.
