@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials Drift Remediation RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext ClusterClass UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint Ignition OwnBootstrap Move Restore Orphans Losses Faults ConcurrentNodes Stable Upgrade release ConcurrentPlane ManagerKilled slow-engine full-disk Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials Drift Remediation RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint Ignition OwnBootstrap Move Restore Orphans Losses Faults ConcurrentNodes Stable Upgrade release ConcurrentPlane ManagerKilled slow-engine full-disk Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -61,7 +61,7 @@ FailureDomains: ## Spread control planes over failure domains and pin workers to
 ExternalEndpoint: ## A cluster with an external control plane endpoint
 	@$(CLUSTER) $@
 
-MachinePool: ## Scale, disturb, roll out and delete a machine pool
+MachinePool: ## Disturb, roll out, drain and delete a machine pool
 	@$(CLUSTER) $@
 
 UnreachableNetwork: ## Make, scale and delete a cluster from a host that does not reach its network
@@ -73,16 +73,13 @@ Ignition: ## A cluster whose nodes get Ignition, and one that its Ignition makes
 OwnBootstrap: ## A control plane that starts from its user's own script, without kubeadm
 	@$(CLUSTER) $@
 
-Topology: ## Change a cluster by its topology: metadata, variables, another Kubernetes
+Topology: ## Change a cluster by its topology: variables, another Kubernetes
 	@$(MAKE) images-load KUBERNETES_VERSION=v1.35.4
 	@$(CLUSTER) $@
 
 TopologyNext: ## The same, upgraded to the newest Kubernetes
 	@$(MAKE) images-load KUBERNETES_VERSION=v1.37.2
 	@NEXT=yes $(CLUSTER) Topology
-
-ClusterClass: ## A cluster from the ClusterClass alone, its Pod network too
-	@$(CLUSTER) $@
 
 Move: ## Move a cluster to another management plane and back, below clients that never pause
 	@$(CLUSTER) $@

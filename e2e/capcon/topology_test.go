@@ -48,8 +48,9 @@ const (
 	previousVersion, currentVersion, nextVersion = "v1.35.4", "v1.36.3", "v1.37.2"
 )
 
-// TestTopology changes a cluster by its topology: what has to reach machines
-// that stay, what replaces them, and another version of Kubernetes.
+// TestTopology changes a cluster by its topology: variables of the ClusterClass, and
+// another version of Kubernetes. That metadata and taints reach machines that stay is
+// proven by Cluster API's spec "ClusterClass rollout".
 //
 // It needs the node images of both versions (make images-load KUBERNETES_VERSION=...).
 //
@@ -81,7 +82,6 @@ func TestTopology(t *testing.T) {
 			c.haveVersion(t, c.from)
 		}},
 		{"templates report their capacity", c.templatesReport},
-		{"metadata and taints reach machines that stay", c.propagates},
 		{"variables replace the machines they are about", c.rollsOut},
 		{"upgrade", c.upgrades},
 		{"down", func(t *testing.T) { c.program.at(t).mustRun("down", topologyCluster) }},
@@ -134,68 +134,6 @@ func (c *topology) templatesReport(t *testing.T) {
 		if cpu.Value() != int64(info.CPUs) || memory.Value() != info.MemoryBytes || string(template.Status.NodeInfo.Architecture) != info.Architecture {
 			t.Errorf("%s reports %+v of a host with %d CPUs and %d bytes", template.Name, template.Status, info.CPUs, info.MemoryBytes)
 		}
-	}
-}
-
-// propagates: labels, annotations and taints reach Machines, their containers'
-// objects and Nodes, and no Machine is replaced.
-func (c *topology) propagates(t *testing.T) {
-	const (
-		label      = "example.test/team"
-		nodeLabel  = "node.cluster.x-k8s.io/team"
-		annotation = "example.test/note"
-	)
-	before := machineUIDs(t, c.program)
-	taint := clusterv1.MachineTaint{
-		Key: "example.test/quiet", Value: "yes", Effect: corev1.TaintEffectPreferNoSchedule, Propagation: clusterv1.MachineTaintPropagationAlways,
-	}
-	metadata := clusterv1.ObjectMeta{
-		Labels: map[string]string{label: "blue", nodeLabel: "blue"}, Annotations: map[string]string{annotation: "kept"},
-	}
-	c.edit(t, func(topology *clusterv1.Topology) {
-		topology.ControlPlane.Metadata, topology.Workers.MachineDeployments[0].Metadata = metadata, metadata
-		topology.ControlPlane.Taints = append(topology.ControlPlane.Taints, taint)
-		topology.Workers.MachineDeployments[0].Taints = append(topology.Workers.MachineDeployments[0].Taints, taint)
-	})
-	has := func(object client.Object) string {
-		if object.GetLabels()[label] != "blue" || object.GetAnnotations()[annotation] != "kept" {
-			return fmt.Sprintf("%T %s has %v and %v", object, object.GetName(), object.GetLabels(), object.GetAnnotations())
-		}
-		return ""
-	}
-	api, cluster := management(t, c.program), c.program.connectCluster()
-	eventually(t, "labels, annotations and taints arrive", func(ctx context.Context) (string, error) {
-		found, err := listMachines(ctx, api, topologyCluster)
-		if err != nil || len(found) == 0 {
-			return "there are no Machines", err
-		}
-		for _, machine := range found {
-			if missing := has(&machine); missing != "" {
-				return missing, nil
-			}
-			container := &infrav1.ContainerMachine{}
-			if err := api.Get(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, container); err != nil {
-				return "", err
-			}
-			if missing := has(container); missing != "" {
-				return missing, nil
-			}
-			node, err := cluster.CoreV1().Nodes().Get(ctx, machine.Status.NodeRef.Name, metav1.GetOptions{})
-			if err != nil {
-				return "", err
-			}
-			tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
-				return t.Key == taint.Key && t.Value == taint.Value && t.Effect == taint.Effect
-			})
-			if node.Labels[nodeLabel] != "blue" || !tainted {
-				return fmt.Sprintf("Node %s has %v and %v", node.Name, node.Labels, node.Spec.Taints), nil
-			}
-		}
-		return "", nil
-	})
-	c.settle(t)
-	if after := machineUIDs(t, c.program); !slices.Equal(before, after) {
-		t.Errorf("Machines were replaced: before %v, after %v", before, after)
 	}
 }
 
@@ -344,14 +282,4 @@ func (c *topology) haveVersion(t *testing.T, version string) {
 func (c *topology) settle(t *testing.T) {
 	t.Helper()
 	c.program.at(t).mustRun("up", topologyCluster)
-}
-
-func machineUIDs(t *testing.T, program *capcon) []string {
-	t.Helper()
-	var uids []string
-	for _, machine := range machines(t, program) {
-		uids = append(uids, string(machine.UID))
-	}
-	slices.Sort(uids)
-	return uids
 }
