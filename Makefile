@@ -14,7 +14,7 @@
 
 # "make" alone lists what there is. What needs more than a few lines is a script
 # below hack; the versions of tools stand in hack/tool.sh. Suites and benchmarks have names
-# instead of targets: hack/e2e.mk and hack/bench.mk.
+# instead of targets: hack/e2e.mk and lab/bench/bench.mk.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o errexit -o nounset -o pipefail -c
@@ -34,7 +34,7 @@ export ENGINE
 # go -C changes the directory first, so that the builder's own module is used. Of the command
 # line only: environments have an ARCH and IMAGES for other purposes.
 given = $(if $(filter command,$(origin $1)),$($1))
-IMAGE_BUILDER = go -C images/builder run .
+IMAGE_BUILDER = go -C lab/images/builder run .
 image_flags = $(if $(KUBERNETES_VERSION),-kubernetes $(KUBERNETES_VERSION)) $(call given,IMAGES)
 
 ##@ Develop
@@ -112,15 +112,15 @@ clean: ## Remove what make built here (caches and the engine's images stay)
 
 .PHONY: engine
 engine: ## Make sure that a container engine runs: found, or installed and started
-	@hack/engine/engine.sh start
+	@lab/engine/engine.sh start
 
 .PHONY: engine-verify
 engine-verify: ## Prove that the engine can run nodes, without pulling an image
-	@hack/engine/engine.sh verify
+	@lab/engine/engine.sh verify
 
 .PHONY: engine-stop
 engine-stop: ## Stop the engine that "make engine" started by hand
-	@hack/engine/engine.sh stop
+	@lab/engine/engine.sh stop
 
 .PHONY: images
 images: ## Build images offline, by default those of clusters (IMAGES="node management" ARCH=arm64)
@@ -128,7 +128,7 @@ images: ## Build images offline, by default those of clusters (IMAGES="node mana
 
 .PHONY: images-load
 images-load: ## The same, and load those that the engine does not have (KUBERNETES_VERSION=v1.35.4)
-	@engine="$$(hack/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" $(image_flags)
+	@engine="$$(lab/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" $(image_flags)
 
 .PHONY: registry
 registry: ## Run a registry with our images under their public names, for REGISTRY=127.0.0.1:5000
@@ -164,10 +164,10 @@ test-faults: # kill the manager, refuse and lose answers at each call of the con
 
 .PHONY: test-images
 test-images: # the image builder, and the programs of our own in images
-	@go -C images/builder test ./...
-	@go -C images/flannel test ./...
-	@go -C images/kubernetes test ./collector
-	@go -C images/cert-manager test ./...
+	@go -C lab/images/builder test ./...
+	@go -C lab/images/flannel test ./...
+	@go -C lab/images/kubernetes test ./collector
+	@go -C lab/images/cert-manager test ./...
 
 .PHONY: test-integration
 test-integration: ## Tests on a real engine: conformance, networks, load balancers, plane
@@ -187,11 +187,11 @@ e2e: ## Run suites by name, on a real engine (RUN="Drift Move", and what e2e-lis
 
 .PHONY: bench
 bench: build-capcon ## Run a benchmark by name, by default up: compare capcon up with kind (RUN=up)
-	@$(MAKE) --file hack/bench.mk $(RUN)
+	@$(MAKE) --file lab/bench/bench.mk $(RUN)
 
 .PHONY: e2e-list
 e2e-list: ## List the suites and benchmarks, with their variables
-	@hack/help.sh hack/e2e.mk hack/bench.mk
+	@hack/help.sh hack/e2e.mk lab/bench/bench.mk
 
 ##@ Release
 

@@ -46,8 +46,8 @@ main() {
   into="${root}/_artifacts/conformance/${ENGINE}"
   mkdir -p "${into}"
   make images-load build-capcon
-  go -C images/builder run . -load "$(engine_command)" conformance
-  go -C images/builder run . conformance-tests
+  go -C lab/images/builder run . -load "$(engine_command)" conformance
+  go -C lab/images/builder run . conformance-tests
   programs="$(image_programs "$(reference conformance)")"
   create_cluster
   if [[ "${SUITE:-}" == storage ]]; then

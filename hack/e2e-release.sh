@@ -74,7 +74,7 @@ clean_up() {
   engine image rm "${loaded[@]}" >/dev/null 2>&1 || true
   rm -rf "${work}"
   # The release's have the names of those that are built here.
-  go -C images/builder run . -load "$(engine_command)" node haproxy
+  go -C lab/images/builder run . -load "$(engine_command)" node haproxy
 }
 
 # in_system prints the directory of the root file system, which is made at first.
@@ -163,7 +163,7 @@ upgrades_the_plane() {
   local next message before earlier="${program}"
   next="$(next_version)"
   loaded+=("localhost/capcon/plane:${next}")
-  go -C images/builder run . -version "${next}" -output "$(in_system)/next" plane-release
+  go -C lab/images/builder run . -version "${next}" -output "$(in_system)/next" plane-release
   go build -ldflags="-s -w -X github.com/capi-samples/cluster-api-provider-container/internal/release.version=${next}" \
     -o "$(in_system)/next/capcon" ./cmd/capcon
   before="$(observed)"
@@ -220,7 +220,7 @@ reference() { sed -n 's|.*"reference": "\(.*\)".*|\1|p' "${cache}/images/$1.json
 # initializes the cluster as a management cluster, on which the provider's webhooks then
 # default and validate a cluster of the release's template.
 initializes() {
-  go -C images/builder run . "${managers[@]}"
+  go -C lab/images/builder run . "${managers[@]}"
   local name archives=("/release/manager-linux-$(go env GOARCH).tar")
   for name in "${managers[@]}"; do
     cp --reflink=auto --dereference "${cache}/images/${name}.tar" "$(in_system)/tmp"

@@ -24,8 +24,8 @@
 readonly speaker="e2e-remote"
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source=hack/engine/host.sh
-source "${root}/hack/engine/host.sh"
+# shellcheck source=lab/engine/host.sh
+source "${root}/lab/engine/host.sh"
 
 main() {
   [[ -x /usr/sbin/sshd ]] || apt_install openssh-server openssh-client iproute2 ||

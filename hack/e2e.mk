@@ -153,20 +153,20 @@ slow-engine: ## An engine that answers after 40 s, and takes 90 s and longer to 
 	@SCALE=1 TIMEOUT=60m hack/test-integration.sh ./test/stress
 
 list-many: ## List a thousand containers (LIST_SIZE=1000)
-	@export ENGINE="$$(hack/engine/engine.sh name)" LIST_SIZE="$${LIST_SIZE:-1000}" FORMAT=standard-verbose && \
+	@export ENGINE="$$(lab/engine/engine.sh name)" LIST_SIZE="$${LIST_SIZE:-1000}" FORMAT=standard-verbose && \
 	  hack/test-go.sh "list-many-$$ENGINE" -count=1 -timeout=1h -v -run '^TestIntegrationConformance$$/containers/list_of_many$$' "./internal/engine/$$ENGINE"
 
 full-disk: ## An engine whose disk is full, in a root file system of its own
-	@STORAGE=300m hack/engine/debian13.sh sh -c 'make engine && FORMAT=standard-verbose hack/test-go.sh full-disk -count=1 -run TestIntegrationFullDisk ./test/stress'
+	@STORAGE=300m lab/engine/debian13.sh sh -c 'make engine && FORMAT=standard-verbose hack/test-go.sh full-disk -count=1 -run TestIntegrationFullDisk ./test/stress'
 
 newest-engines: ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (DOCKERD=built: a newer dockerd)
 	@$(MAKE) images
-	@SCOPE=none RESTARTS=all hack/engine/debian13.sh make engine images-load test-integration test-quickstart
+	@SCOPE=none RESTARTS=all lab/engine/debian13.sh make engine images-load test-integration test-quickstart
 
 host: ## capcon on an emulated machine of Debian 13 with systemd and cgroup v2 (ENGINE=podman MODE=rootless ARCH=arm64 FROM=2 TIER=3; hours)
 	@$(MAKE) images
 	@$(MAKE) images IMAGES=busybox
-	@ENGINE="$(subst auto,docker,$(ENGINE))" ARCH="$(if $(filter command,$(origin ARCH)),$(ARCH))" hack/host/e2e.sh
+	@ENGINE="$(subst auto,docker,$(ENGINE))" ARCH="$(if $(filter command,$(origin ARCH)),$(ARCH))" lab/hosts/e2e.sh
 
 release: ## Make a release, install it from its files without Go, upgrade its plane, and install it with clusterctl (VERSION=v0.1.0 LIMIT=60)
 	@VERSION="$(VERSION)" hack/e2e-release.sh
@@ -174,7 +174,7 @@ release: ## Make a release, install it from its files without Go, upgrade its pl
 ##@ Without an engine
 
 mutation: ## Mutate the packages that keep the contract, and list the mutants that no test of theirs kills (PACKAGES=./internal/webhooks; hours)
-	@hack/e2e-contract.sh
+	@lab/mutation/mutation.sh
 
 fuzz: ## Look for input that exceeds a parser's limits, target by target (FUZZTIME=10m TARGET=Parse)
-	@hack/fuzz.sh
+	@lab/mutation/fuzz.sh

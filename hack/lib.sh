@@ -47,7 +47,7 @@ die() {
 # use_engine settles which engine ENGINE means, for this script and all it runs:
 # docker or podman, and never auto.
 use_engine() {
-  ENGINE="$("${root}/hack/engine/engine.sh" name)"
+  ENGINE="$("${root}/lab/engine/engine.sh" name)"
   export ENGINE
 }
 

@@ -20,7 +20,7 @@
 #
 #   hack/management-manifests.sh [PART]...     default: cluster-api cert-manager
 #
-# Parts are directories of images/: cluster-api, cluster-api-previous, cert-manager.
+# Parts are directories of lab/images/: cluster-api, cluster-api-previous, cert-manager.
 #
 # Environment:
 #   RELEASE_DIR  below it the files are at <provider>/<version>; default:
@@ -51,8 +51,8 @@ main() {
 
 # module prints version and directory of a module that a component is built from.
 module() {
-  go -C "images/$1" mod download "$2"
-  go -C "images/$1" list -m -f '{{.Version}} {{.Dir}}' "$2"
+  go -C "lab/images/$1" mod download "$2"
+  go -C "lab/images/$1" list -m -f '{{.Version}} {{.Dir}}' "$2"
 }
 
 cluster_api() {
@@ -96,7 +96,7 @@ cert_manager() {
   found="$(module cert-manager github.com/cert-manager/cert-manager)"
   version="${found%% *}"
   # As the image is built, so that packages are compiled once.
-  go -C images/cert-manager run ./manifest "${found#* }" "${version}" >"${scratch}/cert-manager.yaml"
+  go -C lab/images/cert-manager run ./manifest "${found#* }" "${version}" >"${scratch}/cert-manager.yaml"
   place cert-manager "${version}" "${scratch}/cert-manager.yaml"
 }
 

@@ -58,10 +58,13 @@ main() {
 # build_capcon builds the image of the plane too. The earlier builder has a cache of its
 # own, which would replace images of this checkout; Go's is shared.
 build_capcon() {
-  local into="$1" gocache
+  local into="$1" builder gocache
   gocache="$(go env GOCACHE)"
+  builder="${into}/source/lab/images/builder"
+  # Of commits up to v0.1.0.
+  [[ -d "${builder}" ]] || builder="${into}/source/images/builder"
   go -C "${into}/source" build -o "${into}/capcon" ./cmd/capcon
-  XDG_CACHE_HOME="${into}/cache" GOCACHE="${gocache}" go -C "${into}/source/images/builder" run . plane
+  XDG_CACHE_HOME="${into}/cache" GOCACHE="${gocache}" go -C "${builder}" run . plane
   cp --dereference "${into}/cache/cluster-api-provider-container/images/plane.tar" "${into}/plane.tar"
 }
 

@@ -34,7 +34,7 @@ readonly name="quickstart"
 
 main() {
   local from=()
-  hack/engine/engine.sh start
+  lab/engine/engine.sh start
   use_engine
   say "Building bin/capcon. The first time, Go downloads and compiles what it needs: some minutes."
   make build-capcon

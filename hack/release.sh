@@ -40,7 +40,7 @@ main() {
   directory="$(realpath --canonicalize-missing "${RELEASE_DIR:-_artifacts/release}/infrastructure-container/${VERSION}")"
   rm -rf "${directory}" # what a run before left would be in the checksums
   RELEASE_VERSION="${VERSION}" RELEASE_IMAGE="${RELEASE_IMAGE:-localhost/capcon/manager:${VERSION}}" hack/release-manifests.sh
-  go -C images/builder run . -version "${VERSION}" -output "${directory}" release
+  go -C lab/images/builder run . -version "${VERSION}" -output "${directory}" release
   go run ./hack/release -version "${VERSION}" -platforms "${PLATFORMS:-}" -commit "$(commit)" -date "$(git log -1 --format=%ct)" "${directory}"
   say "${directory} has $(cd "${directory}" && echo *)."
 }

@@ -48,7 +48,7 @@ main() {
 # packages_with_tests are all but those of the other engines, and those of SCOPE.
 packages_with_tests() {
   local package position=0
-  grep --recursive --files-with-matches --include='*_test.go' --exclude-dir=images '^func TestIntegration' . |
+  grep --recursive --files-with-matches --include='*_test.go' --exclude-dir=lab '^func TestIntegration' . |
     xargs --no-run-if-empty --max-args=1 dirname | sort --unique |
     while IFS= read -r package; do
       case "${package}" in

@@ -29,11 +29,11 @@ main() {
   same "Cluster API and its clusterctl" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(sed -n 's|.*\[clusterctl\]=.*@\(v[^"]*\)".*|\1|p' hack/tool.sh)"
   same "Cluster API and the images of its managers" \
-    "$(required go.mod sigs.k8s.io/cluster-api)" "$(required images/cluster-api/go.mod sigs.k8s.io/cluster-api)"
+    "$(required go.mod sigs.k8s.io/cluster-api)" "$(required lab/images/cluster-api/go.mod sigs.k8s.io/cluster-api)"
   same "Kubernetes of nodes and its conformance tests" \
-    "$(required images/kubernetes/go.mod k8s.io/kubernetes)" "$(required images/conformance/go.mod k8s.io/kubernetes)"
+    "$(required lab/images/kubernetes/go.mod k8s.io/kubernetes)" "$(required lab/images/conformance/go.mod k8s.io/kubernetes)"
   same "Kubernetes of nodes and of metrics-server, which share compiled packages" \
-    "$(required images/kubernetes/go.mod k8s.io/component-base)" "$(required images/metrics-server/go.mod k8s.io/component-base)"
+    "$(required lab/images/kubernetes/go.mod k8s.io/component-base)" "$(required lab/images/metrics-server/go.mod k8s.io/component-base)"
   same "k8s.io/api and k8s.io/apimachinery" \
     "$(required go.mod k8s.io/api)" "$(required go.mod k8s.io/apimachinery)"
   same "k8s.io/api and k8s.io/client-go" \
@@ -41,7 +41,7 @@ main() {
   same "Cluster API and its e2e specs" \
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required e2e/go.mod sigs.k8s.io/cluster-api/test)"
   same "kind's files in node images and its library" \
-    "$(required images/builder/go.mod sigs.k8s.io/kind)" "$(required e2e/go.mod sigs.k8s.io/kind)"
+    "$(required lab/images/builder/go.mod sigs.k8s.io/kind)" "$(required e2e/go.mod sigs.k8s.io/kind)"
   local module version
   while read -r module version; do
     same "${module} in go.mod and in e2e/go.mod" "$(required go.mod "${module}")" "${version}"
@@ -49,7 +49,7 @@ main() {
   while IFS= read -r module; do
     same "the Go version of go.mod and of ${module}" \
       "$(go_minor go.mod)" "$(go_minor "${module}")"
-  done < <(source_files 'images/*/go.mod' e2e/go.mod)
+  done < <(source_files 'lab/images/*/go.mod' e2e/go.mod)
   if ((${#wrong[@]} > 0)); then
     die "Versions do not agree:" "${wrong[@]}"
   fi

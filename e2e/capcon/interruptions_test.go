@@ -86,7 +86,7 @@ func interruptions(eng engine.Engine, program *capcon, kind string) map[string]i
 		known[hostReboot] = interruption{
 			stopsAll: true,
 			stop: func(t *testing.T) {
-				mustExecute(t, "../../hack/engine/podman-reboot.sh")
+				mustExecute(t, "../../lab/engine/podman-reboot.sh")
 				statusIsUnknown(t, program.at(t))
 			},
 			// It also does what podman-restart.service does where systemd runs

@@ -44,7 +44,7 @@ import (
 const (
 	topologyCluster = "topology-test"
 
-	// The versions of images/kubernetes-previous, images/kubernetes and images/kubernetes-next.
+	// The versions of lab/images/kubernetes-previous, lab/images/kubernetes and lab/images/kubernetes-next.
 	previousVersion, currentVersion, nextVersion = "v1.35.4", "v1.36.3", "v1.37.2"
 )
 

@@ -85,7 +85,7 @@ func TestConfigHasKnownVersions(t *testing.T) {
 // The framework's node drain runs an image that nodes have without a registry.
 func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
 	t.Parallel()
-	builder, err := os.ReadFile(filepath.Join("..", "..", "images", "builder", "controlplane.go"))
+	builder, err := os.ReadFile(filepath.Join("..", "..", "lab", "images", "builder", "controlplane.go"))
 	must.Succeed(t, err)
 	framework, err := os.ReadFile(filepath.Join(moduleDirectory(t, "sigs.k8s.io/cluster-api/test"), "framework", "deployment_helpers.go"))
 	must.Succeed(t, err)

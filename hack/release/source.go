@@ -67,7 +67,7 @@ func readSource(ctx context.Context, directory string) (source, error) {
 	if err := s.readDates(ctx, directory); err != nil {
 		return source{}, err
 	}
-	modules, err := filepath.Glob(filepath.Join(directory, "images", "*", "go.mod"))
+	modules, err := filepath.Glob(filepath.Join(directory, "lab", "images", "*", "go.mod"))
 	if err != nil {
 		return source{}, fmt.Errorf("list modules: %w", err)
 	}
@@ -108,7 +108,7 @@ func (s *source) readDates(ctx context.Context, directory string) error {
 }
 
 // packagesFile has the day for which the image builder fetches Debian's packages.
-const packagesFile = "images/builder/security.go"
+const packagesFile = "lab/images/builder/security.go"
 
 var packagesConstant = regexp.MustCompile(`(?m)^const packagesDate = "(.*)"$`)
 

@@ -125,8 +125,8 @@ func TestReadSource(t *testing.T) {
 	}
 	git("init", "--quiet")
 	write("go.mod", "module a\n\ngo 1.26.0\n")
-	write("images/b/go.mod", "module b\n\ngo 1.26.10\n")
-	write("images/c/go.mod", "module c\n\ngo 1.26.9\n")
+	write("lab/images/b/go.mod", "module b\n\ngo 1.26.10\n")
+	write("lab/images/c/go.mod", "module c\n\ngo 1.26.9\n")
 	write(packagesFile, "package main\n\nconst packagesDate = \"2026-03-01\"\n")
 	git("add", ".")
 	git("commit", "--quiet", "--message=a")

@@ -122,7 +122,7 @@ func TestDefaultImagesOfPrograms(t *testing.T) {
 func sourceDirectories(t *testing.T) []string {
 	t.Helper()
 	directories := []string{root}
-	for _, top := range []string{"api", "cmd", "controllers", "images", "internal", "templates"} {
+	for _, top := range []string{"api", "cmd", "controllers", "internal", "lab/images", "templates"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil || !entry.IsDir():

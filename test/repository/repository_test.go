@@ -56,9 +56,9 @@ func TestMetadataHasTheSeriesOfTheContract(t *testing.T) {
 // What runs by default is what is built from source.
 func TestDefaultVersionIsBuilt(t *testing.T) {
 	t.Parallel()
-	match := regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\S+)`).FindStringSubmatch(readFile(t, "images/kubernetes/go.mod"))
+	match := regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\S+)`).FindStringSubmatch(readFile(t, "lab/images/kubernetes/go.mod"))
 	if len(match) != 2 || match[1] != node.DefaultVersion {
-		t.Errorf("images/kubernetes/go.mod has %q, and the default version is %s", match, node.DefaultVersion)
+		t.Errorf("lab/images/kubernetes/go.mod has %q, and the default version is %s", match, node.DefaultVersion)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestLayoutIsTheDocumentedOne(t *testing.T) {
 	// Adding a top-level directory is a decision: it goes to
 	// docs/adr/0001-architecture.md first and then in here.
 	allowed := []string{
-		"api", "cmd", "config", "controllers", "docs", "e2e", "hack", "examples", "images", "internal", "templates", "test",
+		"api", "cmd", "config", "controllers", "docs", "e2e", "hack", "examples", "internal", "lab", "templates", "test",
 		// Made by builds, never committed.
 		"bin", "_artifacts",
 	}
@@ -129,7 +129,7 @@ var makeCommand = regexp.MustCompile("(?m)(?:`|^ {4})make ([a-z][a-z0-9-]*)(?: R
 func TestDocumentationNamesTargetsOfTheMakefile(t *testing.T) {
 	t.Parallel()
 	targets := readFile(t, "Makefile")
-	names := readFile(t, "hack/e2e.mk") + readFile(t, "hack/bench.mk")
+	names := readFile(t, "hack/e2e.mk") + readFile(t, "lab/bench/bench.mk")
 	for _, path := range files(t, ".md") {
 		for _, match := range makeCommand.FindAllStringSubmatch(readFile(t, path), -1) {
 			if !hasTarget(targets, match[1]) {

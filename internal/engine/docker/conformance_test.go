@@ -58,7 +58,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 	raw := must.Get(client.NewClientWithOpts(client.WithHost(endpoint), client.WithAPIVersionNegotiation()))(t)
 	t.Cleanup(func() { _ = raw.Close() })
 	if _, err := raw.Ping(t.Context()); err != nil {
-		t.Fatalf("no Docker engine answers at %s (%v); start one with hack/engine/docker.sh, or leave such tests out with -short", endpoint, err)
+		t.Fatalf("no Docker engine answers at %s (%v); start one with lab/engine/docker.sh, or leave such tests out with -short", endpoint, err)
 	}
 	proxy := enginetest.NewProxy(t, endpoint)
 	return enginetest.Harness{
