@@ -19,7 +19,6 @@ package capcon_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"text/template"
@@ -79,12 +78,7 @@ type declared struct {
 func declare(t *testing.T, eng engine.Engine, name string) *declared {
 	t.Helper()
 	program := build(t, name)
-	program.mustRun("down", name)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", name)
-		}
-	})
+	program.downBeforeAndAfter()
 	if _, err := plane.New(eng, plane.Options{}).Ensure(t.Context(), planeImage, nil); err != nil {
 		t.Fatalf("start the management plane: %v", err)
 	}

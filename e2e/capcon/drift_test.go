@@ -56,12 +56,7 @@ const noticed = 30 * time.Second
 func TestDrift(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, driftCluster)
-	program.mustRun("down", driftCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", driftCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", driftCluster, "--control-planes", "1", "--workers", "1")
 	driftIsReported(t, eng, program, number(t, "KILLS", 20))
 }

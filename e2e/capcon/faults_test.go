@@ -63,12 +63,7 @@ func TestFaults(t *testing.T) {
 	count := number(t, "COUNT", 8)
 	t.Logf("SEED=%d COUNT=%d", seed, count)
 	program := build(t, faultsCluster)
-	program.mustRun("down", faultsCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", faultsCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	unused := unusedVolumes(t, eng)
 	program.mustRun("up", faultsCluster, "--control-planes", strconv.Itoa(faultsControlPlanes), "--workers", strconv.Itoa(faultsWorkers))
 	storeRecord(t, program)

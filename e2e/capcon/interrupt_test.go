@@ -88,12 +88,7 @@ func TestEngineStopsDuringBootstrap(t *testing.T) {
 		t.Skip(reason)
 	}
 	program := build(t, interruptCluster)
-	program.mustRun("down", interruptCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", interruptCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	known := interruptions(eng, program, info.Name)
 	chosen := words("INTERRUPTION", map[string]string{"docker": engineStopped, "podman": hostReboot}[info.Name])[0]
 	interruption, ok := known[chosen]

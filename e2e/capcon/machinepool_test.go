@@ -19,7 +19,6 @@ package capcon_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,12 +52,7 @@ const poolCluster = "pool-test"
 func TestMachinePool(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, poolCluster)
-	program.mustRun("down", poolCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", poolCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", poolCluster, "--control-planes", "1", "--workers", "0")
 	p := &pool{program: program, engine: eng}
 	p.create(t, 2)

@@ -68,6 +68,18 @@ func build(t *testing.T, cluster string) *capcon {
 	return &capcon{t: t, path: path, cluster: cluster}
 }
 
+// downBeforeAndAfter deletes the cluster that an earlier test left, and again when this
+// test ends; not where it failed and KEEP is set.
+func (c *capcon) downBeforeAndAfter() {
+	c.t.Helper()
+	c.mustRun("down", c.cluster)
+	c.t.Cleanup(func() {
+		if !c.t.Failed() || os.Getenv("KEEP") == "" {
+			_, _ = c.run(context.WithoutCancel(c.t.Context()), "down", c.cluster)
+		}
+	})
+}
+
 // run runs a command and returns what it prints to standard output; its
 // progress goes to the test's log.
 func (c *capcon) run(ctx context.Context, args ...string) (string, error) {

@@ -19,7 +19,6 @@ package capcon_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -44,12 +43,7 @@ const remediationCluster = "remediation-test"
 func TestRemediation(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, remediationCluster)
-	program.mustRun("down", remediationCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", remediationCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", remediationCluster, "--control-planes", "3", "--workers", "1")
 	watchHealth(t, management(t, program), remediationCluster, time.Minute)
 	for _, role := range []identity.Role{identity.RoleWorker, identity.RoleControlPlane} {

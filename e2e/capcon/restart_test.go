@@ -67,12 +67,7 @@ func TestRestart(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, restartCluster)
 	controlPlanes, workers := number(t, "CONTROL_PLANES", 1), number(t, "WORKERS", 1)
-	program.mustRun("down", restartCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", restartCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", restartCluster, "--control-planes", strconv.Itoa(controlPlanes), "--workers", strconv.Itoa(workers))
 	podsTalk(t, eng, program)
 	withstandsRestarts(t, eng, program)

@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -51,12 +50,7 @@ import (
 func TestRestore(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, moveCluster)
-	program.mustRun("down", moveCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", moveCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
 	home := plane.New(eng, plane.Options{})
 	m := &move{program: program, engine: eng, clusterctl: clusterctl.New(t, "../.."), cluster: program.connectCluster()}

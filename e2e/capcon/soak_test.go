@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,12 +84,7 @@ func TestSoak(t *testing.T) {
 // soak makes a cluster of one control plane, with a server in it.
 func soak(t *testing.T, eng engine.Engine, program *capcon) *membership {
 	t.Helper()
-	program.mustRun("down", program.cluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", program.cluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", program.cluster, "--control-planes", "1", "--workers", "0")
 	podsTalk(t, eng, program)
 	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.kubeconfig(program.cluster)))(t)

@@ -59,12 +59,7 @@ func TestStable(t *testing.T) {
 	}
 	eng := integration.Engine(t)
 	program := build(t, poolCluster)
-	program.mustRun("down", poolCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", poolCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", poolCluster, "--control-planes", "1", "--workers", "1")
 	p := &pool{program: program, engine: eng}
 	p.create(t, 1)

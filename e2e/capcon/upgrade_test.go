@@ -17,7 +17,6 @@ limitations under the License.
 package capcon_test
 
 import (
-	"context"
 	"os"
 	"testing"
 
@@ -47,12 +46,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	eng := integration.Engine(t)
 	program := build(t, moveCluster)
-	program.mustRun("down", moveCluster)
-	t.Cleanup(func() {
-		if !t.Failed() || os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", moveCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	older := *program
 	older.path = previous
 	older.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
