@@ -109,8 +109,8 @@ func (b *bench) prepare() error {
 	}
 	b.artifacts = filepath.Join(b.root, "_artifacts", "bench-capd")
 	b.capcon = filepath.Join(b.root, "bin", "capcon")
-	b.engineStop = filepath.Join(b.root, "hack", "engine", "docker-stop.sh")
-	b.engineStart = filepath.Join(b.root, "hack", "engine", "docker.sh")
+	b.engineStop = filepath.Join(b.root, "lab", "engine", "docker-stop.sh")
+	b.engineStart = filepath.Join(b.root, "lab", "engine", "docker.sh")
 	b.hostFiles = filepath.Join(b.root, "lab", "bench", "capd", "clusters")
 	if b.work, err = os.MkdirTemp("", "bench-capd-"); err != nil {
 		return fmt.Errorf("make a directory: %w", err)
