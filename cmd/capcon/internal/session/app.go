@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
@@ -31,7 +33,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
-	"github.com/spf13/pflag"
 )
 
 // ErrReported ends a command that has already printed its error.

@@ -19,9 +19,10 @@ package session
 import (
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
-	"github.com/spf13/cobra"
 )
 
 // OneCluster checks that the arguments are the name of one cluster.

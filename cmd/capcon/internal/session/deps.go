@@ -20,10 +20,11 @@ import (
 	"context"
 	"io"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Streams are where a command reads and writes.

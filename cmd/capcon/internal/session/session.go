@@ -24,14 +24,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
-	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Session is a command's connection to one engine and its management plane.

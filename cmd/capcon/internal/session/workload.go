@@ -22,10 +22,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
 // AskTimeout bounds reading what one cluster has.

@@ -22,9 +22,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestCheckBoot(t *testing.T) {

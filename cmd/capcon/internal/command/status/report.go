@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
 
 	"k8s.io/utils/ptr"

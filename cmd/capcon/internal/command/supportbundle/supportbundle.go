@@ -22,9 +22,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/status"
 	"os"
 	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/status"
 
 	"github.com/spf13/cobra"
 
