@@ -72,17 +72,6 @@ const (
 	StartingSinceAnnotation = "container.infrastructure.cluster.x-k8s.io/starting-since"
 )
 
-// LoadBalancerType says what stands before the API servers.
-// +kubebuilder:validation:Enum=HAProxy;None
-type LoadBalancerType string
-
-const (
-	// LoadBalancerHAProxy is an haproxy container that this provider runs.
-	LoadBalancerHAProxy LoadBalancerType = "HAProxy"
-	// LoadBalancerNone leaves the endpoint to another load balancer or provider.
-	LoadBalancerNone LoadBalancerType = "None"
-)
-
 // StorageType says what provides PersistentVolumes in a workload cluster.
 // +kubebuilder:validation:Enum=NodeLocal;None
 type StorageType string
@@ -205,41 +194,6 @@ type Network struct {
 	Subnet string `json:"subnet,omitempty"`
 }
 
-// LoadBalancer says what stands before the API servers.
-// +kubebuilder:validation:MinProperties=1
-type LoadBalancer struct {
-	// type is HAProxy by default. With None the endpoint must be given and
-	// served by another load balancer or provider.
-	// +optional
-	Type LoadBalancerType `json:"type,omitempty"`
-
-	// image of haproxy 2.6 or newer that has bash; by default the one this
-	// release of the provider was tested with.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	Image string `json:"image,omitempty"`
-
-	// hostPort on 127.0.0.1 of the engine's host that leads to the API
-	// servers. The provider fills in the one the engine chose when the load
-	// balancer was first started, and keeps it for life.
-	// +optional
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=65535
-	HostPort int32 `json:"hostPort,omitempty"`
-
-	// additionalPorts are more TCP ports on which the load balancer leads to the
-	// same ports of the control planes, for a join protocol or a tunnel alongside the
-	// API server, such as 9345. They are not published on the host.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=16
-	// +kubebuilder:validation:items:Minimum=1
-	// +kubebuilder:validation:items:Maximum=65535
-	AdditionalPorts []int32 `json:"additionalPorts,omitempty"`
-}
-
 // Storage says what provides PersistentVolumes in the workload cluster.
 // +kubebuilder:validation:MinProperties=1
 type Storage struct {
@@ -250,18 +204,6 @@ type Storage struct {
 	// volumes; those released later are not deleted.
 	// +optional
 	Type StorageType `json:"type,omitempty"`
-}
-
-// ServiceLoadBalancer says what provides Services of type LoadBalancer.
-// +kubebuilder:validation:MinProperties=1
-type ServiceLoadBalancer struct {
-	// type is None by default. With HAProxy the provider runs a container per
-	// Service that has no loadBalancerClass, with an address on the cluster's
-	// network and published ports on 127.0.0.1 of the engine's host. Its image is
-	// that of loadBalancer. A change from HAProxy to None removes the containers,
-	// and their addresses from the Services.
-	// +optional
-	Type LoadBalancerType `json:"type,omitempty"`
 }
 
 // Limits of what a user of the workload cluster can create on the engine. The manager has
