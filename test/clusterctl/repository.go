@@ -109,7 +109,7 @@ func (r *Repository) provider(name string, kind clusterctlv1.ProviderType, versi
 // here, and returns where they are.
 func (r *Repository) certManager() map[string]string {
 	r.tb.Helper()
-	downloaded, err := output(r.tb, filepath.Join(r.root, "images", "cert-manager"), "go", "mod", "download", "-json", certManagerModule)
+	downloaded, err := output(r.tb, filepath.Join(r.root, "lab", "images", "cert-manager"), "go", "mod", "download", "-json", certManagerModule)
 	if err != nil {
 		r.tb.Fatalf("download %s: %v", certManagerModule, err)
 	}
