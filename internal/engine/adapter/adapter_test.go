@@ -143,7 +143,7 @@ func TestAddresses(t *testing.T) {
 func TestBinding(t *testing.T) {
 	t.Parallel()
 	got := adapter.Distinct([]engine.PortBinding{
-		adapter.Binding("127.0.0.1", 8443, 443, engine.ProtocolTCP), adapter.Binding("0.0.0.0", 8080, 80, engine.ProtocolTCP), adapter.Binding("::", 8080, 80, engine.ProtocolTCP),
+		adapter.Binding(netip.MustParseAddr("127.0.0.1"), 8443, 443, engine.ProtocolTCP), adapter.Binding(netip.IPv4Unspecified(), 8080, 80, engine.ProtocolTCP), adapter.Binding(netip.IPv6Unspecified(), 8080, 80, engine.ProtocolTCP),
 	})
 	want := []engine.PortBinding{
 		{HostPort: 8080, ContainerPort: 80},

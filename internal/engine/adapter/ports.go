@@ -28,10 +28,10 @@ import (
 
 // Binding leaves the host address zero for all addresses, which engines report twice: for
 // IPv4 and for IPv6.
-func Binding(hostAddress string, hostPort, containerPort uint16, protocol engine.Protocol) engine.PortBinding {
+func Binding(hostAddress netip.Addr, hostPort, containerPort uint16, protocol engine.Protocol) engine.PortBinding {
 	out := engine.PortBinding{HostPort: hostPort, ContainerPort: containerPort, Protocol: protocol}
-	if address, err := netip.ParseAddr(hostAddress); err == nil && !address.IsUnspecified() {
-		out.HostAddress = address
+	if !hostAddress.IsUnspecified() {
+		out.HostAddress = hostAddress
 	}
 	return out
 }

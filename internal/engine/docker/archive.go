@@ -23,7 +23,7 @@ import (
 	"io"
 	"path"
 
-	"github.com/docker/docker/api/types/container"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -39,8 +39,8 @@ func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) err
 		return fail(err)
 	}
 	source := &adapter.Source{Reader: archive}
-	err = source.Or(typed(e.client.CopyToContainer(ctx, id, "/", source, container.CopyToContainerOptions{})))
-	if err == nil {
+	_, err = e.client.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: "/", Content: source})
+	if err = source.Or(typed(err)); err == nil {
 		return nil
 	}
 	// An answer that comes before the archive is read may be lost in the broken
@@ -60,9 +60,9 @@ func (e *Engine) Download(ctx context.Context, name, target string) (io.ReadClos
 	if !path.IsAbs(target) {
 		return nil, engine.WithKind(fmt.Errorf("download %q from container %q: path is not absolute", target, name), engine.ErrInvalid)
 	}
-	stream, _, err := e.client.CopyFromContainer(ctx, id, target)
+	copied, err := e.client.CopyFromContainer(ctx, id, client.CopyFromContainerOptions{SourcePath: target})
 	if err != nil {
 		return nil, fmt.Errorf("download %q from container %q: %w", target, name, typed(err))
 	}
-	return stream, nil
+	return copied.Content, nil
 }

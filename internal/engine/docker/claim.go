@@ -24,9 +24,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/network"
-	"github.com/docker/docker/api/types/volume"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -90,14 +88,14 @@ func (e *Engine) makeClaim(ctx context.Context, name string) (*claim, error) {
 	// was removed.
 	making, cancel := adapter.Cleanup(ctx)
 	defer cancel()
-	created, err := e.client.VolumeCreate(making, volume.CreateOptions{
+	created, err := e.client.VolumeCreate(making, client.VolumeCreateOptions{
 		Name: mine.volume, Labels: map[string]string{engine.LabelCreating: name},
 	})
 	if err != nil {
 		mine.release(ctx)
 		return nil, fmt.Errorf("reserve name: %w", typed(err))
 	}
-	mine.created = parseTime(created.CreatedAt)
+	mine.created = parseTime(created.Volume.CreatedAt)
 	return mine, nil
 }
 
@@ -137,12 +135,12 @@ type tidying struct {
 // creating a network of the name, and returns the claims that are alive. Where
 // none is, no caller is left that would remove a temporary network.
 func (e *Engine) tidyClaims(ctx context.Context, name string, how tidying) ([]string, error) {
-	found, err := e.client.VolumeList(ctx, volume.ListOptions{Filters: claimFilter(name)})
+	found, err := e.client.VolumeList(ctx, client.VolumeListOptions{Filters: claimFilter(name)})
 	if err != nil {
 		return nil, fmt.Errorf("list reservations of name: %w", typed(err))
 	}
 	var alive []string
-	for _, v := range found.Volumes {
+	for _, v := range found.Items {
 		switch {
 		case v.Name == how.except:
 		case how.now.Sub(parseTime(v.CreatedAt)) < claimLifetime:
@@ -160,20 +158,20 @@ func (e *Engine) tidyClaims(ctx context.Context, name string, how tidying) ([]st
 }
 
 func (e *Engine) removeTemporary(ctx context.Context, name string) error {
-	networks, err := e.client.NetworkList(ctx, network.ListOptions{Filters: claimFilter(name)})
+	networks, err := e.client.NetworkList(ctx, client.NetworkListOptions{Filters: claimFilter(name)})
 	if err != nil {
 		return fmt.Errorf("list temporary networks: %w", typed(err))
 	}
-	for _, n := range networks {
-		if err := e.client.NetworkRemove(ctx, n.ID); err != nil && !errdefs.IsNotFound(err) {
+	for _, n := range networks.Items {
+		if _, err := e.client.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{}); err != nil && !errdefs.IsNotFound(err) {
 			return fmt.Errorf("remove temporary network %q: %w", n.Name, typed(err))
 		}
 	}
 	return nil
 }
 
-func claimFilter(name string) filters.Args {
-	return filters.NewArgs(filters.Arg("label", engine.LabelCreating+"="+name))
+func claimFilter(name string) client.Filters {
+	return client.Filters{}.Add("label", engine.LabelCreating+"="+name)
 }
 
 // release gives the claim up, also when ctx has ended. A claim that cannot be

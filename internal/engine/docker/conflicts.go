@@ -23,7 +23,7 @@ import (
 	"slices"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
+	"github.com/moby/moby/api/types/container"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -42,7 +42,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 		if at == nil || at.IPAMConfig == nil {
 			continue
 		}
-		static := adapter.Addresses(at.IPAMConfig.IPv4Address, at.IPAMConfig.IPv6Address)
+		static := valid(at.IPAMConfig.IPv4Address, at.IPAMConfig.IPv6Address)
 		if conflict := e.heldAddress(ctx, name, static); conflict != nil {
 			conflict.Err = cause
 			return conflict
@@ -67,7 +67,7 @@ func (e *Engine) takenIPv6(ctx context.Context, raw container.InspectResponse) e
 		if at == nil || at.IPAMConfig == nil {
 			continue
 		}
-		if conflict := e.heldAddress(ctx, name, adapter.Addresses(at.IPAMConfig.IPv6Address)); conflict != nil {
+		if conflict := e.heldAddress(ctx, name, valid(at.IPAMConfig.IPv6Address)); conflict != nil {
 			return conflict
 		}
 	}
@@ -90,7 +90,7 @@ func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Ad
 			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String()}
 		}
 		for _, other := range found.Containers {
-			if slices.Contains(adapter.Addresses(other.IPv4Address, other.IPv6Address), address) {
+			if slices.Contains(valid(other.IPv4Address.Addr(), other.IPv6Address.Addr()), address) {
 				return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Holder: other.Name}
 			}
 		}

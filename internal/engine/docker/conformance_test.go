@@ -23,8 +23,7 @@ import (
 	"testing"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/client"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
@@ -55,9 +54,9 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 	if fromEnvironment := os.Getenv(client.EnvOverrideHost); fromEnvironment != "" && endpoint == client.DefaultDockerHost {
 		endpoint = fromEnvironment
 	}
-	raw := must.Get(client.NewClientWithOpts(client.WithHost(endpoint), client.WithAPIVersionNegotiation()))(t)
+	raw := must.Get(client.New(client.WithHost(endpoint)))(t)
 	t.Cleanup(func() { _ = raw.Close() })
-	if _, err := raw.Ping(t.Context()); err != nil {
+	if _, err := raw.Ping(t.Context(), client.PingOptions{}); err != nil {
 		t.Fatalf("no Docker engine answers at %s (%v); start one with lab/engine/docker.sh, or leave such tests out with -short", endpoint, err)
 	}
 	proxy := enginetest.NewProxy(t, endpoint)
@@ -75,9 +74,9 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		MissingHostPath: enginetest.MissingLocalPath,
 		VolumesOf: func(t *testing.T, container string) []string {
 			t.Helper()
-			found := must.Get(raw.ContainerInspect(t.Context(), container))(t)
+			found := must.Get(raw.ContainerInspect(t.Context(), container, client.ContainerInspectOptions{}))(t)
 			var out []string
-			for _, mount := range found.Mounts {
+			for _, mount := range found.Container.Mounts {
 				if mount.Name != "" {
 					out = append(out, mount.Name)
 				}
@@ -88,7 +87,7 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
 		RemoveImage: func(t *testing.T, reference string) {
 			t.Helper()
-			_, err := raw.ImageRemove(context.WithoutCancel(t.Context()), reference, image.RemoveOptions{})
+			_, err := raw.ImageRemove(context.WithoutCancel(t.Context()), reference, client.ImageRemoveOptions{})
 			if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 				t.Errorf("remove image %q: %v", reference, err)
 			}

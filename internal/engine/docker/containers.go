@@ -20,13 +20,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/network"
-	"github.com/docker/go-connections/nat"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -49,7 +51,8 @@ func (e *Engine) inspect(ctx context.Context, name string) (container.InspectRes
 	if name == "" {
 		return container.InspectResponse{}, fmt.Errorf("inspect container without a name: %w", engine.ErrInvalid)
 	}
-	raw, err := e.client.ContainerInspect(ctx, name)
+	found, err := e.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	raw := found.Container
 	if err != nil {
 		return raw, engine.Failed("inspect", name, typed(err))
 	}
@@ -122,19 +125,25 @@ func endpoint(at *network.EndpointSettings) engine.Endpoint {
 	if at == nil {
 		return engine.Endpoint{}
 	}
-	return engine.Endpoint{Addresses: adapter.Addresses(at.IPAddress, at.GlobalIPv6Address)}
+	return engine.Endpoint{Addresses: valid(at.IPAddress, at.GlobalIPv6Address)}
 }
 
-func publishedPorts(ports nat.PortMap) []engine.PortBinding {
+// valid are those of the addresses that there are: Docker reports the others as empty.
+func valid(addresses ...netip.Addr) []netip.Addr {
+	return slices.DeleteFunc(addresses, func(a netip.Addr) bool { return !a.IsValid() })
+}
+
+func publishedPorts(ports network.PortMap) []engine.PortBinding {
 	var out []engine.PortBinding
 	for port, bindings := range ports {
 		for _, binding := range bindings {
-			hostPort, err := nat.ParsePort(binding.HostPort)
-			protocol, isOurs := engine.ParseProtocol(port.Proto())
+			// Empty is a port that Docker chooses.
+			hostPort, err := strconv.ParseUint(cmp.Or(binding.HostPort, "0"), 10, 16)
+			protocol, isOurs := engine.ParseProtocol(string(port.Proto()))
 			if err != nil || !isOurs {
 				continue
 			}
-			out = append(out, adapter.Binding(binding.HostIP, uint16(hostPort), uint16(port.Int()), protocol))
+			out = append(out, adapter.Binding(binding.HostIP, uint16(hostPort), port.Num(), protocol))
 		}
 	}
 	return adapter.Distinct(out)
@@ -153,19 +162,19 @@ func (e *Engine) list(ctx context.Context, selector map[string]string) ([]contai
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
-	raw, err := e.client.ContainerList(ctx, container.ListOptions{All: true, Filters: labelFilter(selector)})
+	raw, err := e.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: labelFilter(selector)})
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", typed(err))
 	}
-	return raw, nil
+	return raw.Items, nil
 }
 
-func labelFilter(selector map[string]string) filters.Args {
-	args := filters.NewArgs()
+func labelFilter(selector map[string]string) client.Filters {
+	out := client.Filters{}
 	for _, term := range adapter.Terms(selector) {
-		args.Add("label", term)
+		out.Add("label", term)
 	}
-	return args
+	return out
 }
 
 func listed(summary container.Summary) engine.Container {

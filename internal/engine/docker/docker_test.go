@@ -25,22 +25,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/events"
-	"github.com/docker/docker/api/types/mount"
-	"github.com/docker/docker/api/types/network"
-	"github.com/docker/docker/pkg/jsonmessage"
-	"github.com/docker/go-connections/nat"
-	"github.com/docker/go-units"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/api/types/jsonstream"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func netipComparers() cmp.Option {
-	return cmp.Options{cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})}
+	return cmp.Options{cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{}, network.Port{})}
 }
 
 func TestHostConfig(t *testing.T) {
@@ -88,7 +86,7 @@ func TestHostConfig(t *testing.T) {
 				RestartPolicy: container.RestartPolicy{Name: "no"},
 				Resources: container.Resources{
 					Memory: 1 << 30, MemorySwap: 1 << 30, NanoCPUs: 1_500_000_000, PidsLimit: &pids,
-					Ulimits: []*units.Ulimit{{Name: "nofile", Soft: 4096, Hard: 4096}},
+					Ulimits: []*container.Ulimit{{Name: "nofile", Soft: 4096, Hard: 4096}},
 				},
 			},
 		},
@@ -125,7 +123,10 @@ func TestHostConfig(t *testing.T) {
 			}},
 			want: container.HostConfig{
 				RestartPolicy: container.RestartPolicy{Name: "no"}, NetworkMode: "net",
-				PortBindings: nat.PortMap{"6443/tcp": {{HostIP: "127.0.0.1", HostPort: "6443"}}, "80/tcp": {{}}},
+				PortBindings: network.PortMap{
+					network.MustParsePort("6443/tcp"): {{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: "6443"}},
+					network.MustParsePort("80/tcp"):   {{}},
+				},
 			},
 		},
 	}
@@ -133,7 +134,7 @@ func TestHostConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.Init = &noInit
-			if diff := cmp.Diff(&c.want, hostConfig(c.spec), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(&c.want, hostConfig(c.spec), cmpopts.EquateEmpty(), netipComparers()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
@@ -148,10 +149,13 @@ func TestSubnets(t *testing.T) {
 		want   []engine.Subnet
 	}{
 		"both families": {
-			reason: "IPv4 first, and a gateway with a prefix length is an address too",
+			reason: "IPv4 first, and a subnet without the bits of a host",
 			config: []network.IPAMConfig{
-				{Subnet: "fd00::/64", Gateway: "fd00::1/64"},
-				{Subnet: "172.18.0.0/16", Gateway: "172.18.0.1", IPRange: "172.18.128.0/17"},
+				{Subnet: netip.MustParsePrefix("fd00::/64"), Gateway: netip.MustParseAddr("fd00::1")},
+				{
+					Subnet: netip.MustParsePrefix("172.18.0.1/16"), Gateway: netip.MustParseAddr("172.18.0.1"),
+					IPRange: netip.MustParsePrefix("172.18.128.0/17"),
+				},
 			},
 			want: []engine.Subnet{
 				{Prefix: netip.MustParsePrefix("172.18.0.0/16"), Gateway: netip.MustParseAddr("172.18.0.1"), Dynamic: netip.MustParsePrefix("172.18.128.0/17")},
@@ -175,12 +179,12 @@ func TestSubnets(t *testing.T) {
 
 func TestPublishedPorts(t *testing.T) {
 	t.Parallel()
-	got := publishedPorts(nat.PortMap{
-		"80/tcp":   {{HostIP: "0.0.0.0", HostPort: "8080"}, {HostIP: "::", HostPort: "8080"}},
-		"443/tcp":  {{HostIP: "127.0.0.1", HostPort: "8443"}},
-		"99/sctp":  {{HostIP: "0.0.0.0", HostPort: "99"}},
-		"53/udp":   {{HostIP: "0.0.0.0", HostPort: "53"}},
-		"9090/tcp": nil,
+	got := publishedPorts(network.PortMap{
+		network.MustParsePort("80/tcp"):   {{HostIP: netip.MustParseAddr("0.0.0.0"), HostPort: "8080"}, {HostIP: netip.MustParseAddr("::"), HostPort: "8080"}},
+		network.MustParsePort("443/tcp"):  {{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: "8443"}},
+		network.MustParsePort("99/sctp"):  {{HostIP: netip.MustParseAddr("0.0.0.0"), HostPort: "99"}},
+		network.MustParsePort("53/udp"):   {{HostIP: netip.MustParseAddr("0.0.0.0"), HostPort: "53"}},
+		network.MustParsePort("9090/tcp"): nil,
 	})
 	want := []engine.PortBinding{
 		{HostPort: 53, ContainerPort: 53, Protocol: engine.ProtocolUDP},
@@ -196,9 +200,9 @@ func TestListed(t *testing.T) {
 	t.Parallel()
 	summary := container.Summary{
 		ID: "0f", Names: []string{"/other/link", "/a"}, State: "running", Created: 1,
-		Ports: []container.Port{
-			{IP: "0.0.0.0", PrivatePort: 80, PublicPort: 8080, Type: "tcp"}, {IP: "::", PrivatePort: 80, PublicPort: 8080, Type: "tcp"},
-			{PrivatePort: 443, Type: "tcp"}, {IP: "0.0.0.0", PrivatePort: 53, PublicPort: 53, Type: "udp"},
+		Ports: []container.PortSummary{
+			{IP: netip.MustParseAddr("0.0.0.0"), PrivatePort: 80, PublicPort: 8080, Type: "tcp"}, {IP: netip.MustParseAddr("::"), PrivatePort: 80, PublicPort: 8080, Type: "tcp"},
+			{PrivatePort: 443, Type: "tcp"}, {IP: netip.MustParseAddr("0.0.0.0"), PrivatePort: 53, PublicPort: 53, Type: "udp"},
 		},
 		NetworkSettings: &container.NetworkSettingsSummary{Networks: map[string]*network.EndpointSettings{"net": nil}},
 	}
@@ -219,12 +223,12 @@ func TestListed(t *testing.T) {
 
 func TestPinnedPorts(t *testing.T) {
 	t.Parallel()
-	if got := pinnedPorts(container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{}}); got != nil {
+	if got := pinnedPorts(container.InspectResponse{}); got != nil {
 		t.Errorf("ports %v of a container without a configuration, want none", got)
 	}
-	got := pinnedPorts(container.InspectResponse{ContainerJSONBase: &container.ContainerJSONBase{HostConfig: &container.HostConfig{
-		PortBindings: nat.PortMap{"80/tcp": {{}}, "443/tcp": {{HostPort: "8443"}}},
-	}}})
+	got := pinnedPorts(container.InspectResponse{HostConfig: &container.HostConfig{
+		PortBindings: network.PortMap{network.MustParsePort("80/tcp"): {{}}, network.MustParsePort("443/tcp"): {{HostPort: "8443"}}},
+	}})
 	if diff := cmp.Diff([]engine.PortBinding{{HostPort: 8443, ContainerPort: 443}}, got, netipComparers()); diff != "" {
 		t.Errorf("a port that the engine chooses is never taken (-want +got):\n%s", diff)
 	}
@@ -340,8 +344,8 @@ func TestPullProgress(t *testing.T) {
 		{status: "Status: Downloaded newer image"},
 	}
 	for i, step := range steps {
-		noted := layers.note(jsonmessage.JSONMessage{
-			ID: step.id, Status: step.status, Progress: &jsonmessage.JSONProgress{Current: step.current, Total: step.total},
+		noted := layers.note(jsonstream.Message{
+			ID: step.id, Status: step.status, Progress: &jsonstream.Progress{Current: step.current, Total: step.total},
 		})
 		if noted != step.noted {
 			t.Errorf("step %d, %q: noted %v, want %v", i, step.status, noted, step.noted)

@@ -20,12 +20,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"github.com/docker/docker/api/types/versions"
-	"github.com/docker/docker/client"
+	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -56,8 +57,7 @@ var _ engine.Engine = (*Engine)(nil)
 // Info does, and returns what is wrong. The API version is negotiated with the
 // first call.
 func New(endpoint string, options ...client.Opt) (*Engine, error) {
-	options = append([]client.Opt{client.WithAPIVersionNegotiation()}, options...)
-	c, err := client.NewClientWithOpts(options...)
+	c, err := client.New(append(slices.Clone(options), client.WithResponseHook(repairGateways))...)
 	if err != nil {
 		return nil, fmt.Errorf("create Docker client: %w", err)
 	}
@@ -94,7 +94,7 @@ func (e *Engine) open(ctx context.Context) error {
 }
 
 func (e *Engine) negotiate(ctx context.Context) error {
-	answer, err := e.client.Ping(ctx)
+	answer, err := e.client.Ping(ctx, client.PingOptions{})
 	if err != nil && !client.IsErrConnectionFailed(err) && ctx.Err() == nil && !isKind(err, engine.ErrUnauthorized) {
 		return engine.WithKind(
 			fmt.Errorf("response is not from a Docker engine (to use TLS, set DOCKER_TLS_VERIFY): %w", err), engine.ErrUnavailable)
@@ -106,8 +106,10 @@ func (e *Engine) negotiate(ctx context.Context) error {
 		return fmt.Errorf("unsupported version: requires Docker Engine 20.10 (API %s) or later, found API %s; upgrade it: %w",
 			MinimumAPIVersion, cmp.Or(answer.APIVersion, "without a version"), engine.ErrUnavailable)
 	}
-	e.client.NegotiateAPIVersionPing(answer)
-	return nil
+	// Negotiated only now: the client would settle on its newest version where the
+	// answer has none.
+	_, err = e.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
+	return e.explainConnection(ctx, err)
 }
 
 // container returns what to call a container by in a request. Docker takes a

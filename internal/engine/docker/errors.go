@@ -24,7 +24,7 @@ import (
 	"net"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/client"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )

@@ -23,8 +23,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/docker/docker/api/types/events"
-	"github.com/docker/docker/api/types/filters"
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/eventstream"
@@ -66,9 +66,9 @@ func (e *Engine) stream(ctx context.Context, opened func(), handle func(engine.E
 	if err != nil {
 		return fmt.Errorf("get engine time: %w", err)
 	}
-	messages, failed := e.client.Events(ctx, events.ListOptions{Since: since, Filters: eventFilter()})
+	stream := e.client.Events(ctx, client.EventsListOptions{Since: since, Filters: eventFilter()})
 	select {
-	case err := <-failed:
+	case err := <-stream.Err:
 		return fmt.Errorf("open event stream: %w", err)
 	default:
 	}
@@ -76,9 +76,9 @@ func (e *Engine) stream(ctx context.Context, opened func(), handle func(engine.E
 	labels := labelMemory{}
 	for {
 		select {
-		case err := <-failed:
+		case err := <-stream.Err:
 			return fmt.Errorf("read event stream: %w", err)
-		case message := <-messages:
+		case message := <-stream.Messages:
 			labels.observe(message)
 			if event, ok := translate(message); ok && ctx.Err() == nil {
 				if event.Labels == nil {
@@ -120,27 +120,25 @@ func (e *Engine) engineTime(ctx context.Context) (string, error) {
 	if err := e.open(ctx); err != nil {
 		return "", err
 	}
-	info, err := e.client.Info(ctx)
+	answer, err := e.client.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return "", err
 	}
-	at := parseTime(info.SystemTime)
+	at := parseTime(answer.Info.SystemTime)
 	return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()), nil
 }
 
-func eventFilter() filters.Args {
-	args := filters.NewArgs(
-		filters.Arg("type", string(events.ContainerEventType)),
-		filters.Arg("type", string(events.NetworkEventType)),
-		filters.Arg("event", string(events.ActionCreate)),
-	)
+func eventFilter() client.Filters {
+	out := client.Filters{}.
+		Add("type", string(events.ContainerEventType), string(events.NetworkEventType)).
+		Add("event", string(events.ActionCreate))
 	for action := range containerEvents {
-		args.Add("event", string(action))
+		out.Add("event", string(action))
 	}
 	for action := range networkEvents {
-		args.Add("event", string(action))
+		out.Add("event", string(action))
 	}
-	return args
+	return out
 }
 
 // translate reports false for what is not in the list: the filter for

@@ -23,8 +23,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/docker/docker/api/types"
-	"github.com/docker/docker/api/types/container"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -44,18 +43,18 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, err
 	}
-	created, err := e.client.ContainerExecCreate(ctx, id, container.ExecOptions{
+	created, err := e.client.ExecCreate(ctx, id, client.ExecCreateOptions{
 		Cmd: command.Args, User: command.User,
 		AttachStdin: command.Stdin != nil, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
 		return engine.Output{}, fail(typed(err))
 	}
-	stream, err := e.client.ContainerExecAttach(ctx, created.ID, container.ExecAttachOptions{})
+	attached, err := e.client.ExecAttach(ctx, created.ID, client.ExecAttachOptions{})
 	if err != nil {
 		return engine.Output{}, fail(e.explainAttach(ctx, name, err))
 	}
-	output, err := adapter.Communicate(ctx, hijacked{&stream}, command.Stdin, adapter.Streams(command.Stdout, unchanged))
+	output, err := adapter.Communicate(ctx, hijacked{&attached.HijackedResponse}, command.Stdin, adapter.Streams(command.Stdout, unchanged))
 	if err != nil {
 		return output, fail(typed(err))
 	}
@@ -86,7 +85,7 @@ func (e *Engine) explainAttach(ctx context.Context, name string, cause error) er
 }
 
 // hijacked is a connection of which the client has read ahead.
-type hijacked struct{ *types.HijackedResponse }
+type hijacked struct{ *client.HijackedResponse }
 
 func (h hijacked) Read(p []byte) (int, error)  { return h.Reader.Read(p) }
 func (h hijacked) Write(p []byte) (int, error) { return h.Conn.Write(p) }
@@ -96,7 +95,7 @@ func unchanged(stderr io.Writer) io.Writer { return stderr }
 
 func (e *Engine) exitCode(ctx context.Context, id string) (int, error) {
 	for {
-		state, err := e.client.ContainerExecInspect(ctx, id)
+		state, err := e.client.ExecInspect(ctx, id, client.ExecInspectOptions{})
 		if err != nil {
 			return 0, fmt.Errorf("read exit code: %w", typed(err))
 		}

@@ -21,7 +21,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/docker/docker/pkg/jsonmessage"
+	"github.com/moby/moby/api/types/jsonstream"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -50,17 +50,12 @@ func (e *Engine) LoadImage(ctx context.Context, archive io.Reader) error {
 	}
 	fail := func(err error) error { return fmt.Errorf("load image: %w", err) }
 	source := &adapter.Source{Reader: archive}
-	response, err := e.client.ImageLoad(ctx, source)
+	stream, err := e.client.ImageLoad(ctx, source)
 	if err := source.Or(typed(err)); err != nil {
 		return fail(err)
 	}
-	defer response.Body.Close()
-	if response.JSON {
-		err = messages(response.Body, func(jsonmessage.JSONMessage) {})
-	} else {
-		_, err = io.Copy(io.Discard, response.Body)
-	}
-	if err != nil {
+	defer stream.Close()
+	if err := messages(stream, func(jsonstream.Message) {}); err != nil {
 		return fail(typed(err))
 	}
 	return nil
@@ -81,8 +76,8 @@ func (e *Engine) SaveImage(ctx context.Context, reference string) (io.ReadCloser
 
 // messages reads a stream of progress to its end. An error that the engine
 // reports within the stream is returned.
-func messages(stream io.Reader, handle func(jsonmessage.JSONMessage)) error {
-	return typed(engine.Messages(stream, func(message jsonmessage.JSONMessage) error {
+func messages(stream io.Reader, handle func(jsonstream.Message)) error {
+	return typed(engine.Messages(stream, func(message jsonstream.Message) error {
 		if message.Error != nil {
 			return message.Error
 		}

@@ -26,9 +26,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/docker/docker/api/types"
-	"github.com/docker/docker/api/types/system"
-	"github.com/docker/docker/client"
+	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -53,15 +52,15 @@ func (e *Engine) ServedByPodman(ctx context.Context) (bool, error) {
 	if err := e.open(ctx); err != nil {
 		return false, err
 	}
-	version, err := e.client.ServerVersion(ctx)
+	version, err := e.client.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return false, fmt.Errorf("connect to the Docker engine at %s: %w", e.safeEndpoint(), e.explainConnection(ctx, err))
 	}
 	return isPodman(version), nil
 }
 
-func isPodman(version types.Version) bool {
-	return slices.ContainsFunc(version.Components, func(c types.ComponentVersion) bool { return c.Name == podmanComponent })
+func isPodman(version client.ServerVersionResult) bool {
+	return slices.ContainsFunc(version.Components, func(c system.ComponentVersion) bool { return c.Name == podmanComponent })
 }
 
 // Info implements engine.Host.
@@ -72,15 +71,15 @@ func (e *Engine) Info(ctx context.Context) (engine.Info, error) {
 	if err := e.open(ctx); err != nil {
 		return engine.Info{}, err
 	}
-	version, err := e.client.ServerVersion(ctx)
+	version, err := e.client.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return fail(e.explainConnection(ctx, err))
 	}
-	info, err := e.client.Info(ctx)
+	answer, err := e.client.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return fail(e.explainConnection(ctx, err))
 	}
-	out := e.hostInfo(version, info)
+	out := e.hostInfo(version, answer.Info)
 	if out.StorageID, err = e.storageID(ctx, out); err != nil {
 		return fail(err)
 	}
@@ -103,7 +102,7 @@ func (e *Engine) storageID(ctx context.Context, info engine.Info) (string, error
 	return info.ID + "/" + permanent.ID, nil
 }
 
-func (e *Engine) hostInfo(version types.Version, info system.Info) engine.Info {
+func (e *Engine) hostInfo(version client.ServerVersionResult, info system.Info) engine.Info {
 	out := engine.Info{
 		Name: "docker", ID: info.ID, Version: version.Version, APIVersion: e.client.ClientVersion(), Endpoint: e.safeEndpoint(),
 		CgroupVersion: info.CgroupVersion, CgroupDriver: info.CgroupDriver,

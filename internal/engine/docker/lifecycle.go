@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -41,8 +41,10 @@ func (e *Engine) CreateContainer(ctx context.Context, spec engine.Spec) (string,
 	if err := adapter.CheckAttachment(ctx, e, spec.Attachment); err != nil {
 		return "", engine.Failed("create", spec.Name, err)
 	}
-	created, err := e.client.ContainerCreate(ctx, containerConfig(spec), hostConfig(spec),
-		networkingConfig(spec.Attachment), nil, spec.Name)
+	created, err := e.client.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Name: spec.Name, Config: containerConfig(spec), HostConfig: hostConfig(spec),
+		NetworkingConfig: networkingConfig(spec.Attachment),
+	})
 	if errdefs.IsConflict(err) {
 		err = &engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name, Err: err}
 	}
@@ -66,7 +68,7 @@ func (e *Engine) StartContainer(ctx context.Context, name string) error {
 	if conflict := e.takenIPv6(ctx, raw); conflict != nil {
 		return engine.Failed("start", name, conflict)
 	}
-	if err := e.client.ContainerStart(ctx, raw.ID, container.StartOptions{}); err != nil {
+	if _, err := e.client.ContainerStart(ctx, raw.ID, client.ContainerStartOptions{}); err != nil {
 		return e.explainStart(ctx, name, err)
 	}
 	return nil
@@ -80,7 +82,7 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 		return err
 	}
 	seconds := int(math.Ceil(max(grace, 0).Seconds()))
-	if err := e.client.ContainerStop(ctx, id, container.StopOptions{Timeout: &seconds}); err != nil {
+	if _, err := e.client.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds}); err != nil {
 		return engine.Failed("stop", name, typed(err))
 	}
 	return nil
@@ -101,7 +103,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 		return engine.IgnoreNotFound(err)
 	}
 	for began := time.Now(); ; {
-		err := e.client.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		_, err := e.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		if err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}

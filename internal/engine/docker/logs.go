@@ -22,7 +22,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/docker/docker/api/types/container"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -34,7 +34,7 @@ func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.L
 	if err != nil {
 		return err
 	}
-	options := container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: request.Follow}
+	options := client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: request.Follow}
 	if request.Tail > 0 {
 		options.Tail = strconv.Itoa(request.Tail)
 	}

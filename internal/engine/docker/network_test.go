@@ -24,10 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/network"
-	"github.com/docker/docker/api/types/volume"
-	"github.com/docker/docker/client"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -54,14 +51,14 @@ func TestIntegrationInterruptedNetworkLeavesNothing(t *testing.T) {
 
 func wantNothingLeft(t *testing.T, name string) {
 	t.Helper()
-	raw := must.Get(client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation()))(t)
+	raw := must.Get(client.New(client.FromEnv))(t)
 	t.Cleanup(func() { _ = raw.Close() })
-	volumes := must.Get(raw.VolumeList(t.Context(), volume.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))}))(t)
-	for _, left := range volumes.Volumes {
+	volumes := must.Get(raw.VolumeList(t.Context(), client.VolumeListOptions{Filters: client.Filters{}.Add("name", name)}))(t)
+	for _, left := range volumes.Items {
 		t.Errorf("volume %s is left", left.Name)
 	}
-	networks := must.Get(raw.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))}))(t)
-	for _, left := range networks {
+	networks := must.Get(raw.NetworkList(t.Context(), client.NetworkListOptions{Filters: client.Filters{}.Add("name", name)}))(t)
+	for _, left := range networks.Items {
 		t.Errorf("network %s is left", left.Name)
 	}
 }

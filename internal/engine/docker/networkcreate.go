@@ -26,7 +26,8 @@ import (
 	"slices"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/network"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -116,14 +117,14 @@ func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) err
 // where the daemon's configuration sets one: the host's network has a smaller
 // one, and larger packets of our nodes would vanish.
 func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
-	raw, err := e.client.NetworkInspect(ctx, defaultNetwork, network.InspectOptions{})
+	found, err := e.client.NetworkInspect(ctx, defaultNetwork, client.NetworkInspectOptions{})
 	if errdefs.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get MTU of default network: %w", typed(err))
 	}
-	value := raw.Options[mtuOption]
+	value := found.Network.Options[mtuOption]
 	if value == "" {
 		return nil, nil
 	}
@@ -133,36 +134,36 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 // chooseSubnets lets Docker choose, for a network that is removed immediately.
 func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := name + "-subnet-" + token()
-	var raw network.Inspect
+	var found client.NetworkInspectResult
 	// Internal, because it has fewer rules in the host's firewall to add and delete.
-	_, err := e.client.NetworkCreate(ctx, temporary, network.CreateOptions{
+	_, err := e.client.NetworkCreate(ctx, temporary, client.NetworkCreateOptions{
 		Driver: "bridge", Internal: true, Labels: map[string]string{engine.LabelCreating: name},
 	})
 	if err == nil {
-		raw, err = e.client.NetworkInspect(ctx, temporary, network.InspectOptions{})
+		found, err = e.client.NetworkInspect(ctx, temporary, client.NetworkInspectOptions{})
 	}
 	// Removed also when the creation seems not to have succeeded: the answer
 	// may have been lost.
 	tidy, cancel := adapter.Cleanup(ctx)
 	defer cancel()
-	if removeErr := e.client.NetworkRemove(tidy, temporary); removeErr != nil && !errdefs.IsNotFound(removeErr) {
+	if _, removeErr := e.client.NetworkRemove(tidy, temporary, client.NetworkRemoveOptions{}); removeErr != nil && !errdefs.IsNotFound(removeErr) {
 		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr)))
 	}
-	return subnets(raw.IPAM), typed(err)
+	return subnets(found.Network.IPAM), typed(err)
 }
 
 // createWith creates the network with these subnets. The gateway is named
 // because Docker would take the first address of the dynamic slice.
 func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefixes []netip.Prefix, options map[string]string) error {
 	ipv6 := slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Addr().Is6() })
-	request := network.CreateOptions{
+	request := client.NetworkCreateOptions{
 		Driver: "bridge", Labels: maps.Clone(spec.Labels), Options: options,
 		EnableIPv6: &ipv6, IPAM: &network.IPAM{Driver: "default"},
 	}
 	for _, prefix := range prefixes {
-		config := network.IPAMConfig{Subnet: prefix.String(), Gateway: prefix.Addr().Next().String()}
+		config := network.IPAMConfig{Subnet: prefix, Gateway: prefix.Addr().Next()}
 		if dynamic := engine.DynamicSlice(prefix); dynamic.IsValid() {
-			config.IPRange = dynamic.String()
+			config.IPRange = dynamic
 		}
 		request.IPAM.Config = append(request.IPAM.Config, config)
 	}
@@ -207,7 +208,7 @@ func (e *Engine) settle(ctx context.Context, name, id string) error {
 	if len(named) == 0 || named[0].ID == id {
 		return nil
 	}
-	if err := e.client.NetworkRemove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
+	if _, err := e.client.NetworkRemove(ctx, id, client.NetworkRemoveOptions{}); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("remove network with duplicate name: %w", typed(err))
 	}
 	return &engine.ConflictError{Resource: engine.ResourceName, Value: name}

@@ -20,13 +20,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/network"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -38,7 +36,7 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 	if err != nil {
 		return engine.Network{}, err
 	}
-	return observedNetwork(raw), nil
+	return observedNetwork(raw.Network), nil
 }
 
 // network finds a network by its exact name. Of several, which Docker before
@@ -53,9 +51,9 @@ func (e *Engine) network(ctx context.Context, name string) (network.Inspect, err
 	if name == "" {
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
 	}
-	raw, err := e.client.NetworkInspect(ctx, name, network.InspectOptions{})
-	if err == nil && raw.Name == name {
-		return raw, nil
+	found, err := e.client.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
+	if err == nil && found.Network.Name == name {
+		return found.Network, nil
 	}
 	if err != nil && kindOf(err) != nil && !errdefs.IsInvalidArgument(err) {
 		return fail(typed(err))
@@ -68,23 +66,23 @@ func (e *Engine) network(ctx context.Context, name string) (network.Inspect, err
 	if len(named) == 0 {
 		return fail(engine.ErrNotFound)
 	}
-	raw, err = e.client.NetworkInspect(ctx, named[0].ID, network.InspectOptions{})
+	found, err = e.client.NetworkInspect(ctx, named[0].ID, client.NetworkInspectOptions{})
 	if err != nil {
 		return fail(typed(err))
 	}
-	return raw, nil
+	return found.Network, nil
 }
 
 // named returns the networks of that exact name, the oldest first.
 func (e *Engine) named(ctx context.Context, name string) ([]network.Summary, error) {
-	all, err := e.client.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
+	all, err := e.client.NetworkList(ctx, client.NetworkListOptions{Filters: client.Filters{}.Add("name", name)})
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", typed(err))
 	}
 	// Docker's filter also matches parts of names.
-	all = slices.DeleteFunc(all, func(n network.Summary) bool { return n.Name != name })
-	slices.SortFunc(all, older)
-	return all, nil
+	named := slices.DeleteFunc(all.Items, func(n network.Summary) bool { return n.Name != name })
+	slices.SortFunc(named, older)
+	return named, nil
 }
 
 // ListNetworks implements engine.Inventory.
@@ -92,14 +90,16 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
-	raw, err := e.client.NetworkList(ctx, network.ListOptions{Filters: labelFilter(selector)})
+	raw, err := e.client.NetworkList(ctx, client.NetworkListOptions{Filters: labelFilter(selector)})
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", typed(err))
 	}
-	return adapter.List(raw, observedNetwork, func(n engine.Network) string { return n.Name }), nil
+	return adapter.List(raw.Items, listedNetwork, func(n engine.Network) string { return n.Name }), nil
 }
 
-func observedNetwork(raw network.Inspect) engine.Network {
+func listedNetwork(raw network.Summary) engine.Network { return observedNetwork(raw.Network) }
+
+func observedNetwork(raw network.Network) engine.Network {
 	return engine.Network{
 		ID: raw.ID, Name: raw.Name, Labels: raw.Labels, Driver: raw.Driver, Internal: raw.Internal, CreatedAt: raw.Created,
 		Subnets: subnets(raw.IPAM),
@@ -109,20 +109,9 @@ func observedNetwork(raw network.Inspect) engine.Network {
 func subnets(ipam network.IPAM) []engine.Subnet {
 	var out []engine.Subnet
 	for _, config := range ipam.Config {
-		prefix, err := netip.ParsePrefix(config.Subnet)
-		if err != nil {
-			continue
+		if config.Subnet.IsValid() {
+			out = append(out, engine.Subnet{Prefix: config.Subnet.Masked(), Gateway: config.Gateway, Dynamic: config.IPRange.Masked()})
 		}
-		subnet := engine.Subnet{Prefix: prefix.Masked()}
-		// Docker reports the gateway of a subnet it chose as an address, of
-		// IPv6 with a prefix length.
-		if gateway := adapter.Addresses(config.Gateway); len(gateway) == 1 {
-			subnet.Gateway = gateway[0]
-		}
-		if dynamic, err := netip.ParsePrefix(config.IPRange); err == nil {
-			subnet.Dynamic = dynamic.Masked()
-		}
-		out = append(out, subnet)
 	}
 	slices.SortStableFunc(out, func(a, b engine.Subnet) int { return a.Prefix.Addr().BitLen() - b.Prefix.Addr().BitLen() })
 	return out
@@ -149,7 +138,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	if attached != "" {
 		return fail(fmt.Errorf("container %q is attached: %w", attached, engine.ErrConflict))
 	}
-	err = e.client.NetworkRemove(ctx, raw.ID)
+	_, err = e.client.NetworkRemove(ctx, raw.ID, client.NetworkRemoveOptions{})
 	switch {
 	case err == nil, errdefs.IsNotFound(err):
 		return nil
@@ -163,11 +152,11 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 
 // sweep removes what interrupted creations of the network left behind.
 func (e *Engine) sweep(ctx context.Context, name string) error {
-	info, err := e.client.Info(ctx)
+	answer, err := e.client.Info(ctx, client.InfoOptions{})
 	if err != nil {
 		return fmt.Errorf("get engine time: %w", typed(err))
 	}
-	_, err = e.tidyClaims(ctx, name, tidying{now: parseTime(info.SystemTime)})
+	_, err = e.tidyClaims(ctx, name, tidying{now: parseTime(answer.Info.SystemTime)})
 	return err
 }
 
@@ -175,14 +164,14 @@ func (e *Engine) sweep(ctx context.Context, name string) error {
 // container that never ran knows the network by name only.
 func (e *Engine) attached(ctx context.Context, raw network.Inspect) (string, error) {
 	for _, reference := range []string{raw.ID, raw.Name} {
-		found, err := e.client.ContainerList(ctx, container.ListOptions{
-			All: true, Filters: filters.NewArgs(filters.Arg("network", reference)),
+		found, err := e.client.ContainerList(ctx, client.ContainerListOptions{
+			All: true, Filters: client.Filters{}.Add("network", reference),
 		})
 		if err != nil {
 			return "", fmt.Errorf("list attached containers: %w", typed(err))
 		}
-		if len(found) > 0 {
-			return ownName(found[0].Names), nil
+		if len(found.Items) > 0 {
+			return ownName(found.Items[0].Names), nil
 		}
 	}
 	return "", nil
@@ -204,7 +193,9 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	if err := adapter.Permits(subnets(raw.IPAM), attachment.Addresses); err != nil {
 		return fail(err)
 	}
-	cause := e.client.NetworkConnect(ctx, raw.ID, id, endpointSettings(attachment))
+	_, cause := e.client.NetworkConnect(ctx, raw.ID, client.NetworkConnectOptions{
+		Container: id, EndpointConfig: endpointSettings(attachment),
+	})
 	if cause == nil {
 		return nil
 	}
@@ -213,7 +204,7 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	}
 	// Docker 20.10 keeps the attachment that did not come about in the
 	// container's configuration, for its next start.
-	if err := e.client.NetworkDisconnect(ctx, raw.ID, id, true); err != nil && !errdefs.IsNotFound(err) {
+	if _, err := e.client.NetworkDisconnect(ctx, raw.ID, client.NetworkDisconnectOptions{Container: id, Force: true}); err != nil && !errdefs.IsNotFound(err) {
 		cause = errors.Join(cause, err)
 	}
 	if errdefs.IsPermissionDenied(cause) && len(attachment.Addresses) > 0 {
@@ -251,7 +242,7 @@ func (e *Engine) DisconnectNetwork(ctx context.Context, name, containerName stri
 	if err != nil || !isAttached {
 		return engine.IgnoreNotFound(err)
 	}
-	cause := e.client.NetworkDisconnect(ctx, raw.ID, id, true)
+	_, cause := e.client.NetworkDisconnect(ctx, raw.ID, client.NetworkDisconnectOptions{Container: id, Force: true})
 	if cause == nil || errdefs.IsNotFound(cause) {
 		return nil
 	}

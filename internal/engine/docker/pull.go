@@ -23,9 +23,10 @@ import (
 	"net/http"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/api/types/registry"
-	"github.com/docker/docker/pkg/jsonmessage"
+	"github.com/moby/moby/api/pkg/authconfig"
+	"github.com/moby/moby/api/types/jsonstream"
+	"github.com/moby/moby/api/types/registry"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -42,9 +43,9 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 	if err != nil {
 		return fail(errors.Join(engine.ErrInvalid, err))
 	}
-	var options image.PullOptions
+	var options client.ImagePullOptions
 	if credentials != nil {
-		options.RegistryAuth, err = registry.EncodeAuthConfig(authConfig(parsed, credentials))
+		options.RegistryAuth, err = authconfig.Encode(authConfig(parsed, credentials))
 		if err != nil {
 			return fail(fmt.Errorf("encode credentials: %w", err))
 		}
@@ -56,7 +57,7 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 	defer stream.Close()
 
 	layers := layers{}
-	err = messages(stream, func(message jsonmessage.JSONMessage) {
+	err = messages(stream, func(message jsonstream.Message) {
 		if layers.note(message) && progress != nil {
 			progress(layers.sum())
 		}
@@ -88,7 +89,10 @@ func (e *Engine) explainPull(ctx context.Context, name imageref.Reference, crede
 		return known
 	}
 	if credentials != nil || !isAbsent {
-		_, err := e.client.RegistryLogin(ctx, authConfig(name, credentials))
+		config := authConfig(name, credentials)
+		_, err := e.client.RegistryLogin(ctx, client.RegistryLoginOptions{
+			Username: config.Username, Password: config.Password, ServerAddress: config.ServerAddress,
+		})
 		if errdefs.IsUnauthorized(err) || saysRefused(err) {
 			return engine.WithKind(cause, engine.ErrUnauthorized)
 		}
@@ -114,7 +118,7 @@ func saysRefused(err error) bool {
 // inStream gives an error that came after the pull had started its kind where it
 // has a code; most have none and are worth another try.
 func inStream(err error) error {
-	var reported *jsonmessage.JSONError
+	var reported *jsonstream.Error
 	if errors.As(err, &reported) {
 		return engine.WithKind(err, streamCodes[reported.Code])
 	}
@@ -145,7 +149,7 @@ type layer struct {
 // note reports whether the message is progress of a layer. The message of a tag
 // ("Pulling from …") has an ID too, but none of the phases; the containerd image
 // store repeats the last message at intervals.
-func (l layers) note(message jsonmessage.JSONMessage) bool {
+func (l layers) note(message jsonstream.Message) bool {
 	before, known := l[message.ID]
 	at := before
 	at.phase = message.Status

@@ -26,7 +26,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/docker/docker/client"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -60,12 +60,12 @@ func startDaemon(t *testing.T) *daemon {
 	}
 	d := &daemon{directory: t.TempDir()}
 	d.writeConfig(t)
-	raw := must.Get(client.NewClientWithOpts(client.WithHost(d.endpoint()), client.WithAPIVersionNegotiation()))(t)
+	raw := must.Get(client.New(client.WithHost(d.endpoint())))(t)
 	t.Cleanup(func() { _ = raw.Close() })
 	d.Daemon = enginetest.Daemon{
 		Name: "dockerd", Log: filepath.Join(d.directory, "log"), Command: d.command,
 		Ping: func(ctx context.Context) error {
-			_, err := raw.Ping(ctx)
+			_, err := raw.Ping(ctx, client.PingOptions{})
 			return err
 		},
 	}

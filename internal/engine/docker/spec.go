@@ -22,11 +22,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
-	"github.com/docker/docker/api/types/network"
-	"github.com/docker/go-connections/nat"
-	"github.com/docker/go-units"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/api/types/network"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -42,7 +40,7 @@ func containerConfig(spec engine.Spec) *container.Config {
 		Labels:       spec.Labels,
 		StopSignal:   spec.StopSignal,
 		Tty:          spec.TTY,
-		ExposedPorts: nat.PortSet{},
+		ExposedPorts: network.PortSet{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Environment)) {
 		config.Env = append(config.Env, name+"="+spec.Environment[name])
@@ -53,8 +51,9 @@ func containerConfig(spec engine.Spec) *container.Config {
 	return config
 }
 
-func containerPort(port engine.PortBinding) nat.Port {
-	return nat.Port(strconv.Itoa(int(port.ContainerPort)) + "/" + port.Protocol.Name())
+func containerPort(port engine.PortBinding) network.Port {
+	out, _ := network.PortFrom(port.ContainerPort, network.IPProtocol(port.Protocol.Name()))
+	return out
 }
 
 // hostConfig is the part of a spec that depends on the host.
@@ -65,7 +64,7 @@ func hostConfig(spec engine.Spec) *container.HostConfig {
 	config := &container.HostConfig{
 		Init:          &noInit,
 		NetworkMode:   container.NetworkMode(spec.Attachment.Network),
-		PortBindings:  nat.PortMap{},
+		PortBindings:  network.PortMap{},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyMode(cmp.Or(spec.Restart, engine.RestartNever))},
 		Tmpfs:         map[string]string{},
 		Resources:     resources(spec.Resources),
@@ -94,11 +93,8 @@ const cdiDriver = "cdi"
 
 // binding leaves an empty host address to Docker, which then listens on the
 // address its configuration says: all, unless an administrator restricted it.
-func binding(port engine.PortBinding) nat.PortBinding {
-	out := nat.PortBinding{}
-	if port.HostAddress.IsValid() {
-		out.HostIP = port.HostAddress.String()
-	}
+func binding(port engine.PortBinding) network.PortBinding {
+	out := network.PortBinding{HostIP: port.HostAddress}
 	if port.HostPort != 0 {
 		out.HostPort = strconv.Itoa(int(port.HostPort))
 	}
@@ -151,7 +147,7 @@ func resources(bounds engine.Resources) container.Resources {
 		out.PidsLimit = &bounds.Pids
 	}
 	if bounds.OpenFiles != 0 {
-		out.Ulimits = []*units.Ulimit{{Name: "nofile", Soft: bounds.OpenFiles, Hard: bounds.OpenFiles}}
+		out.Ulimits = []*container.Ulimit{{Name: "nofile", Soft: bounds.OpenFiles, Hard: bounds.OpenFiles}}
 	}
 	return out
 }
@@ -173,9 +169,9 @@ func endpointSettings(attachment engine.Attachment) *network.EndpointSettings {
 			settings.IPAMConfig = &network.EndpointIPAMConfig{}
 		}
 		if address.Is4() {
-			settings.IPAMConfig.IPv4Address = address.String()
+			settings.IPAMConfig.IPv4Address = address
 		} else {
-			settings.IPAMConfig.IPv6Address = address.String()
+			settings.IPAMConfig.IPv6Address = address
 		}
 	}
 	return settings

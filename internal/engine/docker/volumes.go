@@ -21,7 +21,8 @@ import (
 	"fmt"
 
 	"github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/volume"
+	"github.com/moby/moby/api/types/volume"
+	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -32,14 +33,14 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	if err := e.open(ctx); err != nil {
 		return engine.Volume{}, err
 	}
-	raw, err := e.client.VolumeInspect(ctx, name)
+	raw, err := e.client.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
 	if err != nil {
 		return engine.Volume{}, fmt.Errorf("inspect volume %q: %w", name, typed(err))
 	}
-	return observedVolume(&raw), nil
+	return observedVolume(raw.Volume), nil
 }
 
-func observedVolume(raw *volume.Volume) engine.Volume {
+func observedVolume(raw volume.Volume) engine.Volume {
 	return engine.Volume{Name: raw.Name, Labels: raw.Labels, CreatedAt: parseTime(raw.CreatedAt)}
 }
 
@@ -48,11 +49,11 @@ func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([
 	if err := e.open(ctx); err != nil {
 		return nil, err
 	}
-	raw, err := e.client.VolumeList(ctx, volume.ListOptions{Filters: labelFilter(selector)})
+	raw, err := e.client.VolumeList(ctx, client.VolumeListOptions{Filters: labelFilter(selector)})
 	if err != nil {
 		return nil, fmt.Errorf("list volumes: %w", typed(err))
 	}
-	return adapter.List(raw.Volumes, observedVolume, func(v engine.Volume) string { return v.Name }), nil
+	return adapter.List(raw.Items, observedVolume, func(v engine.Volume) string { return v.Name }), nil
 }
 
 // CreateVolume implements engine.Volumes.
@@ -63,7 +64,7 @@ func (e *Engine) CreateVolume(ctx context.Context, name string, labels map[strin
 	if name == "" {
 		return fmt.Errorf("create volume without a name: %w", engine.ErrInvalid)
 	}
-	if _, err := e.client.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels}); err != nil {
+	if _, err := e.client.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels}); err != nil {
 		return fmt.Errorf("create volume %q: %w", name, typed(err))
 	}
 	return nil
@@ -74,7 +75,7 @@ func (e *Engine) RemoveVolume(ctx context.Context, name string) error {
 	if err := e.open(ctx); err != nil {
 		return err
 	}
-	if err := e.client.VolumeRemove(ctx, name, false); err != nil && !errdefs.IsNotFound(err) {
+	if _, err := e.client.VolumeRemove(ctx, name, client.VolumeRemoveOptions{}); err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("remove volume %q: %w", name, typed(err))
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -182,7 +183,9 @@ func publishedPorts(ports map[string][]define.InspectHostPort) []engine.PortBind
 			if err != nil {
 				continue
 			}
-			out = append(out, adapter.Binding(at.HostIP, uint16(hostPort), uint16(containerPort), protocol))
+			// Empty is all addresses.
+			hostAddress, _ := netip.ParseAddr(at.HostIP)
+			out = append(out, adapter.Binding(hostAddress, uint16(hostPort), uint16(containerPort), protocol))
 		}
 	}
 	return adapter.Distinct(out)
