@@ -32,6 +32,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/stop"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -189,6 +190,43 @@ func TestStartOfPausedFails(t *testing.T) {
 	}
 	mustContain(t, errs, `cluster "demo" is not started: StartFailed: 1 of 2 containers are running; container demo-a-1234 did not start: no space left`,
 		"remedy:", `run "capcon start demo" again`)
+}
+
+// TestPowerIsRevoked: a command does not wait for what another one has revoked.
+func TestPowerIsRevoked(t *testing.T) {
+	t.Parallel()
+	remove := func(cluster *clusterv1.Cluster) { delete(cluster.Annotations, infrav1.StoppedAnnotation) }
+	add := func(cluster *clusterv1.Cluster) {
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.StoppedAnnotation, "")
+	}
+	cases := map[string]struct {
+		reason  string
+		command string
+		revoke  func(*clusterv1.Cluster)
+		want    string
+	}{
+		"stop":  {"The cluster is started meanwhile.", "stop", remove, `cluster "demo" is not stopped: it was started again meanwhile`},
+		"start": {"The cluster is stopped meanwhile.", "start", add, `cluster "demo" is not started: it was stopped again meanwhile`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newRunning(t)
+			if tc.command == "start" {
+				w.run("stop", "demo")
+			}
+			w.controllers = func() {
+				cluster := w.cluster()
+				tc.revoke(cluster)
+				must.Succeed(t, w.client.Update(t.Context(), cluster))
+			}
+			code, _, errs := w.run(tc.command, "demo")
+			if code != 1 {
+				t.Errorf("%s ended with %d", tc.reason, code)
+			}
+			mustContain(t, errs, tc.want, "capcon "+tc.command+" demo")
+		})
+	}
 }
 
 // TestPowerTimesOut: what a command waited for is in its error.

@@ -38,7 +38,6 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -93,52 +92,6 @@ func TestUpWithoutADifferenceWritesNothing(t *testing.T) {
 	}
 	if w.writes != 0 {
 		t.Errorf("%d writes", w.writes)
-	}
-}
-
-func TestUpAsksBeforeItDestroys(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason       string
-		args         []string
-		answer       string
-		unreachable  bool
-		code, writes int
-		words        []string
-	}{
-		"deletes":            {"A Machine is deleted.", []string{"--workers", "2"}, "", false, exitNoConsent, 0, []string{"delete  1 of the Machines", "--yes"}},
-		"replaces a volume":  {"Its data is lost.", []string{"--memory", "3Gi"}, "", false, exitNoConsent, 0, []string{"lose    PersistentVolume pv (claim default/data) on Machine demo-worker-0"}},
-		"--yes":              {"The user agrees.", []string{"--workers", "2", "--yes"}, "", false, exitOK, 1, []string{"delete  1 of"}},
-		"yes on a terminal":  {"The user agrees.", []string{"--workers", "2"}, "y\n", false, exitOK, 1, []string{"Continue? [y/N]"}},
-		"no on a terminal":   {"The user does not.", []string{"--workers", "2"}, "n\n", false, exitNoConsent, 0, []string{"nothing was changed"}},
-		"just enter":         {"The user does not.", []string{"--memory", "3Gi"}, "\n", false, exitNoConsent, 0, nil},
-		"does not know":      {"There may be volumes.", []string{"--cpus", "1"}, "", true, exitNoConsent, 0, []string{"lose    PersistentVolumes on these Machines, if there are any"}},
-		"loses nothing":      {"It continues.", []string{"--load-balancer-image", "localhost/capcon/haproxy:other"}, "", false, exitOK, 1, []string{"change  Cluster demo"}},
-		"adds":               {"It continues.", []string{"--workers", "4"}, "", true, exitOK, 1, []string{"3 -> 4"}},
-		"of another version": {"The image does not fit.", []string{"--kubernetes-version", "v1.37.2", "--image", "localhost/capcon/node:v1.36.3", "--yes"}, "", false, exitError, 0, []string{"has Kubernetes v1.36.3 instead of v1.37.2"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := created(t)
-			w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:other"}}, nil)
-			w.answer = tc.answer
-			for i := range 3 {
-				w.label("demo-worker-"+string(rune('0'+i)), clusterv1.ClusterTopologyMachineDeploymentNameLabel, "worker")
-			}
-			w.writes = 0
-			if tc.unreachable {
-				w.workload = nil
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			w.controllers = cancel // no controller carries it out: end it when it waits
-			code, out, errs := w.runIn(ctx, append([]string{"up", "demo"}, tc.args...)...)
-			if code != tc.code || w.writes != tc.writes {
-				t.Errorf("%s Ended with %d after %d writes, want %d after %d:\n%s%s", tc.reason, code, w.writes, tc.code, tc.writes, out, errs)
-			}
-			mustContain(t, out+errs, tc.words...)
-		})
 	}
 }
 
@@ -242,6 +195,10 @@ func TestUpRefusesAnOutdatedPlan(t *testing.T) {
 		"another user scales": {
 			"The user agreed to another plan.", []string{"--workers", "2", "--yes"},
 			func(c *clusterv1.Cluster) { c.Spec.Topology.Workers.MachineDeployments[0].Replicas = ptr.To[int32](5) }, exitError, 5,
+		},
+		"another user deletes more": {
+			"The user agreed to a deletion, and now it is a creation.", []string{"--workers", "2", "--yes"},
+			func(c *clusterv1.Cluster) { c.Spec.Topology.Workers.MachineDeployments[0].Replicas = ptr.To[int32](1) }, exitError, 1,
 		},
 		"another user scales, and nothing ends": {
 			"It is computed again.", []string{"--workers", "6"},

@@ -148,7 +148,7 @@ func checkControlPlanes(count *int) []Problem {
 	default:
 		return nil
 	}
-	return []Problem{{"--control-planes", strconv.Itoa(*count), reason, "use 1, 3 or 5"}}
+	return []Problem{{"--control-planes", strconv.Itoa(*count), reason, "use an odd number, such as 1, 3 or 5"}}
 }
 
 func checkWorkers(count *int) []Problem {

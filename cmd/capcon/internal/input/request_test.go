@@ -113,7 +113,7 @@ func TestValidateReportsAllTogether(t *testing.T) {
 	err := Request{Name: "Demo", ControlPlanes: ptr(2), KubernetesVersion: "v1.20.0"}.Validate()
 	want := `invalid arguments:
   NAME "Demo": not a valid DNS label; use at most 40 lower case letters, digits and dashes, beginning with a letter, such as "demo"
-  --control-planes "2": an even number of etcd members tolerates no additional failure; use 1, 3 or 5
+  --control-planes "2": an even number of etcd members tolerates no additional failure; use an odd number, such as 1, 3 or 5
   --kubernetes-version "v1.20.0": is older than v1.34, the oldest supported version; use one of v1.37.2, v1.36.4, v1.36.3, v1.35.8, v1.35.4, v1.34.11, v1.34.4; for another patch version, use --image`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error differs (-want +got):\n%s", diff)

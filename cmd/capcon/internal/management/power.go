@@ -79,6 +79,10 @@ type PowerReport struct {
 	Trouble *Trouble
 	// Paused by its user: nothing of the cluster is reconciled.
 	Paused bool
+	// StopRequested is what was requested last: a stop, or a start.
+	StopRequested bool
+	// Deleting says that the Cluster is being deleted.
+	Deleting bool
 }
 
 // ReadPower of a cluster. Absent: a NotFound error of the API.
@@ -91,7 +95,11 @@ func ReadPower(ctx context.Context, c client.Client, namespace, name string) (Po
 	if _, err := get(ctx, c, namespace, infrastructureName(cluster, name), infrastructure); err != nil {
 		return PowerReport{}, err
 	}
-	report := PowerReport{Power: PowerOf(cluster, infrastructure), Paused: ptr.Deref(cluster.Spec.Paused, false), Message: "waiting for the provider"}
+	_, stopRequested := cluster.Annotations[infrav1.StoppedAnnotation]
+	report := PowerReport{
+		Power: PowerOf(cluster, infrastructure), Paused: ptr.Deref(cluster.Spec.Paused, false), Message: "waiting for the provider",
+		StopRequested: stopRequested, Deleting: !cluster.DeletionTimestamp.IsZero(),
+	}
 	condition := conditions.Get(infrastructure, infrav1.StoppedCondition)
 	if condition == nil {
 		if report.Power == PowerOn {
@@ -101,7 +109,7 @@ func ReadPower(ctx context.Context, c client.Client, namespace, name string) (Po
 	}
 	report.Message = OneLine(condition.Message)
 	expected := infrav1.StartFailedReason
-	if _, stopped := cluster.Annotations[infrav1.StoppedAnnotation]; stopped {
+	if stopRequested {
 		expected = infrav1.StopFailedReason
 	}
 	// Another one is of before.

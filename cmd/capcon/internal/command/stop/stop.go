@@ -101,20 +101,27 @@ func requestPower(ctx context.Context, s *session.Session, b *progress.Board, na
 const powerGrace = 30 * time.Second
 
 // awaitPower waits until the provider reports that it is done, or for some time that it cannot
-// do it, shows its progress, and returns its last report.
-func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name string, isDone func(management.PowerReport) bool) (management.PowerReport, error) {
+// do it, shows its progress, and returns its last report. Another command may revoke the stop or
+// the start, or delete the cluster.
+func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name string, stop bool) (management.PowerReport, error) {
 	const step = "containers"
 	var troubled time.Time
 	for {
 		report, err := management.ReadPower(ctx, s.Client, management.Namespace, name)
-		if err != nil {
+		if err != nil && !apierrors.IsNotFound(err) {
 			if !session.Transient(err) {
 				return report, err
 			}
 			report.Message = "the management plane does not answer: " + management.OneLine(err.Error())
 		}
 		switch {
-		case err == nil && isDone(report):
+		case apierrors.IsNotFound(err):
+			return report, s.NotFound(ctx, name)
+		case err == nil && report.Deleting:
+			return report, s.BeingDeleted(name)
+		case err == nil && report.StopRequested != stop:
+			return report, revoked(s, name, stop)
+		case err == nil && isDone(report, stop):
 			b.Finished(step, report.Message)
 			return report, nil
 		case report.Trouble == nil:
@@ -132,6 +139,14 @@ func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name
 	}
 }
 
+// revoked is the error of a stop or a start that another command revoked.
+func revoked(s *session.Session, name string, stop bool) error {
+	if stop {
+		return fmt.Errorf("cluster %q is not stopped: it was started again meanwhile, by a command or an edit of its annotations; to stop it: %s stop %s", name, s.Program, name)
+	}
+	return fmt.Errorf("cluster %q is not started: it was stopped again meanwhile, by a command or an edit of its annotations; to start it: %s start %s", name, s.Program, name)
+}
+
 // powerFailed is the error of a stop or a start that did not stop or start all containers.
 func powerFailed(s *session.Session, name, command, done string, trouble management.Trouble) error {
 	return fmt.Errorf("cluster %q is not %s: %s: %s\n  remedy: %s\nIt is retried in the background; run \"%s %s %s\" again to wait for it",
@@ -144,7 +159,7 @@ func stop(ctx context.Context, s *session.Session, name string) error {
 	err := requestPower(ctx, s, b, name, management.Stop)
 	var report management.PowerReport
 	if err == nil {
-		report, err = awaitPower(ctx, s, b, name, func(r management.PowerReport) bool { return r.Power == management.PowerStopped })
+		report, err = awaitPower(ctx, s, b, name, true)
 	}
 	b.Close()
 	switch {
@@ -165,7 +180,7 @@ func start(ctx context.Context, s *session.Session, name string) error {
 	err := requestPower(ctx, s, b, name, management.Start)
 	var report management.PowerReport
 	if err == nil {
-		report, err = awaitPower(ctx, s, b, name, isStarted)
+		report, err = awaitPower(ctx, s, b, name, false)
 	}
 	// The objects of a paused Cluster report what was before.
 	var reached management.Snapshot
@@ -186,9 +201,12 @@ func start(ctx context.Context, s *session.Session, name string) error {
 	}
 }
 
-// isStarted reports whether a start is done. Where containers did not start, the controllers of
-// the Machines continue it, unless the Cluster is paused.
-func isStarted(report management.PowerReport) bool {
+// isDone reports whether a stop or a start is done. Where containers did not start, the controllers
+// of the Machines continue it, unless the Cluster is paused.
+func isDone(report management.PowerReport, stop bool) bool {
+	if stop {
+		return report.Power == management.PowerStopped
+	}
 	return report.Power == management.PowerOn && (report.Trouble == nil || !report.Paused)
 }
 

@@ -54,7 +54,7 @@ func Command(a *session.App) *cobra.Command {
 				request.Workers = &workers
 			}
 			request = request.Normalize()
-			return input.Refuse(slices.Concat(emptyFlags(command), output.CheckFormat(request.Output), input.Problems(request.Validate()))...)
+			return input.Refuse(slices.Concat(emptyFlags(command), output.CheckFormat(request.Output), checkOutput(command, request), input.Problems(request.Validate()))...)
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
 			r := &run{session: s, request: request}
@@ -69,7 +69,7 @@ func Command(a *session.App) *cobra.Command {
 		ValidArgsFunction: a.CompleteNames,
 	}
 	flags := command.Flags()
-	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: 1, 3 or 5")
+	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: an odd number, such as 1, 3 or 5")
 	flags.IntVar(&workers, "workers", 1, "worker machines; with 0 in a new cluster, control planes take Pods")
 	flags.StringVar(&request.KubernetesVersion, "kubernetes-version", "", "Kubernetes version (default \""+input.DefaultKubernetes()+"\")")
 	flags.StringVar(&request.Image, "image", "", "node image (default: the one for the Kubernetes version)")
@@ -88,6 +88,14 @@ func Command(a *session.App) *cobra.Command {
 	flags.StringVarP(&request.Output, "output", "o", output.Text, "format of --dry-run: text or json")
 	flags.StringVar(&request.Trace, "trace", "", trace.Usage)
 	return command
+}
+
+// checkOutput refuses a format without the plan that it is for.
+func checkOutput(command *cobra.Command, request input.Request) []input.Problem {
+	if request.DryRun || !command.Flags().Changed("output") {
+		return nil
+	}
+	return []input.Problem{{Field: "--output", Value: request.Output, Reason: "is the format of --dry-run", Remedy: "add --dry-run, or omit it"}}
 }
 
 // emptyFlags refuses flags with an empty value, which would look as if they were not set.

@@ -43,7 +43,7 @@ func (r *run) consent(ctx context.Context, plan update.Plan) error {
 	}()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", errUnanswered, ctx.Err())
 	case answer := <-answers:
 		if answer == "y" || answer == "yes" {
 			return nil

@@ -50,6 +50,9 @@ func (r *run) run(ctx context.Context) error {
 	reached, err := r.upWithin(ctx)
 	r.board.Close()
 	switch {
+	case errors.Is(err, errUnanswered) && ctx.Err() != nil:
+		r.session.Errorf("Interrupted. Nothing was changed.")
+		return session.ErrReported
 	case ctx.Err() != nil:
 		r.session.Errorf("Interrupted. Provisioning continues in the background; wait for it with \"%s up %s\", or delete the cluster with \"%s down %s\".",
 			r.session.Program, r.request.Name, r.session.Program, r.request.Name)

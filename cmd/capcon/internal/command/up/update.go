@@ -32,6 +32,8 @@ import (
 var (
 	// ErrNoConsent says that nothing was written because the user has not agreed.
 	ErrNoConsent = errors.New("nothing was changed: the plan deletes Machines or loses PersistentVolumes, or may lose some")
+	// errUnanswered says that the command ended before the user answered.
+	errUnanswered = errors.New("nothing was changed: the plan was not agreed to")
 	// errChanged says that a plan is outdated.
 	errChanged = errors.New("the cluster has changed meanwhile, and nothing was written; run the command again")
 )
@@ -61,7 +63,7 @@ func (r *run) update(ctx context.Context, present management.Present) error {
 }
 
 // execute a plan that the user agrees to. If the Cluster changed meanwhile it is computed
-// again, and executed where it does the same, or ends nothing.
+// again, and executed where it does the same, or where neither needs consent.
 func (r *run) execute(ctx context.Context, chosen update.Chosen, plan update.Plan) error {
 	const attempts = 5 // the status of a Cluster that is busy changes often
 	for range attempts {
@@ -73,7 +75,7 @@ func (r *run) execute(ctx context.Context, chosen update.Chosen, plan update.Pla
 		if err != nil {
 			return err
 		}
-		if !fresh.Same(plan) && fresh.NeedsConsent {
+		if !fresh.Same(plan) && (plan.NeedsConsent || fresh.NeedsConsent) {
 			return errChanged
 		}
 		if fresh.IsEmpty() {
