@@ -91,7 +91,7 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 		found, err := leftovers(ctx, s, b, one)
 		switch {
 		case ctx.Err() != nil:
-			return notGone(ctx, s, name, last)
+			return notGone(ctx, name, last)
 		case err != nil && (!session.Transient(err) || s.Replaced(ctx)):
 			return err
 		case err != nil:
@@ -107,7 +107,7 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 			}
 		}
 		if err := s.PauseFor(ctx, cmp.Or(pause, s.AfterPoll(began)), deleted); err != nil {
-			return notGone(ctx, s, name, last)
+			return notGone(ctx, name, last)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *
 	return found, nil
 }
 
-func notGone(ctx context.Context, s *session.Session, name string, last leftoverState) error {
+func notGone(ctx context.Context, name string, last leftoverState) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return ctx.Err()
 	}
