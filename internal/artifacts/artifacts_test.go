@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -65,6 +66,27 @@ func collect(t *testing.T, run func(Collector) error, e Engine) map[string]strin
 	}
 	delete(written, "container.json")
 	return written
+}
+
+// A command that is killed leaves no file: the logs of Pods have no name while they are on the disk.
+func TestNodeLeavesNoFile(t *testing.T) {
+	directory := t.TempDir()
+	t.Setenv("TMPDIR", directory)
+	e := newEngine(t, map[string]string{podLogs + "/kube-system_etcd_1/etcd/0.log": "line\n"})
+	isWritten := false
+	write := func(name string, _ []byte) error {
+		if strings.HasPrefix(name, "pods/") {
+			isWritten = true
+			if left := must.Get(os.ReadDir(directory))(t); len(left) > 0 {
+				t.Errorf("temporary files: %v", left)
+			}
+		}
+		return nil
+	}
+	must.Succeed(t, Collector{Engine: e, Write: write}.Node(t.Context(), container, nil))
+	if !isWritten {
+		t.Error("no log of a Pod was written")
+	}
 }
 
 func TestNode(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -42,7 +43,13 @@ func (c Collector) pods(ctx context.Context, container string, secrets []string)
 	if err != nil {
 		return fmt.Errorf("create file for logs of Pods: %w", err)
 	}
-	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
+	_ = os.Remove(spool.Name()) // Gone with this process, even if it is killed. Windows refuses; then it is removed below.
+	defer func() {
+		err = errors.Join(err, spool.Close())
+		if removed := os.Remove(spool.Name()); !errors.Is(removed, fs.ErrNotExist) {
+			err = errors.Join(err, removed)
+		}
+	}()
 	cut := c.download(ctx, container, spool)
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {
 		return errors.Join(cut, fmt.Errorf("read logs of Pods: %w", err))

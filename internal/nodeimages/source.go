@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -124,9 +125,12 @@ func (s *Source) Close() error {
 	if s.archive == nil {
 		return nil
 	}
-	err := errors.Join(s.archive.Close(), os.Remove(s.archive.Name()))
+	err, removed := s.archive.Close(), os.Remove(s.archive.Name())
 	s.archive = nil
-	return err
+	if errors.Is(removed, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(err, removed)
 }
 
 // wanted is what a node has to have.
@@ -166,6 +170,7 @@ func (s *Source) save(ctx context.Context) (err error) {
 		return fmt.Errorf("create image archive: %w", err)
 	}
 	s.archive = file
+	_ = os.Remove(file.Name()) // Gone with this process, even if it is killed. Windows refuses; then Close removes it.
 	if _, err := io.Copy(file, stream); err != nil {
 		return fmt.Errorf("save image %q: %w", s.Reference, err)
 	}
