@@ -165,7 +165,7 @@ type State struct {
 	Answers bool
 	// Detail is for users: why it does not answer, or where it does.
 	Detail string
-	// Kubeconfig that works on this host; empty where it does not answer.
+	// Kubeconfig that works on this host; empty where the API server does not answer.
 	Kubeconfig []byte
 }
 
@@ -213,6 +213,9 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 	}
 	if unanswered != nil {
 		state.Detail = stage(unanswered)
+		if errors.Is(unanswered, readiness.ErrControllers) {
+			state.Kubeconfig = kubeconfig
+		}
 		return state, nil
 	}
 	return state.answering(kubeconfig), nil

@@ -266,10 +266,10 @@ func TestState(t *testing.T) {
 			want:    State{Exists: true, Image: testImage, Detail: "waiting for API server"},
 		},
 		"ControllersDown": {
-			reason:  "What a plane lacks is its detail.",
+			reason:  "What a plane lacks is its detail. Its API server can be asked why.",
 			given:   ensured,
 			answers: readiness.ErrControllers,
-			want:    State{Exists: true, Image: testImage, Detail: "waiting for controllers"},
+			want:    State{Exists: true, Image: testImage, Detail: "waiting for controllers", Kubeconfig: []byte("kubeconfig")},
 		},
 		"Stopped": {
 			reason: "A stopped plane exists.",

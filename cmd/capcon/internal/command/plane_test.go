@@ -26,6 +26,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -77,6 +78,22 @@ func TestPlaneUpAndDown(t *testing.T) {
 		t.Errorf("plane down ended with %d and the plane is there: %t\n%s%s", code, w.plane.state.Exists, out, errs)
 	}
 	mustContain(t, out, "Removed management cluster capcon-plane")
+}
+
+// kubectl needs only the API server: it shows what the controllers wait for.
+func TestManagementKubeconfigWithoutControllers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.plane.state = plane.State{ID: "plane", Exists: true, Detail: "waiting for controllers", Kubeconfig: []byte("management")}
+	if code, out, errs := w.run("kubeconfig", "--management"); code != 0 || out != "management" {
+		t.Errorf("kubeconfig --management ended with %d:\n%s%s", code, out, errs)
+	}
+	w.plane.state = plane.State{ID: "plane", Exists: true, Detail: "waiting for API server"}
+	code, out, errs := w.run("kubeconfig", "--management")
+	if code != 1 || out != "" {
+		t.Errorf("without an API server, kubeconfig --management ended with %d: %s", code, out)
+	}
+	mustContain(t, errs, "not ready (waiting for API server)", "capcon plane up")
 }
 
 func TestPlaneUpRefusesBadInput(t *testing.T) {

@@ -71,7 +71,7 @@ func managementKubeconfig(ctx context.Context, s *session.Session) error {
 	if !plane.Exists {
 		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\"", s.Connected, s.Program)
 	}
-	if !plane.Answers {
+	if len(plane.Kubeconfig) == 0 {
 		return s.PlaneSilent(ctx, plane, "")
 	}
 	return printBytes(s.App, plane.Kubeconfig)
