@@ -33,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -118,8 +119,8 @@ func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[st
 	}
 	for _, container := range containers {
 		s.setDeleting("removing container " + container.Name)
-		if err := r.Engine.RemoveContainer(ctx, container.Name); err != nil {
-			return s.deleteError(fmt.Errorf("remove container %q: %w", container.Name, err))
+		if err := engine.Remove(ctx, r.Engine, container); err != nil {
+			return s.deleteError(err)
 		}
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
 	}

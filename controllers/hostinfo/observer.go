@@ -284,8 +284,8 @@ func RemoveLeftovers(ctx context.Context, containers engine.Containers, own stri
 		if container.Name != own && time.Since(container.CreatedAt) < probeLifetime {
 			continue
 		}
-		if err := containers.RemoveContainer(ctx, container.Name); err != nil {
-			return engine.Failed("remove", container.Name, err)
+		if err := engine.Remove(ctx, containers, container); err != nil {
+			return err
 		}
 	}
 	return nil

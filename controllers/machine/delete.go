@@ -114,8 +114,8 @@ func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
 	if s.container != nil {
 		name := s.container.Name
 		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+name)
-		if err := r.Engine.RemoveContainer(ctx, name); err != nil {
-			return s.engineError(engine.Failed("remove", name, err))
+		if err := engine.Remove(ctx, r.Engine, *s.container); err != nil {
+			return s.engineError(err)
 		}
 		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", name)
 	}

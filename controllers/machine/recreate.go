@@ -31,6 +31,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 const (
@@ -71,8 +72,8 @@ func (r *Reconciler) recreate(ctx context.Context, s *scope) error {
 	}); err != nil {
 		return err
 	}
-	if err := r.Engine.RemoveContainer(ctx, s.container.ID); err != nil {
-		return s.engineError(fmt.Errorf("remove container %q: %w", name, err))
+	if err := engine.Remove(ctx, r.Engine, *s.container); err != nil {
+		return s.engineError(err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
 		"Bootstrap in container %s was interrupted; recreating the container, attempt %d of %d", name, attempt, maxAttempts)

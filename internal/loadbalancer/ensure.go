@@ -313,8 +313,5 @@ func Delete(ctx context.Context, containers engine.Containers, spec Spec) error 
 	if err != nil {
 		return fmt.Errorf("inspect load balancer %q: %w", name, err)
 	}
-	if err := containers.RemoveContainer(ctx, name); err != nil {
-		return fmt.Errorf("remove load balancer %q: %w", name, err)
-	}
-	return nil
+	return engine.Remove(ctx, containers, container)
 }

@@ -51,10 +51,7 @@ func (p *Plane) removeVerified(ctx context.Context) error {
 	if err != nil {
 		return engine.IgnoreNotFound(err)
 	}
-	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
-		return engine.Failed("remove", container.Name, err)
-	}
-	return nil
+	return engine.Remove(ctx, p.engine, container)
 }
 
 // create creates the container, on its network and for the volume of a plane

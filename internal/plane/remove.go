@@ -114,8 +114,8 @@ func (p *Plane) retired(ctx context.Context, container engine.Container) (bool, 
 // removeRetired removes container and volume of a plane that is retired.
 func (p *Plane) removeRetired(ctx context.Context, container engine.Container) error {
 	// Killed, not stopped: nothing runs in it.
-	if err := p.engine.RemoveContainer(ctx, container.ID); err != nil {
-		return engine.Failed("remove", container.Name, err)
+	if err := engine.Remove(ctx, p.engine, container); err != nil {
+		return err
 	}
 	if err := p.removeVerified(ctx); err != nil {
 		return err

@@ -33,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -236,6 +237,35 @@ func TestGCTakesTheNetwork(t *testing.T) {
 	}
 	_, out, _ = w.run("gc")
 	mustContain(t, out, "No resources of this provider")
+}
+
+// A cluster of that name may be created again between the decision and the removal.
+func TestContainerOfTheSameNameIsKept(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string][]string{
+		"GC": {"gc", "--yes"}, "Down": {"down", "lost", "--keep-plane"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := leftoverWorld(t)
+			isReplaced := false
+			w.engine.OnCall(func(call simulated.Call) error {
+				if call.Method != "RemoveContainer" || isReplaced {
+					return nil
+				}
+				isReplaced = true
+				must.Succeed(t, w.engine.RemoveContainer(t.Context(), "lost-a"))
+				w.addNode(t, "lost", "second-id")
+				return nil
+			})
+			if code, out, errs := w.run(command...); code != 0 {
+				t.Errorf("%v ended with %d:\n%s%s", command, code, out, errs)
+			}
+			if left := containerNames(t, w); !isReplaced || !slices.Contains(left, "lost-a") {
+				t.Errorf("%v removed a container that it had not listed; left are %v", command, left)
+			}
+		})
+	}
 }
 
 // What was moved to another management cluster looks like what was lost, until

@@ -76,8 +76,8 @@ func removeProbes(ctx context.Context, e engine.Containers) error {
 	}
 	for _, probe := range probes {
 		if strings.HasPrefix(probe.Name, probePrefix) && time.Since(probe.CreatedAt) > time.Minute {
-			if err := e.RemoveContainer(ctx, probe.Name); err != nil {
-				return fmt.Errorf("remove container %q: %w", probe.Name, err)
+			if err := engine.Remove(ctx, e, probe); err != nil {
+				return err //nolint:wrapcheck // It names the container.
 			}
 		}
 	}

@@ -40,7 +40,8 @@ const (
 // Object is one that carries one of the provider's labels.
 type Object struct {
 	Kind Kind
-	Name string
+	// ID of a container: another may get its name.
+	ID, Name string
 	// Owner of it; empty of networks, which clusters share, of planes and of
 	// probes.
 	Owner identity.Owner
@@ -116,7 +117,7 @@ func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object,
 	objects := make([]Object, 0, len(containers))
 	for _, container := range containers {
 		object := labeled(Container, container.Name, container.Labels)
-		object.Machine = container.Labels[identity.LabelMachine]
+		object.ID, object.Machine = container.ID, container.Labels[identity.LabelMachine]
 		object.Status, object.CreatedAt = container.Status, container.CreatedAt
 		object.Networks = slices.Sorted(maps.Keys(container.Networks))
 		// What does not run has it in a label only.

@@ -215,7 +215,10 @@ func TestCollect(t *testing.T) {
 		if got[i].CreatedAt.IsZero() {
 			t.Errorf("%s %s has no age", got[i].Kind, got[i].Name)
 		}
-		got[i].CreatedAt = time.Time{}
+		if hasID := got[i].ID != ""; hasID != (got[i].Kind == Container) {
+			t.Errorf("%s %s has the ID %q", got[i].Kind, got[i].Name, got[i].ID)
+		}
+		got[i].CreatedAt, got[i].ID = time.Time{}, ""
 	}
 	want := []Object{
 		{Kind: Container, Name: "node", Owner: owned("a"), Role: identity.RoleWorker, Machine: "m", Status: engine.StatusCreated, Networks: []string{"ours"}},

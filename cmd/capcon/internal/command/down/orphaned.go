@@ -69,8 +69,8 @@ func removeOrphaned(ctx context.Context, s *session.Session, b *progress.Board, 
 	}
 	for _, container := range containers {
 		b.Waiting("cluster "+one.name, "its objects do not exist, removing container "+container.Name)
-		if err := s.Engine.RemoveContainer(ctx, container.Name); err != nil {
-			return fmt.Errorf("remove container %q: %w", container.Name, err)
+		if err := engine.Remove(ctx, s.Engine, container); err != nil {
+			return err //nolint:wrapcheck // It names the container.
 		}
 	}
 	return nil

@@ -28,6 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
@@ -174,7 +175,7 @@ func sweep(ctx context.Context, s *session.Session, world inventory.World, decis
 func removeObject(ctx context.Context, s *session.Session, object inventory.Object) (gone bool, err error) {
 	switch object.Kind {
 	case inventory.Container:
-		err = s.Engine.RemoveContainer(ctx, object.Name)
+		err = s.Engine.RemoveContainer(ctx, object.ID)
 	case inventory.Network:
 		if object.Creating == "" {
 			return network.Remove(ctx, s.Engine, object.Name)
@@ -183,7 +184,7 @@ func removeObject(ctx context.Context, s *session.Session, object inventory.Obje
 	case inventory.Volume:
 		err = s.Engine.RemoveVolume(ctx, object.Name)
 	}
-	if err != nil {
+	if err = engine.Cause(err); err != nil {
 		return false, fmt.Errorf("remove %s %q: %w", object.Kind, object.Name, err)
 	}
 	return true, nil
