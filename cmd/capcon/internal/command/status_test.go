@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,6 +56,27 @@ func TestStatusOfStoppedContainer(t *testing.T) {
 	mustContain(t, out, "1/1      not available: container demo-a-1234 is exited", "False                 not available: container demo-a-1234 is exited")
 	_, out, _ = w.run("status", "-o", "json")
 	mustContain(t, out, `"available": false`)
+}
+
+// The Pods of a claim whose node was deleted stay pending, in a cluster that is available.
+func TestStatusOfVolumeWithoutNode(t *testing.T) {
+	t.Parallel()
+	w := created(t)
+	cluster := w.cluster()
+	conditions.Set(cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue, Reason: "Available"})
+	must.Succeed(t, w.client.Update(t.Context(), cluster))
+	if _, out, _ := w.run("status"); strings.Contains(out, "PersistentVolume") {
+		t.Errorf("its node exists:\n%s", out)
+	}
+	must.Succeed(t, w.workload.DeleteAllOf(t.Context(), &corev1.Node{}))
+	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
+		_, out, _ := w.run(args...)
+		mustContain(t, out, "default/data", "VolumeNodeDeleted", "kubectl --namespace default delete persistentvolumeclaim data")
+	}
+	w.workload = nil
+	if code, out, errs := w.run("status"); code != 0 || strings.Contains(out, "PersistentVolume") {
+		t.Errorf("without an API server, status ended with %d:\n%s%s", code, out, errs)
+	}
 }
 
 // Both forms of status go by the Nodes, which Cluster API's summary follows by some seconds.

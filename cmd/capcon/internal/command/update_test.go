@@ -51,7 +51,8 @@ func created(t *testing.T) *world {
 		t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
 	}
 	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{
-		ClaimRef: &corev1.ObjectReference{Namespace: "default", Name: "data"},
+		ClaimRef:               &corev1.ObjectReference{Namespace: "default", Name: "data"},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/data"}},
 		NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
 			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{"demo-worker-0"}}},
 		}}}},

@@ -43,15 +43,15 @@ func (s *Session) Workload(ctx context.Context, name string) (client.WithWatch, 
 
 // WithVolumes adds to a plan the volumes that are lost by it.
 func (s *Session) WithVolumes(ctx context.Context, plan update.Plan) (update.Plan, error) {
-	volumes, nodes, err := s.volumes(ctx, plan.Cluster)
+	volumes, nodes, err := s.Volumes(ctx, plan.Cluster)
 	if err != nil {
 		return plan.WithUnknownVolumes("the cluster's API server cannot be asked: " + management.OneLine(err.Error())), ctx.Err()
 	}
 	return plan.WithVolumes(volumes, nodes), nil
 }
 
-// volumes and nodes of a workload cluster.
-func (s *Session) volumes(ctx context.Context, name string) ([]corev1.PersistentVolume, []corev1.Node, error) {
+// Volumes returns the volumes and nodes of a workload cluster.
+func (s *Session) Volumes(ctx context.Context, name string) ([]corev1.PersistentVolume, []corev1.Node, error) {
 	c, err := s.Workload(ctx, name)
 	if err != nil {
 		return nil, nil, err

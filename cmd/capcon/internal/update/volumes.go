@@ -67,6 +67,22 @@ func lostWith(volume *corev1.PersistentVolume, machines map[string]string, nodes
 	return machine, machine != ""
 }
 
+// WithoutNode returns the volumes with a claim that were on the disk of a Node that does not exist: their data is lost,
+// and Pods of the claim stay pending.
+func WithoutNode(volumes []corev1.PersistentVolume, nodes []corev1.Node) []Volume {
+	var lost []Volume
+	for i := range volumes {
+		spec := &volumes[i].Spec
+		if spec.Local == nil || spec.ClaimRef == nil || spec.NodeAffinity == nil || spec.NodeAffinity.Required == nil ||
+			volumes[i].Status.Phase == corev1.VolumeReleased ||
+			slices.ContainsFunc(nodes, func(node corev1.Node) bool { return allows(spec.NodeAffinity.Required, &node) }) {
+			continue
+		}
+		lost = append(lost, Volume{Name: volumes[i].Name, Claim: spec.ClaimRef.Namespace + "/" + spec.ClaimRef.Name})
+	}
+	return lost
+}
+
 // WithUnknownVolumes says why the volumes on the Machines of the plan are not known: there
 // may be some.
 func (p Plan) WithUnknownVolumes(reason string) Plan {

@@ -67,6 +67,37 @@ func TestVolumesThatAreLost(t *testing.T) {
 	}
 }
 
+func TestVolumesWithoutNode(t *testing.T) {
+	t.Parallel()
+	on := func(node string, change func(*corev1.PersistentVolume)) corev1.PersistentVolume {
+		volume := volume(corev1.LabelHostname, node)
+		volume.Spec.Local = &corev1.LocalVolumeSource{Path: "/data"}
+		change(&volume)
+		return volume
+	}
+	as := func(*corev1.PersistentVolume) {}
+	for name, tc := range map[string]struct {
+		reason string
+		volume corev1.PersistentVolume
+		want   []Volume
+	}{
+		"Node":      {"Its data is there.", on("node-a", as), nil},
+		"NodeGone":  {"Its data went with the node.", on("node-x", as), []Volume{{Name: "pv", Claim: "default/data"}}},
+		"Unclaimed": {"No Pod waits for it.", on("node-x", func(v *corev1.PersistentVolume) { v.Spec.ClaimRef = nil }), nil},
+		"Released":  {"Its claim was deleted.", on("node-x", func(v *corev1.PersistentVolume) { v.Status.Phase = corev1.VolumeReleased }), nil},
+		"Network":   {"A node of that zone may come.", on("node-x", func(v *corev1.PersistentVolume) { v.Spec.Local = nil }), nil},
+		"Anywhere":  {"It is for any node.", on("node-x", func(v *corev1.PersistentVolume) { v.Spec.NodeAffinity = nil }), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := WithoutNode([]corev1.PersistentVolume{tc.volume}, []corev1.Node{node("node-a", "one")})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestUnknownVolumesNeedConsent(t *testing.T) {
 	t.Parallel()
 	if plan := (Plan{}).WithUnknownVolumes("connection refused"); !plan.NeedsConsent || plan.VolumesUnknown == "" {

@@ -200,6 +200,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		result.Troubles = append(result.Troubles, trouble)
 	}
 	if result.Available {
+		result.Troubles = append(result.Troubles, volumeTroubles(ctx, s, observed.Cluster)...)
 		if result.State, err = stateOfContainers(ctx, s, observed.Infrastructure, result.State); err != nil {
 			return clusterReport{}, err
 		}
