@@ -60,7 +60,9 @@ func (r *Reconciler) reconcileLeaving(ctx context.Context, s *scope) (ctrl.Resul
 	}
 	found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
 	if err != nil {
-		return ctrl.Result{}, s.loadBalancerError(err)
+		failure := s.loadBalancerError(err)
+		s.Report(failure)
+		return phase.Result(failure)
 	}
 	if found.Running {
 		return ctrl.Result{}, nil
@@ -96,8 +98,9 @@ func (r *Reconciler) waitForMachines(ctx context.Context, s *scope) error {
 		return fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	if count := len(machines.Items); count > 0 {
-		s.setDeleting(fmt.Sprintf("waiting for %d ContainerMachines to be deleted", count))
-		return phase.RequeueAfter(deleteInterval)
+		return phase.Wait{
+			Reason: infrav1.DeletingReason, Message: fmt.Sprintf("waiting for %d ContainerMachines to be deleted", count), After: deleteInterval,
+		}
 	}
 	return nil
 }
@@ -115,12 +118,12 @@ func (r *Reconciler) removeLoadBalancer(ctx context.Context, s *scope) error {
 func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[string]string) error {
 	containers, err := r.Engine.ListContainers(ctx, labels)
 	if err != nil {
-		return s.deleteError(fmt.Errorf("list containers: %w", err))
+		return deleteError(fmt.Errorf("list containers: %w", err))
 	}
 	for _, container := range containers {
-		s.setDeleting("removing container " + container.Name)
+		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+container.Name)
 		if err := engine.Remove(ctx, r.Engine, container); err != nil {
-			return s.deleteError(err)
+			return deleteError(err)
 		}
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
 	}
@@ -135,12 +138,12 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
 	if r.SelfContainer != "" && name != network.DefaultName {
 		if err := r.leaveNetwork(ctx, s); err != nil {
-			return s.deleteError(err)
+			return deleteError(err)
 		}
 	}
 	gone, err := network.Remove(ctx, r.Engine, name)
 	if err != nil {
-		return s.deleteError(fmt.Errorf("remove network %q: %w", name, err))
+		return deleteError(fmt.Errorf("remove network %q: %w", name, err))
 	}
 	if gone {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkRemoved", "Remove", "Removed network %s", name)
@@ -148,15 +151,18 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	}
 	probes, err := hostinfo.Probes(ctx, r.Engine, name)
 	if err != nil {
-		return s.deleteError(err)
+		return deleteError(err)
 	}
 	if len(probes) > 0 {
 		// Also those of managers that do not come back.
 		if err := hostinfo.RemoveLeftovers(ctx, r.Engine, ""); err != nil {
-			return s.deleteError(err)
+			return deleteError(err)
 		}
-		s.setDeleting(fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name))
-		return phase.RequeueAfter(deleteInterval)
+		return phase.Wait{
+			Reason:  infrav1.DeletingReason,
+			Message: fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name),
+			After:   deleteInterval,
+		}
 	}
 	return nil
 }
@@ -166,11 +172,5 @@ func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
 	return nil
 }
 
-func (s *scope) setDeleting(message string) {
-	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, message)
-}
-
-func (s *scope) deleteError(err error) error {
-	s.setDeleting(err.Error())
-	return err
-}
+// deleteError is the outcome of an error of a removal.
+func deleteError(err error) error { return phase.Failure{Err: err, Reason: infrav1.DeletingReason} }

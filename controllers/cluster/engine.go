@@ -55,10 +55,10 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	}
 	owns, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
-		for _, condition := range []string{infrav1.NetworkReadyCondition, infrav1.LoadBalancerReadyCondition} {
-			s.setCondition(condition, metav1.ConditionUnknown, infrav1.EngineChangedReason, err.Error())
-		}
-		return phase.RequeueAfter(phase.UserInterval)
+		changed := phase.Failure{Err: err, Status: metav1.ConditionUnknown, Reason: infrav1.EngineChangedReason, After: phase.UserInterval}
+		ofNetwork := changed
+		ofNetwork.Condition = infrav1.NetworkReadyCondition
+		return phase.Join(ofNetwork, changed)
 	}
 	if err != nil {
 		return s.bothErrors(err)
@@ -70,9 +70,10 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// bothErrors reports an error in each condition that depends on the engine.
+// bothErrors is the outcome of an error for each condition that depends on the engine, retried
+// as that of the load balancer.
 func (s *scope) bothErrors(err error) error {
-	_ = s.networkError(err)
+	s.Report(s.networkError(err))
 	return s.loadBalancerError(err)
 }
 

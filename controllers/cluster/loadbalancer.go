@@ -60,8 +60,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	name := s.owner().LoadBalancerContainer()
 	before := s.loadBalancerFound
 	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.ClusterStoppedReason, "the cluster is stopped")
-		return phase.RequeueAfter(0)
+		return phase.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
 	image, err := loadbalancer.ChooseImage(ctx, r.Engine, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
 	if err != nil {
@@ -73,8 +72,9 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		}
 	}
 	if remaining, refused := r.Refusals.Recall(s.containerCluster); refused != nil && !before.Running {
-		_ = s.loadBalancerError(refused)
-		return phase.RequeueAfter(remaining)
+		failure := s.loadBalancerError(refused)
+		failure.After = remaining
+		return failure
 	}
 	s.loadBalancer = before
 	s.controlPlanes, err = r.listControlPlanes(ctx, s)
@@ -97,9 +97,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	}
 	r.recordLoadBalancer(s, before)
 	if s.loadBalancer.Paused {
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerPausedReason,
-			fmt.Sprintf("container %s is paused; unpause it", name))
-		return phase.RequeueAfter(0)
+		return phase.WaitForEvent(infrav1.LoadBalancerPausedReason, fmt.Sprintf("container %s is paused; unpause it", name))
 	}
 	if !s.loadBalancer.Running {
 		// It ended, or went, right after it was started. What it has now
@@ -128,12 +126,10 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 	case status.Present:
 		return nil
 	case status.Err != nil:
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerImagePullFailedReason, status.Text())
+		return phase.Wait{Reason: infrav1.LoadBalancerImagePullFailedReason, Message: status.Text(), After: phase.PullInterval}
 	default:
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.LoadBalancerImagePullingReason,
-			status.Text())
+		return phase.Wait{Reason: infrav1.LoadBalancerImagePullingReason, Message: status.Text(), After: phase.PullInterval}
 	}
-	return phase.RequeueAfter(phase.PullInterval)
 }
 
 // pinnedAddresses are those the load balancer must have: the endpoint's,
@@ -155,9 +151,8 @@ func (s *scope) refuseIPv6() error {
 		{"ContainerCluster", s.containerCluster.Spec.ControlPlaneEndpoint.Host}, {"Cluster", s.cluster.Spec.ControlPlaneEndpoint.Host},
 	} {
 		if err := network.CheckEndpoint(given.host); err != nil {
-			s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointUnsupportedReason,
+			return phase.WaitForEvent(infrav1.EndpointUnsupportedReason,
 				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", given.kind, given.host, err))
-			return phase.RequeueAfter(0)
 		}
 	}
 	return nil
@@ -166,9 +161,8 @@ func (s *scope) refuseIPv6() error {
 // waitForGivenEndpoint is for clusters whose control plane endpoint is external.
 func (s *scope) waitForGivenEndpoint() error {
 	if s.containerCluster.Spec.ControlPlaneEndpoint.Host == "" && s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.EndpointMissingReason,
+		return phase.WaitForEvent(infrav1.EndpointMissingReason,
 			"spec.loadBalancer.type is None: set spec.controlPlaneEndpoint of the Cluster or the ContainerCluster")
-		return phase.RequeueAfter(0)
 	}
 	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerNotUsedReason, "")
 	return nil
@@ -198,30 +192,28 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	return nil
 }
 
-// loadBalancerError sets the condition for an error, and decides whether
-// trying again can help.
-func (s *scope) loadBalancerError(err error) error {
-	reason, status, result := infrav1.LoadBalancerNotReadyReason, metav1.ConditionFalse, err
+// loadBalancerError is the outcome of an error, and decides whether trying again can help.
+func (s *scope) loadBalancerError(err error) phase.Failure {
+	failure := phase.Failure{Err: err, Reason: infrav1.LoadBalancerNotReadyReason, Message: phase.ErrorText(err)}
 	var foreign *loadbalancer.ForeignError
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
-		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.As(err, &foreign):
-		reason, result = infrav1.ContainerNotOwnedReason, phase.RequeueAfter(phase.UserInterval)
+		failure.Reason, failure.After = infrav1.ContainerNotOwnedReason, phase.UserInterval
 	case errors.Is(err, network.ErrCreating):
-		result = phase.RequeueAfter(creatingInterval)
+		failure.After = creatingInterval
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		reason, result = infrav1.HostPortInUseReason, phase.RequeueAfter(phase.UserInterval)
+		failure.Reason, failure.After = infrav1.HostPortInUseReason, phase.UserInterval
 	case engine.IsTaken(err, engine.ResourceAddress):
-		reason, result = infrav1.AddressInUseReason, phase.RequeueAfter(phase.UserInterval)
+		failure.Reason, failure.After = infrav1.AddressInUseReason, phase.UserInterval
 	case errors.Is(err, network.ErrUnusable):
-		s.setCondition(infrav1.NetworkReadyCondition, status, infrav1.NetworkUnusableReason, err.Error())
-		result = phase.RequeueAfter(phase.UserInterval)
+		s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason, err.Error())
+		failure.After = phase.UserInterval
 	case errors.Is(err, network.ErrExhausted):
-		reason, result = infrav1.SubnetExhaustedReason, phase.RequeueAfter(phase.UserInterval)
+		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, phase.UserInterval
 	}
-	s.setCondition(infrav1.LoadBalancerReadyCondition, status, reason, phase.ErrorText(err))
-	return result
+	return failure
 }
 
 // loadBalancerConfig is the desired configuration of the load balancer.
@@ -262,7 +254,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	}
 	r.reportLoadBalancer(s)
 	if draining(s.controlPlanes, config) {
-		s.reported = append(s.reported, phase.RequeueAfter(drainInterval))
+		s.reported = append(s.reported, phase.Wait{After: drainInterval})
 	}
 	return nil
 }
@@ -274,8 +266,9 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 	found, name := s.loadBalancerFound, s.loadBalancer.Name
 	exit, remaining := r.Deaths.Recent(s.loadBalancer.ID)
 	report := func(reason, message string, again time.Duration) {
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, reason, message)
-		s.reported = append(s.reported, phase.RequeueAfter(again))
+		outcome := phase.Wait{Reason: reason, Message: message, After: again}
+		s.Report(outcome)
+		s.reported = append(s.reported, outcome)
 	}
 	switch {
 	case s.wasProvisioned && !found.Exists:

@@ -38,8 +38,7 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	if subnet := s.containerCluster.Spec.Network.Subnet; subnet != "" {
 		prefix, err := network.ParseSubnet(subnet)
 		if err != nil {
-			s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason, "spec.network: "+err.Error())
-			return phase.RequeueAfter(0)
+			return phase.Wait{Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkUnusableReason, Message: "spec.network: " + err.Error()}
 		}
 		request.Subnets = []netip.Prefix{prefix}
 	}
@@ -70,15 +69,16 @@ func networkStatus(found engine.Network) infrav1.NetworkStatus {
 }
 
 func (s *scope) networkError(err error) error {
-	reason, status := infrav1.NetworkNotReadyReason, metav1.ConditionFalse
-	result := fmt.Errorf("ensure network %q: %w", s.networkName(), err)
+	failure := phase.Failure{
+		Err:       fmt.Errorf("ensure network %q: %w", s.networkName(), err),
+		Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkNotReadyReason, Message: err.Error(),
+	}
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
-		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrUnusable), errors.Is(err, engine.ErrConflict), errors.Is(err, engine.ErrInvalid):
 		// Only the user can fix it; a retry at a long interval is enough.
-		reason, result = infrav1.NetworkUnusableReason, phase.RequeueAfter(phase.UserInterval)
+		failure.Reason, failure.After = infrav1.NetworkUnusableReason, phase.UserInterval
 	}
-	s.setCondition(infrav1.NetworkReadyCondition, status, reason, err.Error())
-	return result
+	return failure
 }

@@ -49,11 +49,14 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	summary := preflight.Summary(items)
 	switch {
 	case errors.Is(facts.EngineError, engine.ErrUnavailable):
-		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionUnknown, infrav1.EngineUnavailableReason, summary)
-		return fmt.Errorf("get engine info: %w", facts.EngineError)
+		return phase.Failure{
+			Err:       fmt.Errorf("get engine info: %w", facts.EngineError),
+			Condition: infrav1.PreflightPassedCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason, Message: summary,
+		}
 	case preflight.Failed(items):
-		s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionFalse, infrav1.PreflightFailedReason, summary)
-		return phase.RequeueAfter(phase.UserInterval)
+		return phase.Wait{
+			Condition: infrav1.PreflightPassedCondition, Reason: infrav1.PreflightFailedReason, Message: summary, After: phase.UserInterval,
+		}
 	}
 	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionTrue, infrav1.PreflightPassedReason, summary)
 	return nil

@@ -119,11 +119,12 @@ func (s *scope) hasLoadBalancer() bool {
 // cluster that was once provisioned.
 func (s *scope) lenient(run phase.Func[*scope]) phase.Func[*scope] {
 	return func(ctx context.Context, s *scope) error {
-		err := run(ctx, s)
-		if err == nil || !s.provisioned() {
-			return err
+		outcome := run(ctx, s)
+		if outcome == nil || !s.provisioned() {
+			return outcome
 		}
-		s.reported = append(s.reported, err)
+		s.Report(outcome)
+		s.reported = append(s.reported, outcome)
 		return nil
 	}
 }
@@ -131,6 +132,11 @@ func (s *scope) lenient(run phase.Func[*scope]) phase.Func[*scope] {
 // reportLenient returns what lenient phases held back.
 func (s *scope) reportLenient(context.Context, *scope) error {
 	return phase.Join(s.reported...)
+}
+
+// Report sets the conditions for an outcome: of its own, or else LoadBalancerReady.
+func (s *scope) Report(outcome error) {
+	phase.Report(s.containerCluster, infrav1.LoadBalancerReadyCondition, outcome)
 }
 
 func (s *scope) setCondition(conditionType string, status metav1.ConditionStatus, reason, message string) {

@@ -45,8 +45,9 @@ const (
 func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAction) error {
 	result, err := r.readRecord(ctx, s)
 	if err != nil {
-		s.setBootstrapCompleted(metav1.ConditionUnknown, infrav1.BootstrapStatusUnknownReason, err.Error())
-		return err
+		return phase.Failure{
+			Err: err, Condition: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionUnknown, Reason: infrav1.BootstrapStatusUnknownReason,
+		}
 	}
 	switch result.State {
 	case bootstrap.Done:
@@ -66,7 +67,7 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
 		if next == nextBootstrap {
-			return phase.RequeueAfter(recordInterval)
+			return phase.Wait{After: recordInterval}
 		}
 	}
 	return nil

@@ -51,6 +51,8 @@ func (r *Reconciler) waitForDisconnect(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("get client of the workload cluster: %w", err)
 	}
-	s.wait(infrav1.ContainerCreatingReason, "waiting for the connection to the API server of an earlier container to end")
-	return phase.RequeueAfter(connectionInterval)
+	return phase.Wait{
+		Reason: infrav1.ContainerCreatingReason, Message: "waiting for the connection to the API server of an earlier container to end",
+		After: connectionInterval,
+	}
 }

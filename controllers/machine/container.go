@@ -50,8 +50,7 @@ const (
 func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if id := s.containerMachine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
-			s.wait(infrav1.ContainerFailedReason, "spec.providerID is not a provider ID of this provider: "+err.Error())
-			return phase.RequeueAfter(0)
+			return phase.WaitForEvent(infrav1.ContainerFailedReason, "spec.providerID is not a provider ID of this provider: "+err.Error())
 		}
 	}
 	if s.owner().ID == "" && s.containerMachine.Spec.ProviderID == "" {
@@ -64,16 +63,15 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
-		return s.engineError(engine.Failed("inspect", name, err))
+		return engineError(engine.Failed("inspect", name, err))
 	}
 	owner, err := r.otherOwner(ctx, s, container)
 	if err != nil {
 		return err
 	}
 	if owner != "" {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.ContainerNotOwnedReason, fmt.Sprintf(
-			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner))
-		return phase.RequeueAfter(phase.UserInterval)
+		return phase.Wait{Condition: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerNotOwnedReason, Message: fmt.Sprintf(
+			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner), After: phase.UserInterval}
 	}
 	s.container = &container
 	return nil
@@ -86,12 +84,12 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 		return nil
 	}
 	if s.isStopped() {
-		s.wait(infrav1.ClusterStoppedReason, "the cluster is stopped")
-		return phase.RequeueAfter(0)
+		return phase.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
-		s.reportPlaceError(refused)
-		return phase.RequeueAfter(remaining)
+		failure := placeFailure(refused)
+		failure.After = remaining
+		return failure
 	}
 	return r.createContainer(ctx, s)
 }
@@ -109,7 +107,7 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 	case nextStart:
 		outcome = r.startContainer(ctx, s, state)
 	case nextWait:
-		outcome = phase.RequeueAfter(state.requeueAfter)
+		outcome = phase.Wait{After: state.requeueAfter}
 	case nextBootstrap:
 	}
 	return phase.Join(outcome, r.observeBootstrap(ctx, s, state.next))
@@ -137,18 +135,17 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	}
 	facts, err := r.Host.Observe(ctx, image, s.networkName())
 	if err != nil {
-		return s.engineError(err)
+		return engineError(err)
 	}
 	if refused := facts.Probed.PrivilegedError; refused != nil {
-		return s.engineError(fmt.Errorf("run a privileged container of image %q: %w", image, refused))
+		return engineError(fmt.Errorf("run a privileged container of image %q: %w", image, refused))
 	}
 	if refused := node.CheckResources(s.resources(), facts.Node); len(refused) > 0 {
-		s.wait(infrav1.ContainerFailedReason, "spec.resources."+refused[0].Error())
-		return phase.RequeueAfter(phase.UserInterval)
+		return waitForUser(infrav1.ContainerFailedReason, "spec.resources."+refused[0].Error())
 	}
 	archive, err := s.archive(facts.Node)
 	if err != nil {
-		return s.engineError(err)
+		return engineError(err)
 	}
 	machine := s.nodeMachine(image)
 	if err := r.resetResourceSets(ctx, s); err != nil {
@@ -178,8 +175,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 		if !errors.Is(err, network.ErrCreating) {
 			r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
 		}
-		s.reportPlaceError(err)
-		return retryPlace(err)
+		return placeFailure(err)
 	}
 	s.container = &container
 	if !continued {
@@ -259,36 +255,23 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 	return archive, nil
 }
 
-// reportPlaceError reports why there is no container.
-func (s *scope) reportPlaceError(err error) {
-	reason, status := infrav1.ContainerFailedReason, metav1.ConditionFalse
+// placeFailure says why there is no container, and when creating it again can help.
+func placeFailure(err error) phase.Failure {
+	failure := phase.Failure{Err: err, Reason: infrav1.ContainerFailedReason, Message: phase.ErrorText(err)}
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
-		reason, status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
+		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrCreating):
-		reason = infrav1.ContainerCreatingReason
+		failure.Reason, failure.After = infrav1.ContainerCreatingReason, creatingInterval
 	case errors.Is(err, network.ErrExhausted):
-		reason = infrav1.SubnetExhaustedReason
+		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, phase.UserInterval
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		reason = infrav1.HostPortInUseReason
+		failure.Reason, failure.After = infrav1.HostPortInUseReason, phase.UserInterval
 	case engine.IsTaken(err, engine.ResourceName):
-		reason = infrav1.ContainerNotOwnedReason
-	}
-	s.setContainerReady(status, reason, phase.ErrorText(err))
-	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
-}
-
-// retryPlace decides when creating the container again can help.
-func retryPlace(err error) error {
-	switch {
-	case errors.Is(err, engine.ErrUnavailable):
-		return err
-	case errors.Is(err, network.ErrCreating):
-		return phase.RequeueAfter(creatingInterval)
-	case errors.Is(err, network.ErrExhausted), engine.IsTaken(err, engine.ResourceHostPort), engine.IsTaken(err, engine.ResourceName),
+		failure.Reason, failure.After = infrav1.ContainerNotOwnedReason, phase.UserInterval
+	case errors.Is(err, engine.ErrInvalid), errors.Is(err, network.ErrUnusable):
 		// Such as an extraMount whose path does not exist.
-		errors.Is(err, engine.ErrInvalid), errors.Is(err, network.ErrUnusable):
-		return phase.RequeueAfter(phase.UserInterval)
+		failure.After = phase.UserInterval
 	}
-	return err
+	return failure
 }

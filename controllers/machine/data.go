@@ -47,24 +47,16 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	provisioned := ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
 	switch {
 	case !provisioned:
-		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
+		return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
 	case s.containerCluster == nil:
-		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
+		return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
 	case s.owner().ID == "":
 		// Its controller sets it, or the controller that manages the object externally.
-		s.wait(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
+		return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
 	case s.dataSecretName() == "":
-		s.wait(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
-	default:
-		return nil
+		return phase.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
 	}
-	return phase.RequeueAfter(0)
-}
-
-// wait says why there is no container yet.
-func (s *scope) wait(reason, message string) {
-	s.setContainerReady(metav1.ConditionFalse, reason, message)
-	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
+	return nil
 }
 
 // needBootstrapData reads the data secret that a container is created from. What
@@ -91,16 +83,16 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 	case apierrors.IsNotFound(err) && s.hasStarted():
 		return nil
 	case apierrors.IsNotFound(err):
-		s.wait(infrav1.WaitingForBootstrapDataReason, fmt.Sprintf("waiting for the bootstrap data Secret %q", key.Name))
-		return phase.RequeueAfter(phase.UserInterval)
+		return waitForUser(infrav1.WaitingForBootstrapDataReason, fmt.Sprintf("waiting for the bootstrap data Secret %q", key.Name))
 	case err != nil:
 		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
 	}
 	config, err := s.parse(secret)
 	if err != nil && !s.hasStarted() {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
-		return phase.RequeueAfter(phase.UserInterval)
+		return phase.Failure{
+			Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.BootstrapDataInvalidReason, After: phase.UserInterval,
+		}
 	}
 	s.config = config
 	return nil

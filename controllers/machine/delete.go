@@ -65,7 +65,7 @@ func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
-		return s.engineError(engine.Failed("inspect", name, err))
+		return engineError(engine.Failed("inspect", name, err))
 	}
 	owner, err := r.otherOwner(ctx, s, container)
 	if err == nil && owner == "" {
@@ -82,13 +82,19 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 	}
 	serving, err := loadbalancer.Serving(ctx, r.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
 	if err != nil {
-		return s.engineError(fmt.Errorf("get status of load balancer: %w", err))
+		return engineError(fmt.Errorf("get status of load balancer: %w", err))
 	}
 	if serving {
-		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for the load balancer to drain")
-		return phase.RequeueAfter(releaseInterval)
+		return waitToDelete("waiting for the load balancer to drain")
 	}
 	return nil
+}
+
+// waitToDelete keeps the container of a machine that is deleted, for what the message says.
+func waitToDelete(message string) error {
+	return phase.Wait{
+		Condition: infrav1.ContainerReadyCondition, Reason: infrav1.DeletingReason, Message: message, After: releaseInterval,
+	}
 }
 
 // hasDeletedFor reports whether the deletion began longer ago than the limit.
@@ -115,7 +121,7 @@ func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
 		name := s.container.Name
 		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+name)
 		if err := engine.Remove(ctx, r.Engine, *s.container); err != nil {
-			return s.engineError(err)
+			return engineError(err)
 		}
 		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", name)
 	}

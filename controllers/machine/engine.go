@@ -36,11 +36,13 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	}
 	_, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
-		s.setContainerReady(metav1.ConditionUnknown, infrav1.EngineChangedReason, err.Error())
-		return phase.RequeueAfter(phase.UserInterval)
+		return phase.Failure{
+			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,
+			Reason: infrav1.EngineChangedReason, After: phase.UserInterval,
+		}
 	}
 	if err != nil {
-		return s.engineError(err)
+		return engineError(err)
 	}
 	return nil
 }

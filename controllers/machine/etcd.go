@@ -24,10 +24,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -49,7 +45,7 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	}
 	others, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
 	if err != nil {
-		return s.engineError(fmt.Errorf("list control planes: %w", err))
+		return engineError(fmt.Errorf("list control planes: %w", err))
 	}
 	others = slices.DeleteFunc(others, func(c engine.Container) bool { return s.container != nil && c.Name == s.container.Name })
 	addresses := s.etcdAddresses(others)
@@ -73,9 +69,7 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	if len(errs) == 0 || r.hasDeletedFor(s, etcdTimeout) {
 		return nil
 	}
-	s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason,
-		fmt.Sprintf("waiting up to %s for the removal of this machine's etcd member: %s", etcdTimeout, errors.Join(errs...)))
-	return phase.RequeueAfter(releaseInterval)
+	return waitToDelete(fmt.Sprintf("waiting up to %s for the removal of this machine's etcd member: %s", etcdTimeout, errors.Join(errs...)))
 }
 
 // etcdAddresses are those that the machine's member has. Those of a container that is

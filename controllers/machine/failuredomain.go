@@ -28,7 +28,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -60,17 +59,15 @@ func (r *Reconciler) checkFailureDomain(_ context.Context, s *scope) error {
 	declared := s.cluster.Status.FailureDomains
 	switch {
 	case len(declared) > 0 && !slices.ContainsFunc(declared, func(d clusterv1.FailureDomain) bool { return d.Name == domain }):
-		s.wait(infrav1.ContainerFailedReason, fmt.Sprintf(
+		return waitForUser(infrav1.ContainerFailedReason, fmt.Sprintf(
 			"failure domain %q of the Machine is not a failure domain of the Cluster (%s); use one of these, or add it to spec.failureDomains of the ContainerCluster",
 			domain, failureDomainNames(declared)))
 	case len(validation.IsValidLabelValue(domain)) > 0:
-		s.wait(infrav1.ContainerFailedReason, fmt.Sprintf(
+		return waitForUser(infrav1.ContainerFailedReason, fmt.Sprintf(
 			"failure domain %q of the Machine is not a valid label value; use at most 63 letters, digits, dashes, "+
 				"underscores and dots, beginning and ending with a letter or digit", domain))
-	default:
-		return nil
 	}
-	return phase.RequeueAfter(phase.UserInterval)
+	return nil
 }
 
 func failureDomainNames(domains []clusterv1.FailureDomain) string {

@@ -48,29 +48,31 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	}
 	image, err := s.image()
 	if err != nil {
-		s.wait(infrav1.VersionUnsupportedReason, err.Error()+"; set spec.image, or use a known version")
-		return phase.RequeueAfter(0)
+		return phase.WaitForEvent(infrav1.VersionUnsupportedReason, err.Error()+"; set spec.image, or use a known version")
 	}
 	status, err := r.Images.Ensure(ctx, image)
 	switch {
 	case err != nil:
-		return s.engineError(err)
+		return engineError(err)
 	case status.Present:
 		return nil
 	case status.Err != nil:
-		s.wait(infrav1.ImagePullFailedReason, status.Text())
+		return phase.Wait{Reason: infrav1.ImagePullFailedReason, Message: status.Text(), After: phase.PullInterval}
 	default:
-		s.wait(infrav1.ImagePullingReason, status.Text())
+		return phase.Wait{Reason: infrav1.ImagePullingReason, Message: status.Text(), After: phase.PullInterval}
 	}
-	return phase.RequeueAfter(phase.PullInterval)
 }
 
-// engineError reports what the engine answered instead of doing its work.
-func (s *scope) engineError(err error) error {
-	status, reason := metav1.ConditionFalse, infrav1.ContainerFailedReason
+// engineError is the outcome where the engine answered that instead of doing its work.
+func engineError(err error) error {
+	failure := phase.Failure{Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerFailedReason}
 	if errors.Is(err, engine.ErrUnavailable) {
-		status, reason = metav1.ConditionUnknown, infrav1.EngineUnavailableReason
+		failure.Status, failure.Reason = metav1.ConditionUnknown, infrav1.EngineUnavailableReason
 	}
-	s.setContainerReady(status, reason, err.Error())
-	return err
+	return failure
+}
+
+// waitForUser is the outcome where only a user can correct why there is no container.
+func waitForUser(reason, message string) error {
+	return phase.Wait{Reason: reason, Message: message, After: phase.UserInterval}
 }

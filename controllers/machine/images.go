@@ -47,7 +47,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	}
 	// One at a time on the engine: each is a temporary file as large as the image.
 	if !r.copying.TryLock() {
-		return phase.RequeueAfter(copyInterval)
+		return phase.Wait{After: copyInterval}
 	}
 	defer r.copying.Unlock()
 	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
@@ -60,7 +60,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 		switch {
 		case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrInvalid):
 			r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Cannot copy image %s of the ContainerCluster into the node: %s", reference, err)
-			outcome = phase.RequeueAfter(phase.UserInterval)
+			outcome = phase.Wait{After: phase.UserInterval}
 		case err != nil:
 			return err
 		}

@@ -43,8 +43,7 @@ func (r *Reconciler) checkMounts(_ context.Context, s *scope) error {
 	if len(refusals) == 0 {
 		return nil
 	}
-	s.wait(infrav1.ContainerFailedReason, "spec.extraMounts and spec.devices: "+strings.Join(refusals, "; and "))
-	return phase.RequeueAfter(0)
+	return phase.WaitForEvent(infrav1.ContainerFailedReason, "spec.extraMounts and spec.devices: "+strings.Join(refusals, "; and "))
 }
 
 // mounts are those of the spec, and its devices that have a path.

@@ -25,7 +25,6 @@ import (
 	"strings"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
@@ -83,7 +82,7 @@ func (r *Reconciler) checkPorts(ctx context.Context, s *scope) error {
 	}
 	containers, err := r.Engine.ListContainers(ctx, map[string]string{identity.LabelHostPorts: ""})
 	if err != nil {
-		return s.engineError(fmt.Errorf("list containers that publish ports: %w", err))
+		return engineError(fmt.Errorf("list containers that publish ports: %w", err))
 	}
 	for _, container := range containers {
 		if container.Name == s.containerName() {
@@ -92,10 +91,9 @@ func (r *Reconciler) checkPorts(ctx context.Context, s *scope) error {
 		for text := range strings.SplitSeq(container.Labels[identity.LabelHostPorts], ",") {
 			for i, port := range wanted {
 				if collides(port, text) {
-					s.wait(infrav1.HostPortInUseReason, fmt.Sprintf(
+					return waitForUser(infrav1.HostPortInUseReason, fmt.Sprintf(
 						"spec.portMappings: host port %s is published by container %s; use another host port, or omit hostPort if the template has several replicas",
 						hostPortText(wanted[i]), holder(container)))
-					return phase.RequeueAfter(phase.UserInterval)
 				}
 			}
 		}

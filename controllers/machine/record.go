@@ -98,10 +98,9 @@ func (r *Reconciler) reportMissing(ctx context.Context, s *scope, lost string) e
 		remedy = fmt.Sprintf("no other control plane is left, and the data of the cluster is lost with it: "+
 			"delete the cluster and create it again (capcon down %[1]s, then capcon up %[1]s), or restore a backup of its etcd", s.clusterName)
 	}
-	s.wait(infrav1.ContainerNotFoundReason, fmt.Sprintf(
-		"container %s not found and not recreated, because %s; %s", s.containerName(), lost, remedy))
 	s.publishStatus()
-	return phase.RequeueAfter(0)
+	return phase.WaitForEvent(infrav1.ContainerNotFoundReason, fmt.Sprintf(
+		"container %s not found and not recreated, because %s; %s", s.containerName(), lost, remedy))
 }
 
 // isClusterLost reports whether the missing container was that of the last control plane.
@@ -116,7 +115,7 @@ func (r *Reconciler) isClusterLost(ctx context.Context, s *scope) (bool, error) 
 	}
 	containers, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
 	if err != nil {
-		return false, s.engineError(fmt.Errorf("list control planes: %w", err))
+		return false, engineError(fmt.Errorf("list control planes: %w", err))
 	}
 	return !slices.ContainsFunc(containers, func(container engine.Container) bool {
 		return slices.ContainsFunc(others, func(other clusterv1.Machine) bool {

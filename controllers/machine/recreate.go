@@ -73,13 +73,15 @@ func (r *Reconciler) recreate(ctx context.Context, s *scope) error {
 		return err
 	}
 	if err := engine.Remove(ctx, r.Engine, *s.container); err != nil {
-		return s.engineError(err)
+		return engineError(err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
 		"Bootstrap in container %s was interrupted; recreating the container, attempt %d of %d", name, attempt, maxAttempts)
 	s.container = nil
-	s.wait(infrav1.ContainerCreatingReason, "recreating container "+name+", because its bootstrap was interrupted")
-	return phase.RequeueAfter(recreateInterval)
+	return phase.Wait{
+		Reason: infrav1.ContainerCreatingReason, Message: "recreating container " + name + ", because its bootstrap was interrupted",
+		After: recreateInterval,
+	}
 }
 
 // canRetryBootstrap reports whether an interrupted bootstrap may run again, which ends all

@@ -66,8 +66,7 @@ func (r *Reconciler) needRegistries(ctx context.Context, s *scope) error {
 	}
 	files, err := r.registryFiles(ctx, s)
 	if invalid := new(credentialsError); errors.As(err, &invalid) {
-		s.wait(infrav1.RegistryCredentialsInvalidReason, invalid.Error())
-		return phase.RequeueAfter(phase.UserInterval)
+		return waitForUser(infrav1.RegistryCredentialsInvalidReason, invalid.Error())
 	}
 	s.registryFiles = files
 	return err
@@ -96,32 +95,30 @@ func (r *Reconciler) ensureRegistries(ctx context.Context, s *scope) error {
 	}
 	wanted, err := r.registryFiles(ctx, s)
 	if invalid := new(credentialsError); errors.As(err, &invalid) {
-		s.setRegistriesConfigured(metav1.ConditionFalse, infrav1.RegistryCredentialsInvalidReason, invalid.Error())
-		return phase.RequeueAfter(phase.UserInterval)
+		return phase.Failure{
+			Err: invalid, Condition: infrav1.RegistriesConfiguredCondition, Reason: infrav1.RegistryCredentialsInvalidReason, After: phase.UserInterval,
+		}
 	}
 	if err != nil {
 		return err
 	}
 	if err := r.updateRegistries(ctx, s, wanted); err != nil {
-		s.setRegistriesConfigured(metav1.ConditionUnknown, infrav1.EngineUnavailableReason, err.Error())
-		return err
+		return phase.Failure{
+			Err: err, Condition: infrav1.RegistriesConfiguredCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason,
+		}
 	}
 	if len(s.containerCluster.Spec.Registries) == 0 {
 		meta.RemoveStatusCondition(&s.containerMachine.Status.Conditions, infrav1.RegistriesConfiguredCondition)
 		return nil
 	}
-	s.setRegistriesConfigured(metav1.ConditionTrue, infrav1.RegistriesConfiguredReason, "")
+	phase.SetCondition(s.containerMachine, metav1.Condition{
+		Type: infrav1.RegistriesConfiguredCondition, Status: metav1.ConditionTrue, Reason: infrav1.RegistriesConfiguredReason,
+	})
 	hasSecret := func(registry infrav1.Registry) bool { return registry.CredentialsSecretName != "" }
 	if slices.ContainsFunc(s.containerCluster.Spec.Registries, hasSecret) {
-		return phase.RequeueAfter(credentialsInterval)
+		return phase.Wait{After: credentialsInterval}
 	}
 	return nil
-}
-
-func (s *scope) setRegistriesConfigured(status metav1.ConditionStatus, reason, message string) {
-	phase.SetCondition(s.containerMachine, metav1.Condition{
-		Type: infrav1.RegistriesConfiguredCondition, Status: status, Reason: reason, Message: message,
-	})
 }
 
 // foundRegistries are the files that a container, by its ID, was found to have.

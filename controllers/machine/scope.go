@@ -146,6 +146,14 @@ func (s *scope) setBootstrapCompleted(status metav1.ConditionStatus, reason, mes
 	})
 }
 
+// Report sets the conditions for an outcome: of its own, or else ContainerReady, of a machine
+// whose bootstrap waits for the container.
+func (s *scope) Report(outcome error) {
+	if phase.Report(s.containerMachine, infrav1.ContainerReadyCondition, outcome) {
+		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
+	}
+}
+
 // ownConditions are those the machine controller writes, in the order in
 // which a summary names them.
 func ownConditions() []string {

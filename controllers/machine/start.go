@@ -35,14 +35,14 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	reportRefusal := func(err error) { report(" and failed to start: " + phase.ErrorText(engine.Cause(err))) }
 	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
 		reportRefusal(refused)
-		return phase.RequeueAfter(remaining)
+		return phase.Wait{After: remaining}
 	}
 	if err := r.startLoadBalancer(ctx, s); err != nil {
 		return err
 	}
 	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
 		if errors.Is(err, engine.ErrUnavailable) {
-			return s.engineError(engine.Failed("start", s.container.Name, err))
+			return engineError(engine.Failed("start", s.container.Name, err))
 		}
 		reportRefusal(err)
 		r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
@@ -51,7 +51,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Restarted after exit: %s", exited.message)
 	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
 	if err != nil {
-		return s.engineError(engine.Failed("inspect", s.container.Name, err))
+		return engineError(engine.Failed("inspect", s.container.Name, err))
 	}
 	s.container = &container
 	// An exit is reported once, although the container runs again: its start causes
@@ -64,7 +64,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	default:
 		report(" and exited again after it was restarted")
 	}
-	return phase.RequeueAfter(time.Second)
+	return phase.Wait{After: time.Second}
 }
 
 // startLoadBalancer starts the cluster's load balancer before a node where both
@@ -80,13 +80,13 @@ func (r *Reconciler) startLoadBalancer(ctx context.Context, s *scope) error {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
 	case err != nil:
-		return s.engineError(fmt.Errorf("inspect load balancer %q: %w", name, err))
+		return engineError(fmt.Errorf("inspect load balancer %q: %w", name, err))
 	case !hasEnded(container) || !s.owner().Owns(container.Labels):
 		return nil
 	}
 	if err := r.Engine.StartContainer(ctx, name); err != nil {
 		if errors.Is(err, engine.ErrUnavailable) {
-			return s.engineError(fmt.Errorf("start load balancer %q: %w", name, err))
+			return engineError(fmt.Errorf("start load balancer %q: %w", name, err))
 		}
 		return nil
 	}

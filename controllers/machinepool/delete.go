@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -65,8 +64,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 		for _, i := range s.instances {
 			names = append(names, i.containerMachine.Name)
 		}
-		s.setReplicasReady(metav1.ConditionFalse, infrav1.DeletingReason, "waiting for ContainerMachines to be deleted: "+enumerate(names))
-		return phase.RequeueAfter(0)
+		return phase.WaitForEvent(infrav1.DeletingReason, "waiting for ContainerMachines to be deleted: "+enumerate(names))
 	}
 	controllerutil.RemoveFinalizer(s.pool, infrav1.MachinePoolFinalizer)
 	return nil

@@ -49,7 +49,7 @@ func (r *Reconciler) confirmLost(ctx context.Context, s *scope) error {
 	}
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
 		// The machine controller reports it.
-		return phase.RequeueAfter(phase.UserInterval)
+		return phase.Wait{After: phase.UserInterval}
 	}
 	return err
 }

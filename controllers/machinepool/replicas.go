@@ -41,8 +41,7 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	if s.infrastructureProvisioned() || len(s.instances) > 0 {
 		return nil
 	}
-	s.setReplicasReady(metav1.ConditionFalse, infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
-	return phase.RequeueAfter(0)
+	return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
 }
 
 // scale makes and removes instances.
@@ -58,8 +57,8 @@ func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 	errs := []error{r.removeAll(ctx, s, plan.remove)}
 	secret := s.machinePool.Spec.Template.Spec.Bootstrap.DataSecretName
 	if plan.create > 0 && secret == nil {
-		s.setReplicasReady(metav1.ConditionFalse, infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
-		return phase.Join(confirmed, errors.Join(errs...), phase.RequeueAfter(0))
+		return phase.Join(confirmed, errors.Join(errs...),
+			phase.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret"))
 	}
 	for range plan.create {
 		errs = append(errs, r.create(ctx, s, *secret))

@@ -70,6 +70,9 @@ func (s *scope) infrastructureProvisioned() bool {
 	return ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
 }
 
+// Report sets the condition ReplicasReady for an outcome.
+func (s *scope) Report(outcome error) { phase.Report(s.pool, infrav1.ReplicasReadyCondition, outcome) }
+
 func (s *scope) setReplicasReady(status metav1.ConditionStatus, reason, message string) {
 	phase.SetCondition(s.pool, metav1.Condition{
 		Type: infrav1.ReplicasReadyCondition, Status: status, Reason: reason, Message: message,

@@ -19,14 +19,25 @@ package phase_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 )
+
+// scope reports into the conditions of a ContainerMachine.
+type scope struct{ machine infrav1.ContainerMachine }
+
+func (s *scope) Report(outcome error) {
+	phase.Report(&s.machine, infrav1.ContainerReadyCondition, outcome)
+}
 
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -44,11 +55,11 @@ func TestRun(t *testing.T) {
 		},
 		"wait for an event": {
 			reason:   "a phase that waits stops those after it, and is no failure",
-			outcomes: []error{phase.RequeueAfter(0), nil}, ran: 1,
+			outcomes: []error{phase.Wait{}, nil}, ran: 1,
 		},
 		"wait for a time": {
 			reason:   "a phase that waits for a time brings the reconcile back then",
-			outcomes: []error{nil, phase.RequeueAfter(time.Second)}, ran: 2,
+			outcomes: []error{nil, phase.Wait{After: time.Second}}, ran: 2,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure": {
@@ -57,12 +68,21 @@ func TestRun(t *testing.T) {
 		},
 		"soonest wait": {
 			reason:   "of several waits the soonest counts",
-			outcomes: []error{phase.Join(phase.RequeueAfter(time.Minute), phase.RequeueAfter(time.Second), phase.RequeueAfter(0))}, ran: 1,
+			outcomes: []error{phase.Join(phase.Wait{After: time.Minute}, phase.Wait{After: time.Second}, phase.Wait{})}, ran: 1,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure before wait": {
 			reason:   "a failure counts more than a wait",
-			outcomes: []error{phase.Join(phase.RequeueAfter(time.Second), broken)}, ran: 1, err: broken,
+			outcomes: []error{phase.Join(phase.Wait{After: time.Second}, broken)}, ran: 1, err: broken,
+		},
+		"failure only a user can correct": {
+			reason:   "an error that only a user can correct is looked at again after a time",
+			outcomes: []error{phase.Failure{Err: broken, After: time.Second}, nil}, ran: 1,
+			result: ctrl.Result{RequeueAfter: time.Second},
+		},
+		"failure with a reason": {
+			reason:   "a failure that passes is left to the controller's back-off, whatever condition says so",
+			outcomes: []error{phase.Failure{Err: broken, Reason: "Broken"}, nil}, ran: 1, err: broken,
 		},
 		"nothing joined": {
 			reason:   "no outcomes are no outcome",
@@ -73,14 +93,14 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ran := 0
-			phases := make([]phase.Func[string], 0, len(tc.outcomes))
+			phases := make([]phase.Func[*scope], 0, len(tc.outcomes))
 			for _, outcome := range tc.outcomes {
-				phases = append(phases, func(context.Context, string) error {
+				phases = append(phases, func(context.Context, *scope) error {
 					ran++
 					return outcome
 				})
 			}
-			result, err := phase.Run(t.Context(), "scope", phases...)
+			result, err := phase.Run(t.Context(), &scope{}, phases...)
 			if !errors.Is(err, tc.err) {
 				t.Errorf("%s: error %v, want %v", tc.reason, err, tc.err)
 			}
@@ -98,12 +118,51 @@ func TestRun(t *testing.T) {
 func TestOutcomeText(t *testing.T) {
 	t.Parallel()
 	for want, outcome := range map[string]error{
-		"wait for an event":        phase.RequeueAfter(0),
-		"wait for 15s":             phase.RequeueAfter(phase.UserInterval),
-		"wait for 2s\nnot reached": phase.Join(phase.RequeueAfter(phase.PullInterval), errors.New("not reached")),
+		"wait for an event":        phase.Wait{},
+		"wait for 15s":             phase.Wait{After: phase.UserInterval},
+		"wait for 2s\nnot reached": phase.Join(phase.Wait{After: phase.PullInterval}, errors.New("not reached")),
 	} {
 		if got := outcome.Error(); got != want {
 			t.Errorf("the outcome is %q, want %q", got, want)
 		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	const kind, other = infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition
+	cases := map[string]struct {
+		reason  string
+		outcome error
+		want    []string
+		ofKind  bool
+	}{
+		"a wait":        {"what is waited for is no error", phase.Wait{Reason: "Pulling", Message: "1 %"}, []string{kind + " False Pulling: 1 %"}, true},
+		"for an event":  {"the condition is the one of the kind", phase.WaitForEvent("Stopped", "stopped"), []string{kind + " False Stopped: stopped"}, true},
+		"a failure":     {"the message is that of the error", phase.Failure{Err: broken, Reason: "Failed"}, []string{kind + " False Failed: broken"}, true},
+		"not observed":  {"what is unknown is not false", phase.Failure{Err: broken, Status: metav1.ConditionUnknown, Reason: "Down", Message: "m"}, []string{kind + " Unknown Down: m"}, true},
+		"no reason":     {"conditions stay as they are", phase.Wait{After: time.Second}, nil, false},
+		"another error": {"nothing says which condition it is about", broken, nil, false},
+		"more than one": {"each outcome has its condition", phase.Join(nil, broken, phase.Wait{Condition: other, Reason: "W"}, phase.WaitForEvent("E", "")), []string{kind + " False E: ", other + " False W: "}, true},
+		"a named one":   {"the condition of the kind is not touched", phase.Wait{Condition: other, Reason: "W", Message: "m"}, []string{other + " False W: m"}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &scope{}
+			if got := phase.Report(&s.machine, kind, tc.outcome); got != tc.ofKind {
+				t.Errorf("%s: of the kind: %t, want %t", tc.reason, got, tc.ofKind)
+			}
+			var got []string
+			for _, condition := range s.machine.Status.Conditions {
+				got = append(got, fmt.Sprintf("%s %s %s: %s", condition.Type, condition.Status, condition.Reason, condition.Message))
+			}
+			slices.Sort(got)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: conditions (-want, +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
