@@ -205,4 +205,4 @@ release-manifests: ## Write only what clusterctl takes from a release (RELEASE_V
 
 .PHONY: management-manifests
 management-manifests: ## Write what clusterctl installs besides this provider to _artifacts/release
-	@hack/management-manifests.sh
+	@lab/images/manifests.sh

@@ -204,7 +204,7 @@ provide_components() {
     [[ -d "${E2E_REPOSITORY}/cluster-api" ]] || die "${E2E_REPOSITORY} is no local repository with Cluster API's components."
     cp --recursive --dereference "${E2E_REPOSITORY}" "${components}"
   else
-    RELEASE_DIR="${components}" hack/management-manifests.sh cluster-api cluster-api-previous cert-manager
+    RELEASE_DIR="${components}" lab/images/manifests.sh cluster-api cluster-api-previous cert-manager
   fi
   RELEASE_DIR="${components}" RELEASE_VERSION="${version}" \
     RELEASE_OVERLAY="config/${ENGINE}-socket" hack/release-manifests.sh

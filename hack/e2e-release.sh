@@ -227,7 +227,7 @@ initializes() {
     archives+=("/tmp/${name}.tar")
     engine image inspect "$(reference "${name}")" >/dev/null 2>&1 || loaded+=("$(reference "${name}")")
   done
-  RELEASE_DIR="${work}/repository" hack/management-manifests.sh
+  RELEASE_DIR="${work}/repository" lab/images/manifests.sh
   configure >"${work}/clusterctl.yaml"
   capcon load "${cluster}" --engine "${ENGINE}" "${archives[@]}"
   clusterctl init --infrastructure container --wait-providers || {

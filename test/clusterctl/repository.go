@@ -58,8 +58,8 @@ func (c *Clusterctl) NewRepository(root, version string) *Repository {
 	c.tb.Helper()
 	r := &Repository{Version: version, tb: c.tb, root: root, path: c.tb.TempDir()}
 	r.Core = r.list("-m", "-f", "{{.Version}}", "sigs.k8s.io/cluster-api")
-	r.run("release-manifests.sh")
-	r.run("management-manifests.sh", "cluster-api")
+	r.run("hack/release-manifests.sh")
+	r.run("lab/images/manifests.sh", "cluster-api")
 	configuration := struct {
 		Providers   []provider        `json:"providers"`
 		CertManager map[string]string `json:"cert-manager"`
@@ -94,7 +94,7 @@ func (r *Repository) Files(pattern string) []string {
 // run a script that writes a part of the repository.
 func (r *Repository) run(script string, args ...string) {
 	r.tb.Helper()
-	command := exec.CommandContext(r.tb.Context(), filepath.Join(r.root, "hack", script), args...)
+	command := exec.CommandContext(r.tb.Context(), filepath.Join(r.root, script), args...)
 	command.Env = append(os.Environ(), "RELEASE_VERSION="+r.Version, "RELEASE_DIR="+r.path)
 	if output, err := command.CombinedOutput(); err != nil {
 		r.tb.Fatalf("run %s: %v\n%s", script, err, output)

@@ -18,7 +18,7 @@
 # modules that their images are built from. The directory has the layout of a local
 # repository of clusterctl. Images have the references of Cluster API's releases.
 #
-#   hack/management-manifests.sh [PART]...     default: cluster-api cert-manager
+#   lab/images/manifests.sh [PART]...     default: cluster-api cert-manager
 #
 # Parts are directories of lab/images/: cluster-api, cluster-api-previous, cert-manager.
 #
@@ -27,7 +27,7 @@
 #                _artifacts/release, where "make release-manifests" adds this provider
 
 # shellcheck source=hack/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
 
 main() {
   local part
