@@ -68,7 +68,7 @@ func (s *Store) CheckStorage(name string, record state.Cluster) error {
 	return &ElsewhereError{name: name, here: Connected(s.info), engine: record.Engine, path: s.ClusterPath(name)}
 }
 
-// ElsewhereError: the cluster was created on another engine than the one that is asked, or
+// ElsewhereError says that the cluster was created on another engine than the one that is asked, or
 // on this one when it had other data.
 type ElsewhereError struct {
 	name, here string
@@ -108,7 +108,7 @@ func (s *Store) CheckPassedOver() error {
 	return nil
 }
 
-// PassedOverError: the engine of a recorded cluster does not respond, and another one does.
+// PassedOverError says that the engine of a recorded cluster does not respond, and another one does.
 type PassedOverError struct {
 	cluster        string
 	engine, chosen state.Engine

@@ -159,7 +159,7 @@ func selections(cluster string) []Selection {
 	return all
 }
 
-// finishTimeout bounds what is read at the end of a
+// finishTimeout bounds what is read at the end of a command.
 const finishTimeout = 30 * time.Second
 
 // finish the trace, also one of a command that failed or was interrupted.

@@ -103,7 +103,7 @@ const powerGrace = 30 * time.Second
 // awaitPower waits until the provider reports that it is done, or for some time that it cannot
 // do it, shows its progress, and returns its last report. Another command may revoke the stop or
 // the start, or delete the cluster.
-func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name string, stop bool) (management.PowerReport, error) {
+func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name string, op operation) (management.PowerReport, error) {
 	const step = "containers"
 	var troubled time.Time
 	for {
@@ -119,9 +119,9 @@ func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name
 			return report, s.NotFound(ctx, name)
 		case err == nil && report.Deleting:
 			return report, s.BeingDeleted(name)
-		case err == nil && report.StopRequested != stop:
-			return report, revoked(s, name, stop)
-		case err == nil && isDone(report, stop):
+		case err == nil && report.StopRequested != op.stops:
+			return report, op.revoked(s, name)
+		case err == nil && op.isDone(report):
 			b.Finished(step, report.Message)
 			return report, nil
 		case report.Trouble == nil:
@@ -139,18 +139,38 @@ func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name
 	}
 }
 
-// revoked is the error of a stop or a start that another command revoked.
-func revoked(s *session.Session, name string, stop bool) error {
-	if stop {
-		return fmt.Errorf("cluster %q is not stopped: it was started again meanwhile, by a command or an edit of its annotations; to stop it: %s stop %s", name, s.Program, name)
-	}
-	return fmt.Errorf("cluster %q is not started: it was stopped again meanwhile, by a command or an edit of its annotations; to start it: %s start %s", name, s.Program, name)
+// operation is a stop or a start.
+type operation struct {
+	// name of its command, what a cluster is after it, and after the opposite one.
+	name, done, opposite string
+	stops                bool
+	isDone               func(management.PowerReport) bool
 }
 
-// powerFailed is the error of a stop or a start that did not stop or start all containers.
-func powerFailed(s *session.Session, name, command, done string, trouble management.Trouble) error {
+func stopping() operation {
+	return operation{name: "stop", done: "stopped", opposite: "started", stops: true, isDone: func(report management.PowerReport) bool {
+		return report.Power == management.PowerStopped
+	}}
+}
+
+// starting is done where containers did not start, too: the controllers of the Machines continue
+// it, unless the Cluster is paused.
+func starting() operation {
+	return operation{name: "start", done: "started", opposite: "stopped", isDone: func(report management.PowerReport) bool {
+		return report.Power == management.PowerOn && (report.Trouble == nil || !report.Paused)
+	}}
+}
+
+// revoked is the error of an operation that another command reversed.
+func (o operation) revoked(s *session.Session, name string) error {
+	return fmt.Errorf("cluster %q is not %s: it was %s again meanwhile, by a command or an edit of its annotations; to %s it: %s %s %s",
+		name, o.done, o.opposite, o.name, s.Program, o.name, name)
+}
+
+// failed is the error of an operation that did not stop or start all containers.
+func (o operation) failed(s *session.Session, name string, trouble management.Trouble) error {
 	return fmt.Errorf("cluster %q is not %s: %s: %s\n  remedy: %s\nIt is retried in the background; run \"%s %s %s\" again to wait for it",
-		name, done, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy, s.Program, command, name)
+		name, o.done, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy, s.Program, o.name, name)
 }
 
 func stop(ctx context.Context, s *session.Session, name string) error {
@@ -159,14 +179,14 @@ func stop(ctx context.Context, s *session.Session, name string) error {
 	err := requestPower(ctx, s, b, name, management.Stop)
 	var report management.PowerReport
 	if err == nil {
-		report, err = awaitPower(ctx, s, b, name, true)
+		report, err = awaitPower(ctx, s, b, name, stopping())
 	}
 	b.Close()
 	switch {
 	case err != nil:
 		return err
 	case report.Trouble != nil:
-		return powerFailed(s, name, "stop", "stopped", *report.Trouble)
+		return stopping().failed(s, name, *report.Trouble)
 	}
 	s.Printf("\nCluster %s is stopped after %s.\n\nNext:", name, s.Now().Sub(began).Round(time.Second))
 	s.Printf("  %s start %s", s.Program, name)
@@ -180,7 +200,7 @@ func start(ctx context.Context, s *session.Session, name string) error {
 	err := requestPower(ctx, s, b, name, management.Start)
 	var report management.PowerReport
 	if err == nil {
-		report, err = awaitPower(ctx, s, b, name, false)
+		report, err = awaitPower(ctx, s, b, name, starting())
 	}
 	// The objects of a paused Cluster report what was before.
 	var reached management.Snapshot
@@ -192,22 +212,13 @@ func start(ctx context.Context, s *session.Session, name string) error {
 	case err != nil:
 		return err
 	case report.Trouble != nil && report.Paused:
-		return powerFailed(s, name, "start", "started", *report.Trouble)
+		return starting().failed(s, name, *report.Trouble)
 	case report.Paused:
 		sayPaused(s, name, took)
 		return nil
 	default:
 		return nextsteps.Print(ctx, s, name, reached, took)
 	}
-}
-
-// isDone reports whether a stop or a start is done. Where containers did not start, the controllers
-// of the Machines continue it, unless the Cluster is paused.
-func isDone(report management.PowerReport, stop bool) bool {
-	if stop {
-		return report.Power == management.PowerStopped
-	}
-	return report.Power == management.PowerOn && (report.Trouble == nil || !report.Paused)
 }
 
 // sayPaused says of a cluster that was started that its user has paused it.

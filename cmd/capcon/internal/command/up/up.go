@@ -75,8 +75,9 @@ func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
 		switch {
 		case err == nil:
 			waited := r.trace.Span("wait until ready")
-			defer waited()
-			return (&readiness.Wait{Session: r.session, Board: r.board, Request: r.request, Registry: registry}).Run(limited)
+			reached, err := (&readiness.Wait{Session: r.session, Board: r.board, Request: r.request, Registry: registry}).Run(limited)
+			waited()
+			return reached, err
 		case apierrors.IsAlreadyExists(err), r.session.Replaced(limited):
 			// Another process created the cluster, or removed the management plane.
 		default:
