@@ -25,9 +25,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
-	"io"
 	"math/big"
 	"path"
 	"slices"
@@ -38,9 +36,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -77,11 +72,6 @@ type ControlPlane struct {
 	started int
 	// Commands that changed something, "container: command".
 	commands []string
-}
-
-type authority struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
 }
 
 type process struct {
@@ -246,74 +236,6 @@ func (p *ControlPlane) Exec(container string, command engine.Command) (engine.Ou
 	return engine.Output{}, fmt.Errorf("unknown command %q", line)
 }
 
-func (p *ControlPlane) renew(container string) error {
-	for name, files := range signed {
-		for _, file := range files {
-			certificate, key, err := p.issue(name, pkix.Name{CommonName: file})
-			if err != nil {
-				return err
-			}
-			content := encode(certificate)
-			if strings.HasSuffix(file, ".conf") {
-				if content, err = kubeconfigOf(content, key); err != nil {
-					return err
-				}
-			}
-			if err := p.write(container, kubernetes+file, content); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (p *ControlPlane) issue(signer string, subject pkix.Name) ([]byte, *ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: subject, NotBefore: p.now().Add(-5 * time.Minute), NotAfter: p.now().Add(year),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}
-	by := p.authorities[signer]
-	certificate, err := x509.CreateCertificate(rand.Reader, template, by.certificate, key.Public(), by.key)
-	return certificate, key, err
-}
-
-// Kubeconfig with a client certificate that ends in a year.
-func (p *ControlPlane) Kubeconfig() ([]byte, error) {
-	certificate, key, err := p.issue("pki/ca", pkix.Name{CommonName: "kubernetes-admin"})
-	if err != nil {
-		return nil, err
-	}
-	return kubeconfigOf(encode(certificate), key)
-}
-
-func kubeconfigOf(certificate []byte, key *ecdsa.PrivateKey) ([]byte, error) {
-	private, err := keyutil.MarshalPrivateKeyToPEM(key)
-	if err != nil {
-		return nil, err
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters["demo"] = &clientcmdapi.Cluster{Server: "https://172.18.0.9:6443"}
-	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: certificate, ClientKeyData: private}
-	return clientcmd.Write(*config)
-}
-
-func (p *ControlPlane) replaceKubelet(container string, stdin io.Reader) error {
-	certificate, err := io.ReadAll(stdin)
-	if err != nil {
-		return err
-	}
-	before, err := p.engine.ReadFile(container, kubeletCurrent)
-	if err != nil {
-		return err
-	}
-	_, key := pem.Decode(before)
-	return p.kubelet(container, append(certificate, key...))
-}
-
 func (p *ControlPlane) stop(container, id string) {
 	for component, process := range p.running[container] {
 		if process.id == id {
@@ -335,18 +257,6 @@ func (p *ControlPlane) startMissing(container string) {
 			p.running[container][component] = process{fmt.Sprintf("%s-%d", component, p.started), p.now(), ends}
 		}
 	}
-}
-
-func (p *ControlPlane) end(container, file string) time.Time {
-	content, err := p.engine.ReadFile(container, file)
-	if err != nil {
-		return time.Time{}
-	}
-	certificates, err := cert.ParseCertsPEM(content)
-	if err != nil {
-		return time.Time{}
-	}
-	return certificates[0].NotAfter
 }
 
 func (p *ControlPlane) list(container string) (engine.Output, error) {
@@ -405,8 +315,4 @@ func (p *ControlPlane) upload(container string, header tar.Header, content []byt
 		return err
 	}
 	return p.engine.Upload(p.tb.Context(), container, &archive)
-}
-
-func encode(certificate []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: certificate})
 }
