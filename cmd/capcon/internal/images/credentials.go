@@ -43,7 +43,8 @@ func storedCredentials(registry string) (*engine.Credentials, error) {
 		names = dockerHub
 	}
 	for _, name := range names {
-		stored, err := file.GetAuthConfig(name)
+		// GetAuthConfig would replace docker.io by the address of its index.
+		stored, err := file.GetCredentialsStore(name).Get(name)
 		if err != nil {
 			return nil, fmt.Errorf("read stored credentials for %s: %w", registry, err)
 		}
