@@ -38,16 +38,16 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/stop"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -191,7 +191,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up controller of workload clusters: %w", err)
 	}
-	if err := (&stop.Reconciler{
+	if err := (&clusterpower.Reconciler{
 		Client: mgr.GetClient(),
 		Engine: options.Engine,
 		Events: phase.Events(mgr.GetEventRecorder("stop-controller")),

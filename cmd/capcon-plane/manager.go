@@ -29,7 +29,7 @@ import (
 	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager"
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 )
 
 // retryInterval is the time after which a function that failed is run again.

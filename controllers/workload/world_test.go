@@ -35,8 +35,8 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"

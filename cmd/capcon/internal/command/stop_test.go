@@ -33,7 +33,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/stop"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -43,7 +43,7 @@ import (
 // power lets the provider stop and start the cluster, once each time that a command waits.
 func (w *world) power() func() {
 	recorder := events.NewFakeRecorder(10000)
-	reconciler := &stop.Reconciler{
+	reconciler := &clusterpower.Reconciler{
 		Engine: w.engine, Events: recorder, Clock: clock{w},
 		// A fake client knows the status of the kinds only that it was made with.
 		Client: interceptor.NewClient(w.client, interceptor.Funcs{

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package stop stops the containers of a cluster and starts them again, as an annotation of
+// Package clusterpower stops the containers of a cluster and starts them again, as an annotation of
 // its Cluster says, and reports it in the condition Stopped of the ContainerCluster, of which
 // it is the only writer.
 //
@@ -22,7 +22,7 @@ limitations under the License.
 // pauses last, starting unpauses last. In between, the other controllers see the annotation,
 // and leave stopped what is stopped. What was started stands in annotations of the Cluster, so
 // that it is continued by a manager that is started in the middle.
-package stop
+package clusterpower
 
 import (
 	"context"

@@ -29,7 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/capi-samples/cluster-api-provider-container/controllers/storage"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 

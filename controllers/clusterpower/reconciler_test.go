@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package stop_test
+package clusterpower_test
 
 import (
 	"cmp"
@@ -42,7 +42,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/stop"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -76,7 +76,7 @@ type world struct {
 	others     []client.Object
 	workload   error
 	clock      *testingclock.FakeClock
-	reconciler *stop.Reconciler
+	reconciler *clusterpower.Reconciler
 	recorded   chan string
 	// base of the clients of the workload cluster.
 	base client.WithWatch
@@ -114,7 +114,7 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 	}
 	recorder := events.NewFakeRecorder(10000)
 	w.recorded = recorder.Events
-	w.reconciler = &stop.Reconciler{
+	w.reconciler = &clusterpower.Reconciler{
 		Client: w.client, Engine: w.engine, Events: recorder, Clock: w.clock,
 		Workload: func(context.Context, client.ObjectKey) (client.Client, error) {
 			return w.workloadClient(), w.workload
