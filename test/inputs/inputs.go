@@ -14,12 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package inputs has invalid objects, and valid and invalid
-// changes, with the expected errors. The tables are read by the tests of the
-// webhooks and of the API server that asks them, and by users.
+// Package inputs has invalid objects, and valid and invalid changes, with the expected
+// errors. The tests of the webhooks and of the API server that calls them read the tables.
 package inputs
-
-//go:generate go run ./document ../../docs/reference/bad-input.md
 
 import (
 	"testing"
@@ -34,7 +31,7 @@ import (
 
 // Input is an object that is refused.
 type Input struct {
-	// Reason why it cannot come about.
+	// Reason why it is rejected.
 	Reason string
 	// Kind of the object, and what it has alongside its name, as YAML.
 	Kind, Object string
@@ -48,7 +45,7 @@ type Change struct {
 	Reason string
 	// Kind of the object, and what it has before and after, as YAML.
 	Kind, Before, After string
-	// TopologyAsks says that the topology controller asks for it in a dry run.
+	// TopologyAsks says that the topology controller requests it in a dry run.
 	TopologyAsks bool
 	// IsOlder says that what it was before is refused now: it is
 	// from before there were webhooks.
