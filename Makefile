@@ -155,7 +155,7 @@ test: ## Everything that proves it, on both engines, with the time of each part
 	@hack/test.sh
 
 .PHONY: test-unit
-test-unit: ## Tests that need neither engine nor network, with the race detector
+test-unit: ## Tests that need neither engine nor network (CI=yes: with the race detector)
 	@hack/test-unit.sh
 
 .PHONY: test-faults

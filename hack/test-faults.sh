@@ -23,4 +23,4 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # The race detector takes ten times as long, and sees the same code in the other tests.
-exec hack/test-go.sh unit-faults -short -timeout=30m -run "${faults}" ./controllers/... ./cmd/capcon/internal/localregistry
+exec hack/test-go.sh faults -short -timeout=30m -run "${faults}" ./controllers/... ./cmd/capcon/internal/localregistry

@@ -36,7 +36,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 # Targets of the Makefile, in order, and those of them that run on each engine.
-readonly parts=(verify lint test-unit test-images)
+readonly parts=(verify lint test-unit test-faults test-images)
 readonly engine_parts=(engine images-load)
 readonly parts_together=(test-integration test-quickstart test-e2e)
 case "${ENGINE:-auto}" in
