@@ -21,7 +21,7 @@
 #                              the plane, and enter no result
 #   hack/e2e-capi.sh prepare   only provide _artifacts/e2e/images and components, for the
 #                              suites of other projects
-#   hack/e2e-capi.sh example   run the suite of such a project: e2e/testdata/example
+#   hack/e2e-capi.sh example   run the suite of such a project: e2e/example
 #
 # Environment:
 #   ENGINE          docker, podman or auto (default)

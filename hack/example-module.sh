@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Makes a Go module of e2e/testdata/example, as another project has it: with a checkout of
+# Makes a Go module of e2e/example, as another project has it: with a checkout of
 # this repository at capcon. It has the requirements of the module e2e, so that Go needs no
 # network.
 #
@@ -26,7 +26,7 @@ readonly path=github.com/capi-samples/cluster-api-provider-container
 
 main() {
   local directory="${1:?usage: example-module.sh DIRECTORY}"
-  install --mode=644 "${root}"/e2e/testdata/example/* "${root}"/e2e/go.{mod,sum} "${directory}"
+  install --mode=644 "${root}"/e2e/example/* "${root}"/e2e/go.{mod,sum} "${directory}"
   ln -s "${root}" "${directory}/capcon"
   cd "${directory}"
   go mod edit -module=example.com/project/e2e -require="${path}/e2e@v0.0.0-00010101000000-000000000000" \

@@ -17,7 +17,6 @@ limitations under the License.
 package upstream
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,21 +26,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
-
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-const example = "../testdata/example"
-
-// Another project needs not much to run a spec on this provider.
-func TestExampleIsShort(t *testing.T) {
-	t.Parallel()
-	content, err := os.ReadFile(filepath.Join(example, "example_test.go"))
-	must.Succeed(t, err)
-	if lines := bytes.Count(content, []byte("\n")); lines > 100 {
-		t.Errorf("%s has %d lines, want at most 100", example, lines)
-	}
-}
+const example = "../example"
 
 // The suite of another project compiles in its own module, without internal packages.
 func TestExample(t *testing.T) {

@@ -50,6 +50,9 @@ var (
 )
 
 func TestE2E(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs an engine and the images, and minutes; run without -short")
+	}
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ctrl.SetLogger(klog.Background())
 	ginkgo.RunSpecs(t, "example")
