@@ -13,12 +13,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Runs the e2e specs that Cluster API exports against this provider, and enters their
-# results into docs/results/e2e.md. Reports and logs lie in _artifacts/e2e.
+# Runs the e2e specs that Cluster API exports against this provider. Reports and logs are
+# in _artifacts/e2e.
 #
 #   hack/e2e-capi.sh           run specs
 #   hack/e2e-capi.sh test      run QuickStart alone, with Docker on kind and with Podman on
-#                              the plane, and enter no result
+#                              the plane
 #   hack/e2e-capi.sh prepare   only provide _artifacts/e2e/images and components, for the
 #                              suites of other projects
 #   hack/e2e-capi.sh example   run the suite of such a project: e2e/example
@@ -27,12 +27,10 @@
 #   ENGINE          docker, podman or auto (default)
 #   MANAGEMENT      kind (default) makes a management cluster and installs all providers
 #                   with clusterctl; plane is capcon's, which has them
-#   FOCUS           regular expression of the specs to run, as in hack/e2eresults/specs.yaml;
+#   FOCUS           regular expression of the specs to run, as in e2e/upstream, such as "KCP";
 #                   default: all
 #   REPEAT          how often, each time with a new management cluster of kind; default 1.
 #                   The first result of each counts
-#   ADD             not empty: results are added to those of earlier runs. By default the
-#                   first repetition replaces them
 #   SKIP_CLEANUP    not empty: clusters and the management cluster stay
 #   E2E_REPOSITORY  local repository of clusterctl with the components of Cluster API, of
 #                   its release before, and of cert-manager; default: they are made of
@@ -70,9 +68,7 @@ main() {
 }
 
 specs() {
-  local repetition into of failed=0
-  # Of what runs, whatever is committed meanwhile.
-  of="$(commit)"
+  local repetition into failed=0
   use_engine
   provide
   for ((repetition = 1; repetition <= ${REPEAT:-1}; repetition++)); do
@@ -80,8 +76,6 @@ specs() {
     # Logs of earlier runs stay.
     into="${artifacts}/${ENGINE}-${management}/$(date --utc +%Y%m%dT%H%M%SZ)"
     run_once "${into}" || failed=$((failed + 1))
-    enter_results "${of}" "${into}"
-    ADD=yes
   done
   ((failed == 0)) || die "${failed} of ${REPEAT:-1} runs failed." "Logs: ${artifacts}/${ENGINE}-${management}"
 }
@@ -117,9 +111,11 @@ check() {
   [[ "${REPEAT:-1}" =~ ^[1-9][0-9]*$ ]] || die "REPEAT is ${REPEAT}, which is no positive number."
   while IFS= read -r spec; do
     selected+=("${spec}")
-  done < <(sed -n '/^reasons:/q; s/^  - //p' hack/e2eresults/specs.yaml | grep --extended-regexp -- "${FOCUS:-.}")
-  ((${#selected[@]} > 0)) || die "No spec matches FOCUS=${FOCUS}." "hack/e2eresults/specs.yaml has them."
+  done < <(all_specs | grep --extended-regexp -- "${FOCUS:-.}")
+  ((${#selected[@]} > 0)) || die "No spec matches FOCUS=${FOCUS}. Specs:" "$(all_specs)"
 }
+
+all_specs() { sed -n 's/.*ginkgo\.Describe("\([^"]*\)".*/\1/p' e2e/upstream/*_test.go; }
 
 # prepare what a suite of another project needs for the flavors of a release.
 prepare() {
@@ -252,20 +248,6 @@ run_once() {
     bin/capcon plane down --engine "${ENGINE}" || result=$?
   fi
   return "${result}"
-}
-
-# enter_results of a run immediately: a later one may be interrupted.
-enter_results() {
-  local of="$1" from="$2" adds=()
-  if [[ ! -e "${from}/junit.xml" ]]; then
-    say "There is no report: the suite did not begin. Read ${from}/output.log"
-    return
-  fi
-  if [[ -n "${ADD:-}" ]]; then
-    adds=(-add)
-  fi
-  go run ./hack/e2eresults -engine "${ENGINE}" -management "${management}" -commit "${of}" "${adds[@]}" "${from}/junit.xml"
-  say "docs/results/e2e.md has the results."
 }
 
 main "$@"

@@ -14,8 +14,8 @@
 # limitations under the License.
 
 # Runs Kubernetes' conformance tests on a cluster of one control plane and two workers,
-# and enters the results into docs/results/conformance.md. The tests and their images are
-# built from Kubernetes' module. They run in parts, one for each SIG and one for the
+# on which only known tests may fail. The tests and their images are built from
+# Kubernetes' module. They run in parts, one for each SIG and one for the
 # serial tests; a part that has ended is not run again on the same cluster.
 #
 #   hack/e2e-conformance.sh
@@ -36,12 +36,20 @@ readonly cluster=conformance
 readonly image_archives="${cache}/images"
 # Each test is of one of these; the builder's image has the tests of all.
 readonly sigs=(api-machinery apps architecture auth cli instrumentation network node scheduling storage)
+# Failures whose cause is in docs/results.md.
+readonly known=(
+  'ReplicationController should test the lifecycle of a ReplicationController'
+  'Services should serve endpoints on same port and different protocols'
+  'ConfigMap should be consumable as environment variable names'
+  'ConfigMap should be consumable via the environment'
+  'Secrets should be consumable as environment variable names'
+  'Secrets should be consumable via the environment'
+  'ImageVolume should succeed with pod and pull policy of Always'
+)
 readonly short='Networking Granular Checks: Pods should function for intra-pod communication: http|DNS should provide DNS for services |EmptyDir volumes should support \(root,0644,default\)|Services should serve multiport endpoints from pods'
 
 main() {
-  local part of passed=true reports
-  # Of what runs, whatever is committed meanwhile.
-  of="$(commit)"
+  local part passed=true
   use_engine
   into="${root}/_artifacts/conformance/${ENGINE}"
   mkdir -p "${into}"
@@ -65,14 +73,21 @@ main() {
       run "${part}" "${PROCS:-4}" "\[sig-${part}\].*\[Conformance\]" '\[Serial\]' || true
     done
     run serial 1 '\[Serial\].*\[Conformance\]' '' || true
-    reports=("${sigs[@]/#/${into}/}" "${into}/serial")
-    # A failure whose cause is known does not fail the run, as long as they are few.
-    go run ./hack/conformanceresults -engine "${ENGINE}" -commit "${of}" "${reports[@]/%/.xml}" || passed=false
+    report "${sigs[@]}" serial || passed=false
   fi
   "${passed}" || die "Tests failed." "Logs: ${into}; the cluster stays: bin/capcon down ${cluster}"
   if [[ -z "${SKIP_CLEANUP:-}" ]]; then
     bin/capcon down "${cluster}" --engine "${ENGINE}"
   fi
+}
+
+# report the totals of parts, and the failures that are not known, which it returns an error for.
+report() {
+  local results
+  results="$(cd "${into}" && sed -n 's/.*<testcase name="\[It\] \([^"]*\)".* status="\([a-z]*\)".*/\2 \1/p' "${@/%/.xml}" |
+    grep --extended-regexp '^(passed|failed|panicked|timedout) ')" || return
+  say "$(grep --count '^passed ' <<<"${results}") of $(wc --lines <<<"${results}") tests passed. Failures that are not known:"
+  ! grep --invert-match '^passed ' <<<"${results}" | grep --invert-match --fixed-strings --file=<(printf '%s\n' "${known[@]}")
 }
 
 reference() { published "$1" reference; }

@@ -105,10 +105,10 @@ image_programs() {
 }
 
 # commit prints the abbreviated commit of the checkout, with a plus sign where files have
-# changed since. Results of runs before are no change.
+# changed since.
 commit() {
   local id
   id="$(git -C "${root}" rev-parse --short=9 HEAD)"
-  [[ -z "$(git -C "${root}" status --porcelain -- ':!docs/results')" ]] || id+=+
+  [[ -z "$(git -C "${root}" status --porcelain)" ]] || id+=+
   echo "${id}"
 }

@@ -43,7 +43,7 @@ const (
 	absentSocket = "/run/absent/engine.sock"
 )
 
-// Each fault has a Describe of its own, because docs/results/e2e.md has one result for each.
+// Each fault has a Describe of its own, because docs/results.md has one result for each.
 
 var _ = ginkgo.Describe("Faults socket missing", func() {
 	ginkgo.It("Should name the path in an Event, while the Pod before it keeps serving", func() {

@@ -93,7 +93,7 @@ func files(programs, images []string) string {
 		parts := strings.Split(strings.TrimSuffix(name, archiveExtension), "-")
 		row(name, strings.Join(parts[len(parts)-2:], "/"))
 	}
-	text.WriteString("\nThe tests are `make test`, `make e2e RUN=cluster-api` and `make e2e RUN=release`; docs/results has the results of the tag. " +
+	text.WriteString("\nThe tests are `make test`, `make e2e RUN=cluster-api` and `make e2e RUN=release`; docs/results.md has their results. " +
 		"Images are OCI layouts in tar archives, which `capcon images load`, `docker load` and `podman load` read. " +
 		"Each program and image has an SBOM (CycloneDX), `third-party-licenses.txt` has the licenses of all Go modules in them, and `checksums.txt` has the SHA-256 of all files.\n")
 	return text.String()

@@ -50,11 +50,11 @@ type source struct {
 // packagesAge is how old the packages of a release may be.
 const packagesAge = 14 * 24 * time.Hour
 
-// readSource of the clone in a directory. Results of runs before are no change.
+// readSource of the clone in a directory.
 func readSource(ctx context.Context, directory string) (source, error) {
 	s := source{toolchain: runtime.Version()}
 	for into, args := range map[*[]string][]string{
-		&s.changes: {"status", "--porcelain", "--", ":!docs/results"}, &s.tags: {"tag", "--points-at", "HEAD"},
+		&s.changes: {"status", "--porcelain"}, &s.tags: {"tag", "--points-at", "HEAD"},
 	} {
 		git := exec.CommandContext(ctx, "git", append([]string{"-C", directory}, args...)...)
 		git.Stderr = os.Stderr

@@ -131,7 +131,6 @@ func TestReadSource(t *testing.T) {
 	git("add", ".")
 	git("commit", "--quiet", "--message=a")
 	git("tag", "v0.1.0")
-	write("docs/results/bench.md", "new")
 	write("new.go", "package new")
 	got := must.Get(readSource(t.Context(), directory))(t)
 	if age := time.Since(got.committed); age < 0 || age > time.Hour {
