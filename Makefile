@@ -14,7 +14,7 @@
 
 # "make" alone lists what there is. What needs more than a few lines is a script
 # below hack; the versions of tools stand in hack/tool.sh. Suites and benchmarks have names
-# instead of targets: hack/e2e.mk and lab/bench/bench.mk.
+# instead of targets: hack/e2e.mk and lab/bench/bench.mk. lab/Makefile builds images and has engines.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o errexit -o nounset -o pipefail -c
@@ -30,12 +30,6 @@ export GOFLAGS := -trimpath -buildvcs=false
 # answers, Docker before Podman.
 ENGINE ?= auto
 export ENGINE
-
-# go -C changes the directory first, so that the builder's own module is used. Of the command
-# line only: environments have an ARCH and IMAGES for other purposes.
-given = $(if $(filter command,$(origin $1)),$($1))
-IMAGE_BUILDER = go -C lab/images/builder run .
-image_flags = $(if $(KUBERNETES_VERSION),-kubernetes $(KUBERNETES_VERSION)) $(call given,IMAGES)
 
 ##@ Develop
 
@@ -86,7 +80,7 @@ verify-platforms: # the systems users run capcon on, other than this one
 verify-vulnerabilities: images ## Fail on known vulnerabilities of the source and of images (VULNERABILITY_DB=URL)
 	@go run ./hack/vulnerabilities
 	@go run ./hack/vulnerabilities "$${XDG_CACHE_HOME:-$$HOME/.cache}"/cluster-api-provider-container/images/*.tar
-	@$(IMAGE_BUILDER) -check-packages
+	@$(MAKE) -C lab images-check
 
 .PHONY: lint
 lint: ## Check the words of all texts, style and architecture
@@ -112,23 +106,23 @@ clean: ## Remove what make built here (caches and the engine's images stay)
 
 .PHONY: engine
 engine: ## Make sure that a container engine runs: found, or installed and started
-	@lab/engine/engine.sh start
+	@$(MAKE) -C lab $@
 
 .PHONY: engine-verify
 engine-verify: ## Prove that the engine can run nodes, without pulling an image
-	@lab/engine/engine.sh verify
+	@$(MAKE) -C lab $@
 
 .PHONY: engine-stop
 engine-stop: ## Stop the engine that "make engine" started by hand
-	@lab/engine/engine.sh stop
+	@$(MAKE) -C lab $@
 
 .PHONY: images
 images: ## Build images offline, by default those of clusters (IMAGES="node management" ARCH=arm64)
-	@$(IMAGE_BUILDER) $(if $(call given,ARCH),-arch $(ARCH)) $(image_flags)
+	@$(MAKE) -C lab $@
 
 .PHONY: images-load
 images-load: ## The same, and load those that the engine does not have (KUBERNETES_VERSION=v1.35.4)
-	@engine="$$(lab/engine/engine.sh command)" && $(IMAGE_BUILDER) -load "$${engine}" $(image_flags)
+	@$(MAKE) -C lab $@
 
 .PHONY: registry
 registry: ## Run a registry with our images under their public names, for REGISTRY=127.0.0.1:5000
@@ -163,11 +157,8 @@ test-faults: # kill the manager, refuse and lose answers at each call of the con
 	@hack/test-faults.sh
 
 .PHONY: test-images
-test-images: # the image builder, and the programs of our own in images
-	@go -C lab/images/builder test ./...
-	@go -C lab/images/flannel test ./...
-	@go -C lab/images/kubernetes test ./collector
-	@go -C lab/images/cert-manager test ./...
+test-images: # the image builder, the programs of our own in images, and the rest of lab
+	@$(MAKE) -C lab test
 
 .PHONY: test-integration
 test-integration: ## Tests on a real engine: conformance, networks, load balancers, plane
@@ -187,7 +178,7 @@ e2e: ## Run suites by name, on a real engine (RUN="Drift Move", and what e2e-lis
 
 .PHONY: bench
 bench: build-capcon ## Run a benchmark by name, by default up: compare capcon up with kind (RUN=up)
-	@$(MAKE) --file lab/bench/bench.mk $(RUN)
+	@$(MAKE) -C lab $(or $(RUN),up)
 
 .PHONY: e2e-list
 e2e-list: ## List the suites and benchmarks, with their variables
@@ -205,4 +196,4 @@ release-manifests: ## Write only what clusterctl takes from a release (RELEASE_V
 
 .PHONY: management-manifests
 management-manifests: ## Write what clusterctl installs besides this provider to _artifacts/release
-	@lab/images/manifests.sh
+	@$(MAKE) -C lab $@

@@ -40,6 +40,7 @@ main() {
   fi
   # It waits where another one runs, as that of an editor.
   "${lint}" run --allow-serial-runners "$@"
+  (cd lab && "${lint}" run --allow-serial-runners "$@")
   cd e2e
   "${lint}" run --allow-serial-runners --build-tags e2e "$@"
 }

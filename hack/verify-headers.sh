@@ -29,7 +29,7 @@ main() {
     if ! head --lines 5 "${file}" | grep --quiet --extended-regexp "Copyright 20[0-9]{2} ${owner}|^// Code generated .* DO NOT EDIT\.$"; then
       without+=("${file}")
     fi
-  done < <(source_files '*.go' '*.sh' '*.mk' Makefile .ci/run ':!:**/testdata/**')
+  done < <(source_files '*.go' '*.sh' '*.mk' '*Makefile' .ci/run ':!:**/testdata/**')
   if ((${#without[@]} > 0)); then
     die "These files do not start with the license header of hack/boilerplate.go.txt:" "${without[@]}"
   fi

@@ -42,14 +42,16 @@ main() {
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required e2e/go.mod sigs.k8s.io/cluster-api/test)"
   same "kind's files in node images and its library" \
     "$(required lab/images/builder/go.mod sigs.k8s.io/kind)" "$(required e2e/go.mod sigs.k8s.io/kind)"
-  local module version
-  while read -r module version; do
-    same "${module} in go.mod and in e2e/go.mod" "$(required go.mod "${module}")" "${version}"
-  done < <(shared go.mod e2e/go.mod)
+  local directory module version
+  for directory in e2e lab; do
+    while read -r module version; do
+      same "${module} in go.mod and in ${directory}/go.mod" "$(required go.mod "${module}")" "${version}"
+    done < <(shared go.mod "${directory}/go.mod")
+  done
   while IFS= read -r module; do
     same "the Go version of go.mod and of ${module}" \
       "$(go_minor go.mod)" "$(go_minor "${module}")"
-  done < <(source_files 'lab/images/*/go.mod' e2e/go.mod)
+  done < <(source_files 'lab/images/*/go.mod' e2e/go.mod lab/go.mod)
   if ((${#wrong[@]} > 0)); then
     die "Versions do not agree:" "${wrong[@]}"
   fi

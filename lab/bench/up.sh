@@ -22,8 +22,7 @@
 # Environment:
 #   ROUNDS  how many of each (default 5)
 #   ENGINE  docker, podman or auto (default)
-#   OUTPUT  path of the results without extension (default docs/results/bench-ENGINE, or
-#           what NAME says in place of bench); empty writes none
+#   NAME    begins the name of the file of results in _artifacts (default bench)
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
@@ -37,10 +36,12 @@ main() {
   # shellcheck disable=SC2064
   trap "rm -f '${config}'" EXIT
   kind_config >"${config}"
-  go run ./lab/bench/up -engine "${ENGINE}" -rounds "${ROUNDS:-5}" -image "${image}" \
+  mkdir -p _artifacts
+  go -C lab build -o "${root}/_artifacts/up" ./bench/up
+  _artifacts/up -engine "${ENGINE}" -rounds "${ROUNDS:-5}" -image "${image}" \
     -kind "$(hack/tool.sh kind)" -kind-config "${config}" -commit "$(git rev-parse --short HEAD)" \
     -machine "$(nproc) cores, $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), $(engine version --format '{{.Server.Version}}' | sed "s/^/${ENGINE} /")" \
-    -output "${OUTPUT-docs/results/${NAME:-bench}-${ENGINE}}" "$@"
+    -output "_artifacts/${NAME:-bench}-${ENGINE}.json" "$@"
 }
 
 # kind_config is what kind's user must give on a restricted host.

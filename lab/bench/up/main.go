@@ -16,26 +16,21 @@ limitations under the License.
 
 // Command bench measures how long clusters take: made by hand, which is the floor, by
 // kind, and by capcon with its management plane running. They take turns, so that what
-// else the machine does falls on all of them. It writes the results as a page, as JSON and
-// as a picture.
+// else the machine does falls on all of them. It prints tables, and writes the figures of each
+// round as JSON.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
 )
 
 func main() {
@@ -48,25 +43,24 @@ func main() {
 func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	var b bench
+	b := bench{setting: setting{Date: time.Now().Format(time.DateOnly)}, Seconds: map[string][]float64{}, Waits: map[string]map[string]float64{}}
 	flag.StringVar(&b.Engine, "engine", "docker", "docker or podman")
 	flag.StringVar(&b.Commit, "commit", "", "commit that is measured")
 	flag.StringVar(&b.Machine, "machine", "", "description of the machine")
+	flag.StringVar(&b.output, "output", "", "path of the results")
 	flag.StringVar(&b.image, "image", "", "node image")
 	flag.StringVar(&b.kind, "kind", "", "path of kind")
 	flag.StringVar(&b.kindConfig, "kind-config", "", "path of kind's configuration of one control plane and one worker")
-	output := flag.String("output", "", "path of the results, without extension")
 	rounds := flag.Int("rounds", 5, "how often each is measured") //nolint:mnd // Enough for a median and a spread.
-	m := many{bench: &b}
-	flag.IntVar(&m.Clusters, "clusters", 0, "measure a plane with so many clusters instead, and so many containers; 0 = do not")
-	flag.IntVar(&m.Containers, "containers", 1000, "how many containers are listed") //nolint:mnd // More than any user has.
-	flag.DurationVar(&m.rest, "rest", 10*time.Minute, "how long clusters rest before the plane's memory is read")
-	flag.StringVar(&m.image, "container-image", "localhost/capcon/haproxy:2.6", "image of the containers that are listed")
+	var m many
+	flag.IntVar(&m.Clusters, "clusters", 0, "measure a plane with so many clusters instead; 0 = do not")
+	flag.DurationVar(&m.Rest, "rest", 10*time.Minute, "how long clusters rest before the plane's memory is read")
 	flag.Parse()
 	if m.Clusters > 0 {
-		return m.run(ctx, *output)
+		m.setting = b.setting
+		return m.run(ctx)
 	}
-	return b.run(ctx, *rounds, *output)
+	return b.run(ctx, *rounds)
 }
 
 // The rows of the results, in their order.
@@ -85,10 +79,7 @@ const cluster = "capcon-bench"
 
 // bench is a run and its results.
 type bench struct {
-	Engine  string `json:"engine"`
-	Date    string `json:"date"`
-	Commit  string `json:"commit"`
-	Machine string `json:"machine"`
+	setting
 	// Seconds of each row, by round.
 	Seconds map[string][]float64 `json:"seconds"`
 	// Waits are the seconds that one more run of each of capcon's rows waited, by what for.
@@ -101,11 +92,10 @@ func rows() []string {
 	return []string{floorUp, kindUp, capconUp, largeUp, kindDown, capcDown, largeDown}
 }
 
-func (b *bench) run(ctx context.Context, rounds int, output string) error {
-	b.Date, b.Seconds, b.Waits = time.Now().Format(time.DateOnly), map[string][]float64{}, map[string]map[string]float64{}
+func (b *bench) run(ctx context.Context, rounds int) error {
 	defer b.cleanUp(context.WithoutCancel(ctx))
 	fmt.Println("Starting the management plane with a first cluster, which is not measured.")
-	if err := errors.Join(b.capcon(ctx, "up", "1", "0"), b.capcon(ctx, "down")); err != nil {
+	if err := errors.Join(b.up(ctx, "1", "0"), b.down(ctx)); err != nil {
 		return err
 	}
 	for round := range rounds {
@@ -120,14 +110,7 @@ func (b *bench) run(ctx context.Context, rounds int, output string) error {
 		return err
 	}
 	fmt.Print(b.waits())
-	if output == "" {
-		return nil
-	}
-	return errors.Join(
-		resultfile.Write(output+".json", b),
-		os.WriteFile(output+".md", []byte(b.page(output)), 0o644),
-		os.WriteFile(output+".svg", []byte(b.picture()), 0o644),
-	)
+	return b.write(b)
 }
 
 // cleanUp what an interrupted run left.
@@ -182,15 +165,15 @@ func (b *bench) ofKind(ctx context.Context) error {
 
 func (b *bench) small(ctx context.Context) error {
 	return errors.Join(
-		b.timed(capconUp, func() error { return b.capcon(ctx, "up", "1", "1") }),
-		b.timed(capcDown, func() error { return b.capcon(ctx, "down") }),
+		b.timed(capconUp, func() error { return b.up(ctx, "1", "1") }),
+		b.timed(capcDown, func() error { return b.down(ctx) }),
 	)
 }
 
 func (b *bench) large(ctx context.Context) error {
 	return errors.Join(
-		b.timed(largeUp, func() error { return b.capcon(ctx, "up", "3", "3") }),
-		b.timed(largeDown, func() error { return b.capcon(ctx, "down") }),
+		b.timed(largeUp, func() error { return b.up(ctx, "3", "3") }),
+		b.timed(largeDown, func() error { return b.down(ctx) }),
 	)
 }
 
@@ -202,50 +185,23 @@ func (b *bench) traced(ctx context.Context, up, down, machines string) error {
 	}
 	defer func() { _ = os.RemoveAll(directory) }() // It only has traces.
 	trace := filepath.Join(directory, "trace.json")
-	if err := b.capcon(ctx, "up", machines, machines, "--trace", trace); err != nil {
+	if err := b.up(ctx, machines, machines, "--trace", trace); err != nil {
 		return err
 	}
 	if b.Waits[up], err = readWaits(trace); err != nil {
 		return err
 	}
-	if err := b.capcon(ctx, "down", "--trace", trace); err != nil {
+	if err := b.down(ctx, "--trace", trace); err != nil {
 		return err
 	}
 	b.Waits[down], err = readWaits(trace)
 	return err
 }
 
-// capcon creates a cluster of so many control planes and workers, or deletes it.
-func (b *bench) capcon(ctx context.Context, verb string, args ...string) error {
-	all := []string{verb, cluster, "--engine", b.Engine}
-	if verb == "down" {
-		all = append(all, "--keep-plane")
-	} else {
-		all = append(all, "--control-planes", args[0], "--workers", args[1])
-		args = args[2:]
-	}
-	_, err := execute(b.command(ctx, "bin/capcon", append(all, args...)...))
-	return err
+func (b *bench) up(ctx context.Context, controlPlanes, workers string, args ...string) error {
+	return b.capcon(ctx, append([]string{"up", cluster, "--control-planes", controlPlanes, "--workers", workers}, args...)...)
 }
 
-func (b *bench) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	command := exec.CommandContext(ctx, program, args...)
-	command.Env = append(os.Environ(), "ENGINE="+b.Engine, "KIND_EXPERIMENTAL_PROVIDER="+b.Engine)
-	return command
-}
-
-func execute(command *exec.Cmd) (output string, err error) {
-	var all bytes.Buffer
-	command.Stdout, command.Stderr = &all, &all
-	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command.Args, " "), err, all.String())
-	}
-	return all.String(), nil
-}
-
-// spread of the seconds of a row.
-func spread(seconds []float64) (lowest, median, highest float64) {
-	sorted := slices.Sorted(slices.Values(seconds))
-	last := len(sorted) - 1
-	return sorted[0], (sorted[last/2] + sorted[len(sorted)/2]) / 2, sorted[last] //nolint:mnd // The mean of the two in the middle.
+func (b *bench) down(ctx context.Context, args ...string) error {
+	return b.capcon(ctx, append([]string{"down", cluster, "--keep-plane"}, args...)...)
 }

@@ -29,64 +29,43 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/capi-samples/cluster-api-provider-container/hack/resultfile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 )
 
 // repeats is how often what takes little time is measured, for a median.
 const repeats = 5
 
-// many is what a plane with many clusters uses, and how long it takes to list many
-// containers. Times are in seconds.
+// many is what a plane with many clusters uses. Times are in seconds.
 type many struct {
-	Engine     string `json:"engine"`
-	Date       string `json:"date"`
-	Commit     string `json:"commit"`
-	Machine    string `json:"machine"`
-	Clusters   int    `json:"clusters"`
-	Containers int    `json:"containers"`
+	setting
+	Clusters int `json:"clusters"`
 	// PlaneStarts are from no container to a plane that answers.
 	PlaneStarts []float64 `json:"planeStarts"`
 	// One and All are the memory of the plane in MB by process, as proportional set size,
 	// with one cluster and with all of them, after Rest.
-	One  map[string]float64 `json:"one"`
-	All  map[string]float64 `json:"all"`
-	Rest string             `json:"rest"`
+	One map[string]float64 `json:"one"`
+	All map[string]float64 `json:"all"`
+	// Rest is how long clusters rest before memory is read.
+	Rest time.Duration `json:"rest"`
 	// Ready is when the last of the clusters was that were created concurrently, and Processor
 	// what the plane used until then; Gone is when the last was deleted.
 	Ready     float64 `json:"ready"`
 	Processor float64 `json:"processor"`
 	Gone      float64 `json:"gone"`
-	// Lists are of all containers.
-	Lists []float64 `json:"lists"`
-
-	bench *bench
-	rest  time.Duration
-	image string
 }
 
-func (m *many) run(ctx context.Context, output string) error {
-	m.Engine, m.Commit, m.Machine = m.bench.Engine, m.bench.Commit, m.bench.Machine
-	m.Date, m.Rest = time.Now().Format(time.DateOnly), m.rest.String()
+func (m *many) run(ctx context.Context) error {
 	// Where there is a plane, its clusters are not the benchmark's: this fails then, and names them.
 	if err := m.capcon(ctx, "plane", "down"); err != nil {
 		return err
 	}
 	defer m.cleanUp(context.WithoutCancel(ctx))
-	for _, measured := range []func(context.Context) error{m.plane, m.one, m.all, m.list} {
+	for _, measured := range []func(context.Context) error{m.plane, m.one, m.all} {
 		if err := measured(ctx); err != nil {
 			return err
 		}
 	}
 	fmt.Print(m.table())
-	if output == "" {
-		return nil
-	}
-	return errors.Join(
-		resultfile.Write(output+".json", m),
-		os.WriteFile(output+".md", []byte(m.page()), 0o644),
-	)
+	return m.write(m)
 }
 
 // cleanUp what a run left, and nothing else.
@@ -111,7 +90,7 @@ func (m *many) plane(ctx context.Context) error {
 }
 
 func (m *many) one(ctx context.Context) error {
-	fmt.Printf("One cluster, which rests for %s.\n", m.rest)
+	fmt.Printf("One cluster, which rests for %s.\n", m.Rest)
 	err := m.capcon(ctx, "up", cluster)
 	if err == nil {
 		m.One, err = m.memory(ctx)
@@ -120,7 +99,7 @@ func (m *many) one(ctx context.Context) error {
 }
 
 func (m *many) all(ctx context.Context) error {
-	fmt.Printf("%d clusters concurrently, which rest for %s.\n", m.Clusters, m.rest)
+	fmt.Printf("%d clusters concurrently, which rest for %s.\n", m.Clusters, m.Rest)
 	before, err := m.processor(ctx)
 	if err != nil {
 		return err
@@ -155,53 +134,10 @@ func (m *many) each(ctx context.Context, verb string, args ...string) error {
 	return group.Wait()
 }
 
-// list creates containers that never start, and lists them.
-func (m *many) list(ctx context.Context) error {
-	fmt.Printf("%d containers, which are listed.\n", m.Containers)
-	connection, err := connect.Connect(ctx, connect.Options{Engine: m.Engine})
-	if err != nil {
-		return err
-	}
-	const label = "bench.container.infrastructure.cluster.x-k8s.io"
-	defer func() {
-		// One call has room for so many IDs.
-		_, _ = execute(m.bench.command(context.WithoutCancel(ctx), "sh", "-c",
-			m.Engine+" ps --all --quiet --filter label="+label+" | xargs -r "+m.Engine+" rm --force"))
-	}()
-	group, creating := errgroup.WithContext(ctx)
-	group.SetLimit(4) //nolint:mnd // Enough to keep the engine busy.
-	for range m.Containers {
-		group.Go(func() error {
-			_, err := execute(m.bench.command(creating, m.Engine, "create", "--label", label, m.image))
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for range repeats {
-		began := time.Now()
-		found, err := connection.ListContainers(ctx, map[string]string{label: ""})
-		if err != nil {
-			return err
-		}
-		if len(found) != m.Containers {
-			return fmt.Errorf("%d containers are listed, want %d", len(found), m.Containers)
-		}
-		m.Lists = append(m.Lists, time.Since(began).Seconds())
-	}
-	return nil
-}
-
-func (m *many) capcon(ctx context.Context, args ...string) error {
-	_, err := execute(m.bench.command(ctx, "bin/capcon", append(args, "--engine", m.Engine)...))
-	return err
-}
-
 // memory of the plane's processes after they rested.
 func (m *many) memory(ctx context.Context) (map[string]float64, error) {
 	// The rest is what is measured.
-	if _, err := execute(m.bench.command(ctx, "sleep", strconv.Itoa(int(m.rest.Seconds())))); err != nil {
+	if _, err := execute(m.command(ctx, "sleep", strconv.Itoa(int(m.Rest.Seconds())))); err != nil {
 		return nil, err
 	}
 	processes, err := m.processes(ctx)
@@ -242,13 +178,13 @@ func (m *many) processor(ctx context.Context) (float64, error) {
 
 // processes of the plane by name: the daemon, which the engine knows, and its children.
 func (m *many) processes(ctx context.Context) (map[string]string, error) {
-	output, err := execute(m.bench.command(ctx, m.Engine, "inspect", "--format", "{{.State.Pid}}", "capcon-plane"))
+	output, err := execute(m.command(ctx, m.Engine, "inspect", "--format", "{{.State.Pid}}", "capcon-plane"))
 	if err != nil {
 		return nil, err
 	}
 	daemon := strings.TrimSpace(output)
 	// Each thread has the children that it started.
-	children, err := execute(m.bench.command(ctx, "sh", "-c", "cat /proc/"+daemon+"/task/*/children"))
+	children, err := execute(m.command(ctx, "sh", "-c", "cat /proc/"+daemon+"/task/*/children"))
 	if err != nil {
 		return nil, err
 	}
@@ -275,27 +211,17 @@ func (m *many) table() string {
 	text.WriteString("| What | Figure | Aim |\n|---|---|---|\n")
 	row("start of a plane, with its container", seconds(m.PlaneStarts), "≤ 4 s")
 	one, all := total(m.One), total(m.All)
-	row("memory of the plane, one 1 + 1 cluster, after "+m.Rest, fmt.Sprintf("%.0f MB", one), "≤ 550 MB")
+	row("memory of the plane, one 1 + 1 cluster, after "+m.Rest.String(), fmt.Sprintf("%.0f MB", one), "≤ 550 MB")
 	row(fmt.Sprintf("memory of the plane, %d of them, after %s", m.Clusters, m.Rest), fmt.Sprintf("%.0f MB", all), "")
 	row("each more cluster", fmt.Sprintf("%.1f MB", (all-one)/float64(m.Clusters-1)), "≤ 25 MB")
 	row(fmt.Sprintf("%d clusters created concurrently, until the last is ready", m.Clusters), fmt.Sprintf("%.1f s", m.Ready), "")
 	row("processor time of the plane meanwhile", fmt.Sprintf("%.1f s", m.Processor), "")
 	row("all deleted concurrently, until the last is gone", fmt.Sprintf("%.1f s", m.Gone), "")
-	row(fmt.Sprintf("list of %d containers", m.Containers), seconds(m.Lists), "")
 	text.WriteString("\n| Memory in MB | one cluster | all clusters |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(m.One)) {
 		fmt.Fprintf(&text, "| %s | %.0f | %.0f |\n", name, m.One[name], m.All[name])
 	}
 	return text.String()
-}
-
-func (m *many) page() string {
-	return fmt.Sprintf(`# %[1]s: many clusters and containers
-
-Written by %[2]smake bench RUN=many ENGINE=%[3]s%[2]s; how it is measured is in [benchmarks.md](../benchmarks.md).
-%[4]s, commit %[5]s, %[6]s.
-
-%[7]s`, strings.ToUpper(m.Engine[:1])+m.Engine[1:], "`", m.Engine, m.Date, m.Commit, m.Machine, m.table())
 }
 
 func total(memory map[string]float64) (sum float64) {

@@ -20,26 +20,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/capi-samples/cluster-api-provider-container/lab/bench/barchart"
 )
-
-// table of medians and spreads, for users.
-func (b *bench) table() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "%-20s %8s %8s %8s %10s\n", "seconds", "median", "lowest", "highest", "over kind")
-	for _, row := range rows() {
-		if len(b.Seconds[row]) > 0 {
-			lowest, median, highest := spread(b.Seconds[row])
-			fmt.Fprintf(&text, "%-20s %8.1f %8.1f %8.1f %10s\n", row, median, lowest, highest, b.ratio(row))
-		}
-	}
-	return text.String()
-}
 
 // ratio of a row's median to kind's of the same work; empty where kind has none.
 func (b *bench) ratio(row string) string {
@@ -53,30 +37,18 @@ func (b *bench) ratio(row string) string {
 	return fmt.Sprintf("%.2f", ours/theirs)
 }
 
-// page of the results next to a picture.
-func (b *bench) page(output string) string {
+// table of medians and spreads.
+func (b *bench) table() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, `# %[1]s: floor, kind and capcon
-
-Written by `+"`make bench RUN=up ENGINE=%[2]s`"+`; how it is measured is in [benchmarks.md](../benchmarks.md).
-%[3]s, commit %[4]s, %[5]s. Only ratios within one run mean anything.
-
-![Medians, and the lowest and highest of %[6]d rounds](%[7]s.svg)
-
-| Seconds | Median | Lowest | Highest | Median ÷ kind's | Rounds |
-|---|---|---|---|---|---|
-`, strings.ToUpper(b.Engine[:1])+b.Engine[1:], b.Engine, b.Date, b.Commit, b.Machine, len(b.Seconds[capconUp]), filepath.Base(output))
+	text.WriteString("| Seconds | Median | Lowest | Highest | Median ÷ kind's | Rounds |\n|---|---|---|---|---|---|\n")
 	for _, row := range rows() {
-		lowest, median, highest := spread(b.Seconds[row])
-		all := make([]string, 0, len(b.Seconds[row]))
-		for _, seconds := range b.Seconds[row] {
-			all = append(all, fmt.Sprintf("%.1f", seconds))
+		if len(b.Seconds[row]) == 0 {
+			continue
 		}
-		fmt.Fprintf(&text, "| %s | %.1f | %.1f | %.1f | %s | %s |\n", row, median, lowest, highest, b.ratio(row), strings.Join(all, ", "))
+		lowest, median, highest := spread(b.Seconds[row])
+		all := strings.Trim(fmt.Sprintf("%.1f", b.Seconds[row]), "[]")
+		fmt.Fprintf(&text, "| %s | %.1f | %.1f | %.1f | %s | %s |\n", row, median, lowest, highest, b.ratio(row), all)
 	}
-	text.WriteString("\nOf one more run of each, each moment counts once, for the first of these that was at work\n" +
-		"(`capcon up --trace`):\n\n")
-	text.WriteString(b.waits())
 	return text.String()
 }
 
@@ -138,14 +110,9 @@ func readWaits(path string) (map[string]float64, error) {
 	return waits, nil
 }
 
-// picture of the rows.
-func (b *bench) picture() string {
-	bars := make([]barchart.Bar, 0, len(rows()))
-	for _, row := range rows() {
-		lowest, median, highest := spread(b.Seconds[row])
-		bars = append(bars, barchart.Bar{
-			Label: row, Lowest: lowest, Median: median, Highest: highest, Ours: strings.HasPrefix(row, "capcon"),
-		})
-	}
-	return barchart.SVG(bars)
+// spread of the seconds of a row.
+func spread(seconds []float64) (lowest, median, highest float64) {
+	sorted := slices.Sorted(slices.Values(seconds))
+	last := len(sorted) - 1
+	return sorted[0], (sorted[last/2] + sorted[len(sorted)/2]) / 2, sorted[last] //nolint:mnd // The mean of the two in the middle.
 }

@@ -17,13 +17,12 @@ limitations under the License.
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // allButSysResource is the bounding set of a host without CAP_SYS_RESOURCE (24).
@@ -253,17 +252,23 @@ func TestCapabilityNames(t *testing.T) {
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
 func read(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries := must.Get(os.ReadDir(dir))(t)
+	entries, err := os.ReadDir(dir)
 	files := map[string]string{}
 	for _, entry := range entries {
-		text := must.Get(os.ReadFile(filepath.Join(dir, entry.Name())))(t)
+		text, readErr := os.ReadFile(filepath.Join(dir, entry.Name()))
+		err = errors.Join(err, readErr)
 		files[entry.Name()] = string(text)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }
