@@ -19,7 +19,6 @@ package docker_test
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/containerd/errdefs"
@@ -59,42 +58,24 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 	if _, err := raw.Ping(t.Context(), client.PingOptions{}); err != nil {
 		t.Fatalf("no Docker engine answers at %s (%v); start one with lab/engine/docker.sh, or leave such tests out with -short", endpoint, err)
 	}
-	proxy := enginetest.NewProxy(t, endpoint)
-	return enginetest.Harness{
-		Processes: true,
-		Connect: func(t *testing.T) engine.Engine {
-			t.Helper()
-			eng := must.Get(docker.New("", client.WithHost("unix://"+proxy.Path)))(t)
-			t.Cleanup(func() { _ = eng.Close() })
-			return eng
-		},
-		FreePort:        enginetest.FreeLocalPort,
-		OccupyPort:      enginetest.OccupyLocalPort,
-		HostDirectory:   enginetest.LocalDirectory,
-		MissingHostPath: enginetest.MissingLocalPath,
-		VolumesOf: func(t *testing.T, container string) []string {
-			t.Helper()
-			found := must.Get(raw.ContainerInspect(t.Context(), container, client.ContainerInspectOptions{}))(t)
-			var out []string
-			for _, mount := range found.Container.Mounts {
-				if mount.Name != "" {
-					out = append(out, mount.Name)
-				}
+	out := enginetest.LocalHarness(t, endpoint, func(uri string) (engine.Engine, error) { return docker.New("", client.WithHost(uri)) })
+	out.VolumesOf = func(t *testing.T, container string) []string {
+		t.Helper()
+		found := must.Get(raw.ContainerInspect(t.Context(), container, client.ContainerInspectOptions{}))(t)
+		var out []string
+		for _, mount := range found.Container.Mounts {
+			if mount.Name != "" {
+				out = append(out, mount.Name)
 			}
-			return out
-		},
-		// Port 1 of this host: nothing listens there.
-		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
-		RemoveImage: func(t *testing.T, reference string) {
-			t.Helper()
-			_, err := raw.ImageRemove(context.WithoutCancel(t.Context()), reference, client.ImageRemoveOptions{})
-			if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
-				t.Errorf("remove image %q: %v", reference, err)
-			}
-		},
-		LocalRegistry: strings.HasPrefix(endpoint, "unix://"),
-		Interrupt:     func(*testing.T) { proxy.Interrupt() },
-		Outage:        proxy.Outage,
-		Requests:      proxy.Requests,
+		}
+		return out
 	}
+	out.RemoveImage = func(t *testing.T, reference string) {
+		t.Helper()
+		_, err := raw.ImageRemove(context.WithoutCancel(t.Context()), reference, client.ImageRemoveOptions{})
+		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+			t.Errorf("remove image %q: %v", reference, err)
+		}
+	}
+	return out
 }

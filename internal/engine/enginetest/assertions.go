@@ -20,8 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +27,21 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
+
+// succeed ends the test where it cannot continue after an error.
+func succeed(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func wantNoError(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v, want success", what, err)
+	}
+}
 
 // wantKind fails unless err is of the kind.
 func wantKind(t *testing.T, what string, err, kind error) {
@@ -38,33 +51,16 @@ func wantKind(t *testing.T, what string, err, kind error) {
 	}
 }
 
-// wantTaken fails unless err says that the resource is taken, and which.
-func wantTaken(t *testing.T, what string, err error, resource engine.Resource, value string) {
-	t.Helper()
-	var conflict *engine.ConflictError
-	if !errors.As(err, &conflict) || conflict.Resource != resource {
-		t.Errorf("%s: error %v, want a conflict of the %s", what, err, resource)
-		return
-	}
-	if value != "" && conflict.Value != value {
-		t.Errorf("%s: conflict about %q, want %q", what, conflict.Value, value)
-	}
-}
+// failure is the error of a call whose result does not matter.
+func failure[T any](_ T, err error) error { return err }
 
-// wantHolder fails where a conflict does not name the container that has what is taken.
-func wantHolder(t *testing.T, what string, err error, holder string) {
+// wantTaken fails unless err is the conflict. An empty value or holder is not compared.
+func wantTaken(t *testing.T, what string, err error, want engine.ConflictError) {
 	t.Helper()
-	var conflict *engine.ConflictError
-	if errors.As(err, &conflict) && conflict.Holder != holder {
-		t.Errorf("%s: holder %q, want %q", what, conflict.Holder, holder)
-	}
-}
-
-// succeed ends the test where it cannot continue after an error.
-func succeed(t *testing.T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
+	var got *engine.ConflictError
+	if !errors.As(err, &got) || got.Resource != want.Resource ||
+		want.Value != "" && got.Value != want.Value || want.Holder != "" && got.Holder != want.Holder {
+		t.Errorf("%s: error %v, want a conflict of the %s %q, held by %q", what, err, want.Resource, want.Value, want.Holder)
 	}
 }
 
@@ -87,19 +83,12 @@ func (c *fixture) oneWins(
 			winners = append(winners, i)
 			continue
 		}
-		wantTaken(t, "call concurrently", err, conflict.Resource, conflict.Value)
+		wantTaken(t, "call concurrently", err, conflict)
 	}
 	if len(winners) != 1 {
 		t.Fatalf("the calls %v of %d have success, want one that does", winners, callers)
 	}
 	return winners[0]
-}
-
-func wantNoError(t *testing.T, what string, err error) {
-	t.Helper()
-	if err != nil {
-		t.Errorf("%s: %v, want success", what, err)
-	}
 }
 
 func (c *fixture) wantStatus(t *testing.T, what, name string, want engine.Status) engine.Container {
@@ -111,12 +100,41 @@ func (c *fixture) wantStatus(t *testing.T, what, name string, want engine.Status
 	return found
 }
 
+func (c *fixture) eventuallyStatus(t *testing.T, suffix string, want engine.Status) engine.Container {
+	t.Helper()
+	var found engine.Container
+	eventually(t, func() string {
+		if found = c.inspect(t, c.named(suffix)); found.Status != want {
+			return "want " + string(want) + ": " + describe(found)
+		}
+		return ""
+	})
+	return found
+}
+
 // wantNotStarted fails unless the container does not run, and says why.
 func (c *fixture) wantNotStarted(t *testing.T, name string) {
 	t.Helper()
 	found := c.inspect(t, name)
 	if found.Status == engine.StatusRunning || found.Error == "" && !c.ForgetsStartErrors {
 		t.Errorf("%s, want not running, with an error", describe(found))
+	}
+}
+
+// wantTool fails unless the command prints what is wanted.
+func (c *fixture) wantTool(t *testing.T, what, container, want string, args ...string) {
+	t.Helper()
+	if got := c.tool(t, container, args...); got != want {
+		t.Errorf("%s: %v prints %q, want %q", what, args, got, want)
+	}
+}
+
+// wantToolFails fails unless the command runs and fails.
+func (c *fixture) wantToolFails(t *testing.T, what, container string, args ...string) {
+	t.Helper()
+	var exit *engine.ExitError
+	if err := failure(c.Exec(t.Context(), container, tool(args...))); !errors.As(err, &exit) {
+		t.Errorf("%s: %v ends with %v, want a command that does not succeed", what, args, err)
 	}
 }
 
@@ -132,37 +150,6 @@ func eventually(t *testing.T, condition func() (missing string)) {
 		}
 		return nil
 	})
-}
-
-// failingReader ends with an error of its own.
-type failingReader struct {
-	reader io.Reader
-	err    error
-}
-
-func (r *failingReader) Read(p []byte) (int, error) {
-	n, err := r.reader.Read(p)
-	if errors.Is(err, io.EOF) {
-		err = r.err
-	}
-	return n, err
-}
-
-// address returns the n-th address of a subnet.
-func address(subnet engine.Subnet, n int) netip.Addr {
-	out := subnet.Prefix.Addr()
-	for range n {
-		out = out.Next()
-	}
-	return out
-}
-
-func firstSubnet(t *testing.T, network engine.Network) engine.Subnet {
-	t.Helper()
-	if len(network.Subnets) == 0 {
-		t.Fatalf("network %q has no subnet", network.Name)
-	}
-	return network.Subnets[0]
 }
 
 func describe(container engine.Container) string {

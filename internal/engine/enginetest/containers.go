@@ -17,7 +17,10 @@ limitations under the License.
 package enginetest
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -27,126 +30,44 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-func containerChecks() map[string]check {
-	return map[string]check{
-		"create": {
-			contract: "creates, neither starts nor pulls, and returns the ID",
-			run:      createsOnly,
+func containerChecks() checks {
+	return checks{
+		// Creates, neither starts nor pulls, and returns the ID.
+		"create": createsOnly,
+		// Name taken: a ConflictError of ResourceName.
+		"name taken": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			c.create(t, spec)
+			wantTaken(t, "create the same name again", failure(c.CreateContainer(t.Context(), spec)),
+				engine.ConflictError{Resource: engine.ResourceName, Value: spec.Name})
 		},
-		"name taken": {
-			contract: "Name taken: a ConflictError of ResourceName",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				c.create(t, spec)
-				_, err := c.CreateContainer(t.Context(), spec)
-				wantTaken(t, "create the same name again", err, engine.ResourceName, spec.Name)
-			},
-		},
-		"image absent": {
-			contract: "Image or network absent: ErrNotFound",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Image = "localhost/capcon/absent:v1"
-				c.wantNotCreated(t, spec, engine.ErrNotFound)
-			},
-		},
-		"network absent": {
-			contract: "Image or network absent: ErrNotFound",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Attachment.Network = c.named("absent")
-				c.wantNotCreated(t, spec, engine.ErrNotFound)
-			},
-		},
-		"bind source absent": {
-			contract: "A value the engine refuses: ErrInvalid, whose text names it and the remedy",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: c.MissingHostPath(t), Target: "/mnt"}}
-				c.wantNotCreated(t, spec, engine.ErrInvalid)
-				_, err := c.CreateContainer(t.Context(), spec)
-				if text := fmt.Sprint(err); !strings.Contains(text, spec.Mounts[0].Source) || !strings.Contains(text, "create it on the engine's host") {
-					t.Errorf("create: error %q, want the source and what to do", text)
-				}
-			},
-		},
-		"device node": {
-			contract:  "a bind mount of a device is that device where the container is privileged",
-			processes: true,
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Security.Privileged = true
-				spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: "/dev/null", Target: "/dev/nothing"}}
-				c.run(t, spec)
-				c.keepsNothing(t, spec.Name)
-			},
-		},
-		"impossible name": {
-			contract: "A value the engine refuses: ErrInvalid",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("with a space")
-				c.wantNotCreated(t, spec, engine.ErrInvalid)
-			},
-		},
-		"by ID": {
-			contract: "the container of that exact name or ID",
-			run:      foundByExactIDOnly,
-		},
-		"absent": {
-			contract: "Absent: ErrNotFound",
-			run: func(t *testing.T, c *fixture) {
-				_, err := c.InspectContainer(t.Context(), c.named("absent"))
-				wantKind(t, "inspect", err, engine.ErrNotFound)
-			},
-		},
-		"inspect": {
-			contract: "Container's fields",
-			run:      inspectedFields,
-		},
-		"list by labels": {
-			contract: "every container that carries all labels of the selector, ordered by name",
-			run:      listsByLabels,
-		},
-		"list fields": {
-			contract: "fills what Container documents as listed",
-			run:      listsFields,
-		},
-		"read in one request": {
-			contract:  "one request to the engine, however many containers there are",
-			processes: true, alone: true, run: readsInOneRequest,
-		},
-		"list by awkward labels": {
-			contract: "a label's value is compared as it is",
-			run:      listsByAwkwardLabels,
-		},
-		"list of many": {
-			contract: "every container, running or not, however many there are, also while others go",
-			run:      listsMany,
-		},
-		"name taken concurrently": {
-			contract: "of several that create one name, one succeeds and the others get a ConflictError",
-			run:      createsNameOnce,
-		},
-		"name of what was removed": {
-			contract: "RemoveContainer returns only when the name can be used again",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				for range 5 {
-					c.run(t, spec)
-					wantNoError(t, "remove", c.RemoveContainer(t.Context(), spec.Name))
-				}
-			},
-		},
+		// Image or network absent: ErrNotFound. A value the engine refuses: ErrInvalid.
+		"refused": refusesSpecs,
+		// Absent: ErrNotFound; what removes or disconnects succeeds.
+		"absent": reportsAbsent,
+		// The container of that exact name or ID.
+		"by ID": foundByExactIDOnly,
+		// Container's fields.
+		"inspect": inspectedFields,
+		// Every object that carries all labels of the selector, ordered by name.
+		"list by labels": listsByLabels,
+		// Fills what Container documents as listed.
+		"list fields": listsFields,
+		// Of each network ListNetworks fills ID, Name, Labels, Driver, Subnets and CreatedAt.
+		"list fields of networks": listsNetworkFields,
+		// A label's value is compared as it is.
+		"list by awkward labels": listsByAwkwardLabels,
+		// Every container, running or not, however many there are, also while others go.
+		"list of many": listsMany,
+		// Of several that create one name, one succeeds and the others get a ConflictError.
+		"name taken concurrently": createsNameOnce,
 	}
 }
 
 func createsOnly(t *testing.T, c *fixture) {
 	id := c.create(t, c.spec("a"))
-	if id == "" {
-		t.Error("no ID")
-	}
 	found := c.wantStatus(t, "after create", c.named("a"), engine.StatusCreated)
-	if found.ID != id {
+	if id == "" || found.ID != id {
 		t.Errorf("ID %q, want that of create, %q", found.ID, id)
 	}
 	if !found.StartedAt.IsZero() || !found.FinishedAt.IsZero() {
@@ -154,22 +75,73 @@ func createsOnly(t *testing.T, c *fixture) {
 	}
 }
 
-func (c *fixture) wantNotCreated(t *testing.T, spec engine.Spec, kind error) {
-	t.Helper()
-	forget(t, c.RemoveContainer, spec.Name)
-	_, err := c.CreateContainer(t.Context(), spec)
-	wantKind(t, "create", err, kind)
-	left, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
-	if err != nil || len(left) != 0 {
-		t.Errorf("after a create without success: %d containers, error %v, want none", len(left), err)
+func refusesSpecs(t *testing.T, c *fixture) {
+	c.network(t, "net")
+	missing := c.MissingHostPath(t)
+	for title, test := range map[string]struct {
+		change func(*engine.Spec)
+		want   error
+	}{
+		"image absent":      {func(s *engine.Spec) { s.Image = "localhost/capcon/absent:v1" }, engine.ErrNotFound},
+		"network absent":    {func(s *engine.Spec) { s.Attachment.Network = c.named("absent") }, engine.ErrNotFound},
+		"name with a space": {func(s *engine.Spec) { s.Name = c.named("with a space") }, engine.ErrInvalid},
+		"address outside the subnet": {
+			func(s *engine.Spec) { *s = c.at("a", netip.MustParseAddr("192.0.2.7")) }, engine.ErrInvalid,
+		},
+		"IPv6 address outside the subnet": {
+			func(s *engine.Spec) { *s = c.at("a", netip.MustParseAddr("fd13:7a3c:0:16::5")) }, engine.ErrInvalid,
+		},
+		"bind source absent": {
+			func(s *engine.Spec) {
+				s.Mounts = []engine.Mount{{Type: engine.MountBind, Source: missing, Target: "/mnt"}}
+			}, engine.ErrInvalid,
+		},
+	} {
+		spec := c.spec("a")
+		test.change(&spec)
+		forget(t, c.RemoveContainer, spec.Name)
+		_, err := c.CreateContainer(t.Context(), spec)
+		wantKind(t, title, err, test.want)
+		if text := fmt.Sprint(err); len(spec.Mounts) > 0 && !(strings.Contains(text, missing) && strings.Contains(text, "create it on the engine's host")) {
+			t.Errorf("%s: error %q, want the source and what to do", title, text)
+		}
+		if left := c.listedNames(t, nil); len(left) != 0 {
+			t.Errorf("%s: after a create without success: %v, want no container", title, left)
+		}
 	}
 }
 
-// keepsNothing wants /dev/nothing to be the host's /dev/null.
-func (c *fixture) keepsNothing(t *testing.T, container string) {
-	t.Helper()
-	c.tool(t, container, "write", "/dev/nothing", "x")
-	c.wantTool(t, "what was written to the device", container, "", "read", "/dev/nothing")
+func reportsAbsent(t *testing.T, c *fixture) {
+	c.network(t, "net")
+	c.create(t, c.spec("a"))
+	ctx, absent := t.Context(), c.named("absent")
+	image := "localhost/capcon/absent:v1"
+	for what, err := range map[string]error{
+		"inspect":              failure(c.InspectContainer(ctx, absent)),
+		"start":                c.StartContainer(ctx, absent),
+		"stop":                 c.StopContainer(ctx, absent, 0),
+		"download":             failure(c.Download(ctx, absent, seedFile)),
+		"upload":               c.Upload(ctx, absent, bytes.NewReader(makeTar(t))),
+		"exec":                 failure(c.Exec(ctx, absent, tool("exit", "0"))),
+		"log":                  c.ContainerLog(ctx, absent, engine.LogRequest{}, io.Discard),
+		"inspect image":        failure(c.InspectImage(ctx, image)),
+		"save image":           failure(c.SaveImage(ctx, image)),
+		"inspect network":      failure(c.InspectNetwork(ctx, absent)),
+		"inspect volume":       failure(c.InspectVolume(ctx, absent)),
+		"connect to a network": c.ConnectNetwork(ctx, absent, c.named("a"), engine.Attachment{}),
+		"connect a container":  c.ConnectNetwork(ctx, c.named("net"), absent, engine.Attachment{}),
+	} {
+		wantKind(t, what, err, engine.ErrNotFound)
+	}
+	for what, err := range map[string]error{
+		"remove":                    c.RemoveContainer(ctx, absent),
+		"remove network":            c.RemoveNetwork(ctx, absent),
+		"remove volume":             c.RemoveVolume(ctx, absent),
+		"disconnect from a network": c.DisconnectNetwork(ctx, absent, c.named("a")),
+		"disconnect a container":    c.DisconnectNetwork(ctx, c.named("net"), absent),
+	} {
+		wantNoError(t, what, err)
+	}
 }
 
 func foundByExactIDOnly(t *testing.T, c *fixture) {
@@ -178,11 +150,10 @@ func foundByExactIDOnly(t *testing.T, c *fixture) {
 		t.Errorf("by ID: name %q, want %q", found.Name, c.named("a"))
 	}
 	short := id[:12]
-	_, err := c.InspectContainer(t.Context(), short)
-	wantKind(t, "inspect by the beginning of an ID", err, engine.ErrNotFound)
+	wantKind(t, "inspect by the beginning of an ID", failure(c.InspectContainer(t.Context(), short)), engine.ErrNotFound)
 	wantKind(t, "start by the beginning of an ID", c.StartContainer(t.Context(), short), engine.ErrNotFound)
 	wantKind(t, "stop by the beginning of an ID", c.StopContainer(t.Context(), short, 0), engine.ErrNotFound)
-	wantNoError(t, "remove by the beginning of an ID", c.RemoveContainer(t.Context(), short))
+	c.remove(t, short)
 	c.wantStatus(t, "after calls by the beginning of its ID", c.named("a"), engine.StatusRunning)
 }
 

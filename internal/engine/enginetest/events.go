@@ -29,64 +29,53 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-func eventChecks() map[string]check {
-	return map[string]check{
-		"closed list": {
-			contract: "each event of the closed list; those that reading causes are never reported",
-			run:      reportsClosedList,
-		},
-		"network": {
-			contract: "connect and disconnect, with the container's ID and, where the engine reports it, the network's name",
-			run: func(t *testing.T, c *fixture) {
-				c.network(t, "net")
-				id := c.run(t, c.spec("a"))
-				seen := c.watch(t, nil)
-				seen.awaitRelist(t, 1)
-				wantNoError(t, "connect", c.ConnectNetwork(t.Context(), c.named("net"), c.named("a"), engine.Attachment{}))
-				seen.await(t, id, engine.EventConnect)
-				wantNoError(t, "disconnect", c.DisconnectNetwork(t.Context(), c.named("net"), c.named("a")))
-				seen.await(t, id, engine.EventDisconnect)
-				for _, event := range seen.of(id) {
-					isNetwork := event.Kind == engine.EventConnect || event.Kind == engine.EventDisconnect
-					if isNetwork && event.Network != c.named("net") && event.Network != "" {
-						t.Errorf("event %+v, want the network %s", event, c.named("net"))
-					}
+func eventChecks() checks {
+	return checks{
+		// Each event of the closed list; those that reading causes are never reported.
+		"closed list": reportsClosedList,
+		// Connect and disconnect, with the container's ID and, where the engine reports it, the
+		// network's name.
+		"network": func(t *testing.T, c *fixture) {
+			c.network(t, "net")
+			id := c.run(t, c.spec("a"))
+			seen := c.watch(t, nil)
+			seen.awaitRelist(t, 1)
+			wantNoError(t, "connect", c.ConnectNetwork(t.Context(), c.named("net"), c.named("a"), engine.Attachment{}))
+			seen.await(t, id, engine.EventConnect)
+			wantNoError(t, "disconnect", c.DisconnectNetwork(t.Context(), c.named("net"), c.named("a")))
+			seen.await(t, id, engine.EventDisconnect)
+			for _, event := range seen.of(id) {
+				isNetwork := event.Kind == engine.EventConnect || event.Kind == engine.EventDisconnect
+				if isNetwork && event.Network != c.named("net") && event.Network != "" {
+					t.Errorf("event %+v, want the network %s", event, c.named("net"))
 				}
-			},
+			}
 		},
-		"several watchers": {
-			contract: "each watcher sees each event, never two concurrently",
-			run:      watchedBySeveral,
+		// Each watcher sees each event, never two concurrently.
+		"several watchers": watchedBySeveral,
+		// Until ctx ends, and then returns.
+		"context ends": func(t *testing.T, c *fixture) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c.Events(ctx, func(engine.Event) { cancel() })
 		},
-		"context ends": {
-			contract: "until ctx ends, and then returns",
-			run: func(t *testing.T, c *fixture) {
-				ctx, cancel := context.WithCancel(t.Context())
-				done, relist := make(chan struct{}), make(chan struct{}, 100)
-				go func() {
-					defer close(done)
-					c.Events(ctx, func(engine.Event) {
-						select {
-						case relist <- struct{}{}:
-						default:
-						}
-					})
-				}()
-				<-relist
-				cancel()
-				<-done
-			},
+	}
+}
+
+// connectionChecks break the connection to the engine.
+func connectionChecks() checks {
+	return checks{
+		// One request to the engine, however many containers there are.
+		"read in one request": readsInOneRequest,
+		// Reconnects by itself; the first event of each connection is an EventRelist.
+		"reconnects": func(t *testing.T, c *fixture) {
+			if c.Interrupt == nil {
+				t.Skip("this harness cannot break connections")
+			}
+			c.wantWatched(t, c.Interrupt, 3)
 		},
-		"reconnects": {
-			contract: "reconnects by itself; the first event of each connection is an EventRelist",
-			alone:    true,
-			run:      reconnects,
-		},
-		"outage": {
-			contract: "where there is no connection for some seconds, that is one EventLost",
-			alone:    true,
-			run:      reportsOutage,
-		},
+		// Where there is no connection for some seconds, that is one EventLost.
+		"outage": reportsOutage,
 	}
 }
 
@@ -200,11 +189,10 @@ func reportsClosedList(t *testing.T, c *fixture) {
 	c.tool(t, name, "print", "x")
 	c.download(t, name, "/opt/file")
 	c.inspect(t, name)
-	_, err := c.ListContainers(ctx, map[string]string{"enginetest": c.name})
-	succeed(t, "list", err)
+	succeed(t, "list", failure(c.ListContainers(ctx, c.own())))
 	c.tool(t, name, "kill", "HUP", "1")
 	c.stop(t, name)
-	wantNoError(t, "remove", c.RemoveContainer(ctx, name))
+	c.remove(t, name)
 	seen.await(t, id, engine.EventDestroy)
 
 	// A container without a network of its own is on the engine's default
@@ -249,13 +237,13 @@ func watchedBySeveral(t *testing.T, c *fixture) {
 	second.awaitRelist(t, 1)
 	id := c.run(t, c.spec("a"))
 	first.await(t, id, engine.EventStart)
-	wantNoError(t, "remove", c.RemoveContainer(t.Context(), c.named("a")))
+	c.remove(t, c.named("a"))
 	second.await(t, id, engine.EventDestroy)
 	proceed()
 	first.await(t, id, engine.EventDestroy)
 }
 
-// reportsOutage also to a watcher that begins meanwhile.
+// reportsOutage also to a watcher that starts meanwhile.
 func reportsOutage(t *testing.T, c *fixture) {
 	if c.Outage == nil {
 		t.Skip("this harness cannot cut the engine off")
@@ -272,24 +260,23 @@ func reportsOutage(t *testing.T, c *fixture) {
 	before.awaitCount(t, engine.EventRelist, 2)
 	during.awaitCount(t, engine.EventRelist, 1)
 	if got := before.count(engine.EventLost); got != lost+1 {
-		t.Errorf("a watcher that began before the outage received %d, want 1", got-lost)
+		t.Errorf("a watcher that started before the outage received %d, want 1", got-lost)
 	}
 	if got := during.count(engine.EventLost); got != 1 {
-		t.Errorf("a watcher that began during the outage received %d, want 1", got)
+		t.Errorf("a watcher that started during the outage received %d, want 1", got)
 	}
 }
 
-func reconnects(t *testing.T, c *fixture) {
-	if c.Interrupt == nil {
-		t.Skip("this harness cannot break connections")
-	}
+// wantWatched wants a watcher to receive a relist after each disruption, and to continue.
+func (c *fixture) wantWatched(t *testing.T, disrupt func(t *testing.T), times int) {
+	t.Helper()
 	seen := c.watch(t, nil)
 	seen.awaitRelist(t, 1)
-	for _, suffix := range []string{"a", "b", "c"} {
+	for i := range times {
 		before := seen.count(engine.EventRelist)
-		c.Interrupt(t)
+		disrupt(t)
 		seen.awaitRelist(t, before+1)
-		id := c.run(t, c.spec(suffix))
+		id := c.run(t, c.spec(fmt.Sprint(i)))
 		seen.await(t, id, engine.EventStart)
 	}
 }

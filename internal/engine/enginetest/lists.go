@@ -33,16 +33,24 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
+// listsByLabels does so with containers, networks and volumes.
 func listsByLabels(t *testing.T, c *fixture) {
-	for suffix, extra := range map[string]map[string]string{
-		"c": {"color": "red"}, "a": {"color": "red", "size": "small"}, "b": {"color": "blue"}, "d": nil,
-	} {
+	ctx := t.Context()
+	for i, suffix := range []string{"c", "a", "b", "d"} {
+		labels := []map[string]string{{"color": "red"}, {"color": "red", "size": "small"}, {"color": "blue"}, {}}[i]
+		maps.Copy(labels, c.own())
 		spec := c.spec(suffix)
-		maps.Copy(spec.Labels, extra)
+		spec.Labels = labels
 		c.create(t, spec)
+		forget(t, c.RemoveNetwork, spec.Name)
+		succeed(t, "create network", failure(c.CreateNetwork(ctx, engine.NetworkSpec{
+			Name: spec.Name, Labels: labels, Subnets: subnetsOf(c.subnet(fmt.Sprintf("198.18.60.%d/29", 8*i))),
+		})))
+		forget(t, c.RemoveVolume, spec.Name)
+		succeed(t, "create volume", c.CreateVolume(ctx, spec.Name, labels))
 	}
 	c.start(t, c.named("c"))
-	cases := map[string]struct {
+	for title, test := range map[string]struct {
 		selector map[string]string
 		want     []string
 	}{
@@ -51,26 +59,50 @@ func listsByLabels(t *testing.T, c *fixture) {
 		"key and value":     {map[string]string{"color": "red"}, []string{"a", "c"}},
 		"two labels":        {map[string]string{"color": "red", "size": ""}, []string{"a"}},
 		"none of the value": {map[string]string{"color": "green"}, nil},
-	}
-	for title, test := range cases {
+	} {
 		var want []string
 		for _, suffix := range test.want {
 			want = append(want, c.named(suffix))
 		}
-		if diff := gocmp.Diff(want, c.listedNames(t, test.selector)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", title, diff)
+		selector := c.own()
+		maps.Copy(selector, test.selector)
+		networks, networksErr := c.ListNetworks(ctx, selector)
+		volumes, volumesErr := c.ListVolumes(ctx, selector)
+		wantNoError(t, title+": list networks", networksErr)
+		wantNoError(t, title+": list volumes", volumesErr)
+		for kind, got := range map[string][]string{
+			"containers": c.listedNames(t, test.selector),
+			"networks":   names(networks, func(n engine.Network) string { return n.Name }),
+			"volumes":    names(volumes, func(v engine.Volume) string { return v.Name }),
+		} {
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", title, kind, diff)
+			}
+		}
+		for _, volume := range volumes {
+			if volume.Labels["enginetest"] != c.name || volume.CreatedAt.IsZero() {
+				t.Errorf("%s: volume %+v, want labels and when it was created", title, volume)
+			}
 		}
 	}
 }
 
+// names of what is listed; nil where the list is empty.
+func names[T any](listed []T, name func(T) string) []string {
+	var out []string
+	for _, one := range listed {
+		out = append(out, name(one))
+	}
+	return out
+}
+
 func listsFields(t *testing.T, c *fixture) {
 	network := c.network(t, "net")
-	spec := c.spec("a")
-	spec.Attachment.Network = network.Name
+	spec := c.at("a")
 	spec.Ports = []engine.PortBinding{{ContainerPort: 80, HostAddress: localhost, HostPort: c.FreePort(t)}}
 	c.run(t, spec)
 	full := c.inspect(t, spec.Name)
-	found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+	found, err := c.ListContainers(t.Context(), c.own())
 	if err != nil || len(found) != 1 {
 		t.Fatalf("list: %d containers, %v, want one", len(found), err)
 	}
@@ -88,29 +120,40 @@ func listsFields(t *testing.T, c *fixture) {
 	}
 }
 
+func listsNetworkFields(t *testing.T, c *fixture) {
+	want := c.network(t, "net")
+	found, err := c.ListNetworks(t.Context(), c.own())
+	if err != nil || len(found) != 1 {
+		t.Fatalf("networks %+v, %v, want one", found, err)
+	}
+	got := found[0]
+	if got.ID != want.ID || got.Name != want.Name || got.Driver != want.Driver || got.CreatedAt.IsZero() ||
+		!got.CreatedAt.Equal(want.CreatedAt) || got.Labels["enginetest"] != c.name || got.Subnets[0].Prefix != want.Subnets[0].Prefix {
+		t.Errorf("network %+v, want what was created: %+v", got, want)
+	}
+}
+
 // readsInOneRequest counts requests with two containers on a network and with
 // ten.
 func readsInOneRequest(t *testing.T, c *fixture) {
+	if c.Requests == nil {
+		t.Skip("this engine sends no requests")
+	}
 	network := c.network(t, "net")
 	for count := range 10 {
-		spec := c.spec(strconv.Itoa(count))
-		spec.Attachment.Network = network.Name
-		c.run(t, spec)
+		c.run(t, c.at(strconv.Itoa(count)))
 		if count != 1 && count != 9 {
 			continue
 		}
 		for what, read := range map[string]func() error{
 			"list containers": func() error {
-				found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name})
+				found, err := c.ListContainers(t.Context(), c.own())
 				if len(found) != count+1 {
 					t.Errorf("%d containers are listed, want %d", len(found), count+1)
 				}
 				return err
 			},
-			"inspect network": func() error {
-				_, err := c.InspectNetwork(t.Context(), network.Name)
-				return err
-			},
+			"inspect network": func() error { return failure(c.InspectNetwork(t.Context(), network.Name)) },
 		} {
 			before := c.Requests()
 			succeed(t, what, read())
@@ -125,18 +168,18 @@ func readsInOneRequest(t *testing.T, c *fixture) {
 // environment, or what a host with a few dozen clusters has.
 func listSize(t *testing.T) int {
 	t.Helper()
-	text := cmp.Or(os.Getenv("LIST_SIZE"), "200")
-	size, err := strconv.Atoi(text)
+	size, err := strconv.Atoi(cmp.Or(os.Getenv("LIST_SIZE"), "200"))
 	succeed(t, "LIST_SIZE", err)
 	return size
 }
 
-// hands is how many containers are created and removed concurrently.
-const hands = 8
-
-// runningEvery so many of the longest list runs: an engine may have to look at
-// those one by one.
-const runningEvery = 10
+const (
+	// concurrency is how many containers are created and removed concurrently.
+	concurrency = 8
+	// runningEvery so many of the longest list runs: an engine may have to look at
+	// those one by one.
+	runningEvery = 10
+)
 
 func listsMany(t *testing.T, c *fixture) {
 	count := listSize(t)
@@ -151,9 +194,7 @@ func listsMany(t *testing.T, c *fixture) {
 	inParallel(names, func(name string) {
 		spec := c.spec("")
 		spec.Name = name
-		if _, err := c.CreateContainer(t.Context(), spec); err != nil {
-			t.Errorf("create: %v", err)
-		}
+		wantNoError(t, "create", failure(c.CreateContainer(t.Context(), spec)))
 	})
 	var running, stay []string
 	for i, name := range names {
@@ -164,9 +205,9 @@ func listsMany(t *testing.T, c *fixture) {
 		}
 	}
 	inParallel(running, func(name string) { wantNoError(t, "start", c.StartContainer(t.Context(), name)) })
-	began := time.Now()
+	start := time.Now()
 	got := c.listedNames(t, nil)
-	t.Logf("listing %d containers, %d of which run, took %s", len(got), len(running), time.Since(began))
+	t.Logf("listing %d containers, %d of which run, took %s", len(got), len(running), time.Since(start))
 	if diff := gocmp.Diff(names, got); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
@@ -200,22 +241,18 @@ func listsMany(t *testing.T, c *fixture) {
 // listedNames of the containers of this case that have these labels.
 func (c *fixture) listedNames(t *testing.T, labels map[string]string) []string {
 	t.Helper()
-	selector := map[string]string{"enginetest": c.name}
+	selector := c.own()
 	maps.Copy(selector, labels)
 	found, err := c.ListContainers(t.Context(), selector)
 	succeed(t, fmt.Sprintf("list by %v", labels), err)
 	if found == nil {
 		t.Errorf("list by %v: nil, want a list", labels)
 	}
-	var names []string
-	for _, one := range found {
-		names = append(names, one.Name)
-	}
-	return names
+	return names(found, func(c engine.Container) string { return c.Name })
 }
 
 func inParallel(names []string, do func(name string)) {
-	adapter.Each(len(names), hands, func(i int) { do(names[i]) })
+	adapter.Each(len(names), concurrency, func(i int) { do(names[i]) })
 }
 
 // listsByAwkwardLabels has values that an engine's filter could take for more
@@ -228,13 +265,12 @@ func listsByAwkwardLabels(t *testing.T, c *fixture) {
 		c.create(t, spec)
 	}
 	for i, value := range values {
-		found, err := c.ListContainers(t.Context(), map[string]string{"enginetest": c.name, "example.com/key": value})
-		if err != nil {
-			t.Errorf("%q: %v", value, err)
-			continue
+		want := []string{c.named(fmt.Sprint(i))}
+		if diff := gocmp.Diff(want, c.listedNames(t, map[string]string{"example.com/key": value})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", value, diff)
 		}
-		if len(found) != 1 || found[0].Name != c.named(fmt.Sprint(i)) || found[0].Labels["example.com/key"] != value {
-			t.Errorf("%q: %d containers %v, want the one with that value", value, len(found), found)
+		if got := c.inspect(t, want[0]).Labels["example.com/key"]; got != value {
+			t.Errorf("label %q, want %q", got, value)
 		}
 	}
 }

@@ -27,100 +27,83 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-func networkChecks() map[string]check {
-	return map[string]check{
-		"engine chooses": {
-			contract: "Without a subnet in the spec the engine chooses one; its upper half is dynamic",
-			run: func(t *testing.T, c *fixture) {
-				created := c.network(t, "net")
-				if created.ID == "" || created.Name != c.named("net") || created.Driver != "bridge" {
-					t.Errorf("network %+v, want an ID, its name and the driver bridge", created)
-				}
-				if created.Labels["enginetest"] != c.name {
-					t.Errorf("labels %v, want those given", created.Labels)
-				}
-				c.wantSubnets(t, created, firstSubnet(t, created).Prefix)
-			},
+func networkChecks() checks {
+	return checks{
+		// Without an IPv4 subnet in the spec the engine chooses one; its upper half is dynamic. Other
+		// subnets are those of the spec, at most one per IP family; IPv4 first.
+		"subnets": choosesSubnets,
+		// A subnet of eight addresses is enough.
+		"small subnet": func(t *testing.T, c *fixture) {
+			subnet := c.subnet("198.18.30.8/29")
+			created := c.network(t, "net", subnet)
+			c.wantSubnets(t, created, subnet)
+			static := address(created.Subnets[0], 2)
+			c.run(t, c.at("static", static))
+			c.wantAddresses(t, "static", static)
+			c.run(t, c.at("dynamic"))
 		},
-		"list": {
-			contract: "ListNetworks returns every network that carries all labels, ordered by name",
-			run:      listsNetworks,
-		},
-		"explicit subnet": {
-			contract: "Subnets of the spec are the network's",
-			run: func(t *testing.T, c *fixture) {
-				subnet := c.subnet("198.18.10.0/24")
-				c.wantSubnets(t, c.network(t, "net", subnet), subnet)
-			},
-		},
-		"small subnet": {
-			contract: "a subnet of eight addresses is enough",
-			run: func(t *testing.T, c *fixture) {
-				subnet := c.subnet("198.18.30.8/29")
-				created := c.network(t, "net", subnet)
-				c.wantSubnets(t, created, subnet)
-				static := address(created.Subnets[0], 2)
-				c.run(t, c.at("static", static))
-				c.wantAddresses(t, "static", static)
-				c.run(t, c.at("dynamic"))
-			},
-		},
-		"subnet taken": {
-			contract: "Subnet taken: a ConflictError of ResourceSubnet",
-			run: func(t *testing.T, c *fixture) {
-				c.network(t, "net", c.subnet("198.18.20.0/24"))
-				half := c.subnet("198.18.20.0/25")
+		// Subnet taken: a ConflictError of ResourceSubnet.
+		"subnet taken": func(t *testing.T, c *fixture) {
+			c.network(t, "net", c.subnet("198.18.20.0/24"), c.subnet("fd13:7a3c:0:21::/64"))
+			for _, taken := range []string{"198.18.20.0/25", "fd13:7a3c:0:21::/80"} {
 				forget(t, c.RemoveNetwork, c.named("other"))
-				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("other"), Subnets: []netip.Prefix{half}})
-				wantTaken(t, "create a network in a taken subnet", err, engine.ResourceSubnet, "")
-				_, err = c.InspectNetwork(t.Context(), c.named("other"))
-				wantKind(t, "inspect what was not created", err, engine.ErrNotFound)
-			},
+				spec := engine.NetworkSpec{Name: c.named("other"), Subnets: subnetsOf(c.subnet(taken))}
+				wantTaken(t, "create a network in "+taken, failure(c.CreateNetwork(t.Context(), spec)),
+					engine.ConflictError{Resource: engine.ResourceSubnet})
+				wantKind(t, "inspect what was not created", failure(c.InspectNetwork(t.Context(), c.named("other"))), engine.ErrNotFound)
+			}
 		},
-		"subnet invalid": {
-			contract: "a subnet with host bits set: ErrInvalid",
-			run: func(t *testing.T, c *fixture) {
-				forget(t, c.RemoveNetwork, c.named("net"))
-				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
-					Name: c.named("net"), Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.40.7/24")},
-				})
-				wantKind(t, "create", err, engine.ErrInvalid)
-			},
+		// A subnet with host bits set: ErrInvalid.
+		"subnet invalid": func(t *testing.T, c *fixture) {
+			forget(t, c.RemoveNetwork, c.named("net"))
+			spec := engine.NetworkSpec{Name: c.named("net"), Subnets: subnetsOf(netip.MustParsePrefix("198.18.40.7/24"))}
+			wantKind(t, "create", failure(c.CreateNetwork(t.Context(), spec)), engine.ErrInvalid)
 		},
-		"name taken": {
-			contract: "Name taken: a ConflictError of ResourceName",
-			run: func(t *testing.T, c *fixture) {
-				c.network(t, "net")
-				_, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("net")})
-				wantTaken(t, "create the same name again", err, engine.ResourceName, c.named("net"))
-			},
+		// Name taken: a ConflictError of ResourceName.
+		"name taken": func(t *testing.T, c *fixture) {
+			c.network(t, "net")
+			wantTaken(t, "create the same name again", failure(c.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("net")})),
+				engine.ConflictError{Resource: engine.ResourceName, Value: c.named("net")})
 		},
-		"created concurrently": {
-			contract: "Name taken also when two callers create concurrently: one of them wins",
-			run:      createsNetworkOnce,
+		// Name taken also when two callers create concurrently: one of them wins.
+		"created concurrently": createsNetworkOnce,
+		// A creation that was interrupted does not block the next.
+		"interrupted": createsAfterInterruption,
+		// The network of that exact name.
+		"exact name": func(t *testing.T, c *fixture) {
+			created := c.network(t, "net")
+			for _, name := range []string{c.named("ne"), c.named("net-2"), created.ID[:12]} {
+				wantKind(t, "inspect "+name, failure(c.InspectNetwork(t.Context(), name)), engine.ErrNotFound)
+				wantNoError(t, "remove "+name, c.RemoveNetwork(t.Context(), name))
+			}
+			wantNoError(t, "after the removal of other names", failure(c.InspectNetwork(t.Context(), created.Name)))
 		},
-		"interrupted": {
-			contract: "a creation that was interrupted does not block the next",
-			run:      createsAfterInterruption,
-		},
-		"exact name": {
-			contract: "the network of that exact name",
-			run: func(t *testing.T, c *fixture) {
-				created := c.network(t, "net")
-				for _, name := range []string{c.named("ne"), c.named("net-2"), created.ID[:12]} {
-					_, err := c.InspectNetwork(t.Context(), name)
-					wantKind(t, "inspect "+name, err, engine.ErrNotFound)
-					wantNoError(t, "remove "+name, c.RemoveNetwork(t.Context(), name))
-				}
-				if _, err := c.InspectNetwork(t.Context(), created.Name); err != nil {
-					t.Errorf("after the removal of other names: %v", err)
-				}
-			},
-		},
-		"remove": {
-			contract: "Containers attached, running or not: ErrConflict; absent succeeds",
-			run:      removesOnlyUnusedNetwork,
-		},
+		// Containers attached, running or not: ErrConflict.
+		"remove": removesOnlyUnusedNetwork,
+	}
+}
+
+func subnetsOf(prefixes ...netip.Prefix) []netip.Prefix { return prefixes }
+
+func choosesSubnets(t *testing.T, c *fixture) {
+	ipv4, ipv6, both := c.subnet("198.18.10.0/24"), c.subnet("fd13:7a3c:0:20::/64"), c.subnet("fd13:7a3c:0:22::/112")
+	for title, test := range map[string]struct{ spec, want []netip.Prefix }{
+		"none": {nil, subnetsOf(netip.Prefix{})},
+		"ipv4": {subnetsOf(ipv4), subnetsOf(ipv4)},
+		"ipv6": {subnetsOf(ipv6), subnetsOf(netip.Prefix{}, ipv6)},
+		"both": {subnetsOf(both, c.subnet("198.18.50.0/24")), subnetsOf(c.subnet("198.18.50.0/24"), both)},
+	} {
+		created := c.network(t, title, test.spec...)
+		if created.ID == "" || created.Name != c.named(title) || created.Driver != "bridge" || created.Labels["enginetest"] != c.name {
+			t.Errorf("%s: network %+v, want an ID, its name, its labels and the driver bridge", title, created)
+		}
+		if len(created.Subnets) == 0 || !created.Subnets[0].Prefix.Addr().Is4() {
+			t.Fatalf("%s: subnets %v, want one of IPv4 first", title, created.Subnets)
+		}
+		if !test.want[0].IsValid() {
+			test.want[0] = created.Subnets[0].Prefix
+		}
+		c.wantSubnets(t, created, test.want...)
 	}
 }
 
@@ -146,13 +129,11 @@ func createsNetworkOnce(t *testing.T, c *fixture) {
 	const callers = 8
 	forget(t, c.RemoveNetwork, c.named("net"))
 	created := make([]engine.Network, callers)
-	began := time.Now()
 	winner := c.oneWins(t, callers, engine.ConflictError{Resource: engine.ResourceName, Value: c.named("net")},
 		func(i int, connection engine.Engine) (err error) {
 			created[i], err = connection.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named("net")})
 			return err
 		})
-	t.Logf("%d callers took %s", callers, time.Since(began))
 	found, err := c.InspectNetwork(t.Context(), c.named("net"))
 	if err != nil || found.ID != created[winner].ID {
 		t.Errorf("network %s, %v, want the winner's, %s", found.ID, err, created[winner].ID)
@@ -162,10 +143,10 @@ func createsNetworkOnce(t *testing.T, c *fixture) {
 func createsAfterInterruption(t *testing.T, c *fixture) {
 	name := c.named("net")
 	forget(t, c.RemoveNetwork, name)
-	t.Cleanup(func() { c.removeNetworks(t, map[string]string{engine.LabelCreating: name}) })
+	t.Cleanup(func() { c.removeTemporary(t, name) })
 	for _, after := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := c.CreateNetwork(ctx, engine.NetworkSpec{Name: name})
+		err := failure(c.CreateNetwork(ctx, engine.NetworkSpec{Name: name}))
 		cancel()
 		if err == nil {
 			wantNoError(t, "remove", c.RemoveNetwork(t.Context(), name))
@@ -177,14 +158,14 @@ func createsAfterInterruption(t *testing.T, c *fixture) {
 		created, err = c.InspectNetwork(t.Context(), name)
 	}
 	succeed(t, "create after interruptions", err)
-	c.wantSubnets(t, created, firstSubnet(t, created).Prefix)
+	c.wantSubnets(t, created, created.Subnets[0].Prefix)
 }
 
-// removeNetworks removes the networks that carry all labels.
-func (c *fixture) removeNetworks(t *testing.T, labels map[string]string) {
+// removeTemporary removes what interrupted creations of the network left behind.
+func (c *fixture) removeTemporary(t *testing.T, name string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	found, err := c.ListNetworks(ctx, labels)
+	found, err := c.ListNetworks(ctx, map[string]string{engine.LabelCreating: name})
 	wantNoError(t, "list networks", err)
 	for _, network := range found {
 		wantNoError(t, "remove", c.RemoveNetwork(ctx, network.Name))
@@ -192,40 +173,14 @@ func (c *fixture) removeNetworks(t *testing.T, labels map[string]string) {
 }
 
 func removesOnlyUnusedNetwork(t *testing.T, c *fixture) {
-	c.network(t, "net")
+	name := c.network(t, "net").Name
+	remove := func() error { return c.RemoveNetwork(t.Context(), name) }
 	c.create(t, c.at("a"))
-	wantKind(t, "a container that never ran is attached", c.RemoveNetwork(t.Context(), c.named("net")), engine.ErrConflict)
+	wantKind(t, "a container that never ran is attached", remove(), engine.ErrConflict)
 	c.start(t, c.named("a"))
-	wantKind(t, "a running container is attached", c.RemoveNetwork(t.Context(), c.named("net")), engine.ErrConflict)
+	wantKind(t, "a running container is attached", remove(), engine.ErrConflict)
 	c.stop(t, c.named("a"))
-	wantKind(t, "a stopped container is attached", c.RemoveNetwork(t.Context(), c.named("net")), engine.ErrConflict)
-	wantNoError(t, "remove the container", c.RemoveContainer(t.Context(), c.named("a")))
-	wantNoError(t, "remove the network", c.RemoveNetwork(t.Context(), c.named("net")))
-	wantNoError(t, "remove it again", c.RemoveNetwork(t.Context(), c.named("net")))
-}
-
-func listsNetworks(t *testing.T, c *fixture) {
-	second, first := c.network(t, "b"), c.network(t, "a")
-	for title, test := range map[string]struct {
-		selector map[string]string
-		want     []engine.Network
-	}{
-		"a label":  {map[string]string{"enginetest": c.name}, []engine.Network{first, second}},
-		"a key":    {map[string]string{"enginetest": c.name, "absent": ""}, nil},
-		"no match": {map[string]string{"enginetest": c.name + "-not"}, nil},
-	} {
-		found, err := c.ListNetworks(t.Context(), test.selector)
-		wantNoError(t, title, err)
-		if len(found) != len(test.want) {
-			t.Fatalf("%s: networks %+v, want %+v", title, found, test.want)
-		}
-		for i, network := range found {
-			want := test.want[i]
-			if network.ID != want.ID || network.Name != want.Name || network.Driver != want.Driver ||
-				network.CreatedAt.IsZero() || !network.CreatedAt.Equal(want.CreatedAt) ||
-				network.Labels["enginetest"] != c.name || firstSubnet(t, network).Prefix != firstSubnet(t, want).Prefix {
-				t.Errorf("%s: network %+v, want what was created: %+v", title, network, want)
-			}
-		}
-	}
+	wantKind(t, "a stopped container is attached", remove(), engine.ErrConflict)
+	c.remove(t, c.named("a"))
+	wantNoError(t, "remove the network", remove())
 }

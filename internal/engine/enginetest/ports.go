@@ -33,55 +33,34 @@ func addressComparer() cmp.Option {
 	return cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 }
 
-func portChecks() map[string]check {
-	return map[string]check{
-		"pinned": {
-			contract: "Ports as published now; a port is free again after a stop",
-			run:      publishesPinnedPort,
+func portChecks() checks {
+	return checks{
+		// Ports as published now; a port is free again after a stop.
+		"pinned": publishesPinnedPort,
+		// HostPort 0 = the engine chooses a free one.
+		"chosen by the engine": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			spec.Ports = []engine.PortBinding{{HostAddress: localhost, ContainerPort: 80}}
+			c.run(t, spec)
+			got := c.inspect(t, spec.Name).Ports
+			if len(got) != 1 || got[0].HostPort == 0 || got[0].HostAddress != localhost {
+				t.Errorf("ports %v, want one with a host port of 127.0.0.1", got)
+			}
 		},
-		"chosen by the engine": {
-			contract: "HostPort 0 = the engine chooses a free one",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Ports = []engine.PortBinding{{HostAddress: localhost, ContainerPort: 80}}
-				c.run(t, spec)
-				got := c.inspect(t, spec.Name).Ports
-				if len(got) != 1 || got[0].HostPort == 0 || got[0].HostAddress != localhost {
-					t.Errorf("ports %v, want one with a host port of 127.0.0.1", got)
-				}
-			},
+		// Host port taken: a ConflictError of ResourceHostPort; the container is still there, not
+		// running, and can start when the port is free.
+		"taken by a container": func(t *testing.T, c *fixture) {
+			c.wantPortTaken(t, c.holdPort(t), localhost)
+			c.stop(t, c.named("holder"))
+			c.start(t, c.named("second"))
+			if found := c.wantStatus(t, "port free again", c.named("second"), engine.StatusRunning); found.Error != "" {
+				t.Errorf("error %q of a container that runs, want none", found.Error)
+			}
 		},
-		"taken by a container": {
-			contract: "host port taken: a ConflictError of ResourceHostPort; the container is still there, and not running",
-			run: func(t *testing.T, c *fixture) {
-				c.wantPortTaken(t, c.holdPort(t), localhost)
-			},
-		},
-		"taken on another address": {
-			contract: "all addresses include the one that is taken",
-			run: func(t *testing.T, c *fixture) {
-				c.wantPortTaken(t, c.holdPort(t), netip.Addr{})
-			},
-		},
-		"taken by a process of the host": {
-			contract: "host port taken: a ConflictError of ResourceHostPort",
-			run: func(t *testing.T, c *fixture) {
-				c.wantPortTaken(t, c.OccupyPort(t), localhost)
-			},
-		},
-		"free again": {
-			contract: "a container that could not start can when the port is free",
-			run: func(t *testing.T, c *fixture) {
-				port := c.holdPort(t)
-				c.wantPortTaken(t, port, localhost)
-				c.stop(t, c.named("holder"))
-				c.start(t, c.named("second"))
-				found := c.wantStatus(t, "port free again", c.named("second"), engine.StatusRunning)
-				if found.Error != "" {
-					t.Errorf("error %q of a container that runs, want none", found.Error)
-				}
-			},
-		},
+		// All addresses include the one that is taken.
+		"taken on another address": func(t *testing.T, c *fixture) { c.wantPortTaken(t, c.holdPort(t), netip.Addr{}) },
+		// Host port taken: a ConflictError of ResourceHostPort.
+		"taken by a process of the host": func(t *testing.T, c *fixture) { c.wantPortTaken(t, c.OccupyPort(t), localhost) },
 	}
 }
 
@@ -92,18 +71,17 @@ func publishesPinnedPort(t *testing.T, c *fixture) {
 		{HostAddress: localhost, HostPort: port, ContainerPort: 80},
 		{HostAddress: localhost, HostPort: port, ContainerPort: 80, Protocol: engine.ProtocolUDP},
 	}
+	wantPorts := func(when string, want []engine.PortBinding) {
+		if diff := cmp.Diff(want, c.inspect(t, spec.Name).Ports, addressComparer()); diff != "" {
+			t.Errorf("ports %s (-want +got):\n%s", when, diff)
+		}
+	}
 	c.run(t, spec)
-	if diff := cmp.Diff(spec.Ports, c.inspect(t, spec.Name).Ports, addressComparer()); diff != "" {
-		t.Errorf("ports (-want +got):\n%s", diff)
-	}
+	wantPorts("after start", spec.Ports)
 	c.stop(t, spec.Name)
-	if got := c.inspect(t, spec.Name).Ports; len(got) != 0 {
-		t.Errorf("ports %v of a stopped container, want none", got)
-	}
+	wantPorts("after stop", nil)
 	c.start(t, spec.Name)
-	if diff := cmp.Diff(spec.Ports, c.inspect(t, spec.Name).Ports, addressComparer()); diff != "" {
-		t.Errorf("ports after stop and start (-want +got):\n%s", diff)
-	}
+	wantPorts("after stop and start", spec.Ports)
 }
 
 // holdPort runs a container that has a port of 127.0.0.1.
@@ -121,7 +99,8 @@ func (c *fixture) wantPortTaken(t *testing.T, port uint16, on netip.Addr) {
 	spec.Ports = []engine.PortBinding{{HostAddress: on, HostPort: port, ContainerPort: 80}}
 	c.create(t, spec)
 	err := c.StartContainer(t.Context(), spec.Name)
-	wantTaken(t, "start with a taken port", err, engine.ResourceHostPort, strconv.Itoa(int(port)))
+	wantTaken(t, "start with a taken port", err,
+		engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port))})
 	t.Logf("the error: %v", err)
 	c.wantNotStarted(t, spec.Name)
 }

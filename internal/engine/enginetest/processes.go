@@ -17,180 +17,123 @@ limitations under the License.
 package enginetest
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
+// specCase is a field of a spec, and what commands of the tool print in its container.
+type specCase struct {
+	spec   func(*engine.Spec)
+	prints map[string]string
+}
+
 // processChecks are about what a process sees of its container's spec.
-func processChecks() map[string]check {
-	checks := map[string]check{
-		"environment and host name": {
-			contract: "Hostname, Environment, User",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Hostname = "node-1"
-				spec.Environment = map[string]string{"KEY": "a value", "OTHER": "x=y"}
-				c.run(t, spec)
-				for args, want := range map[[2]string]string{
-					{"hostname"}: "node-1", {"env", "KEY"}: "a value", {"env", "OTHER"}: "x=y", {"id"}: "0:0",
-				} {
-					c.wantTool(t, "what a process sees of the spec", spec.Name, want, args[0], args[1])
-				}
-			},
+func processChecks() checks {
+	out := checks{
+		// When ctx ends Exec returns.
+		"context ends": returnsWhenContextEnds,
+		// User runs a command; empty = the container's.
+		"user": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			spec.User = "1000:1001"
+			c.run(t, spec)
+			c.wantExec(t, tool("id"), "1000:1001", "", 0)
+			asRoot := tool("id")
+			asRoot.User = "0:0"
+			c.wantExec(t, asRoot, "0:0", "", 0)
 		},
-		"command": {
-			contract: "Entrypoint and Command replace those of the image",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Entrypoint, spec.Command = []string{"/tool", "exit"}, []string{"9"}
-				c.run(t, spec)
-				c.eventuallyStatus(t, "a", engine.StatusExited)
-				if got := c.inspect(t, spec.Name).ExitCode; got != 9 {
-					t.Errorf("exit code %d, want 9", got)
-				}
-			},
+		// Entrypoint and Command replace those of the image.
+		"command": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			spec.Entrypoint, spec.Command = []string{"/tool", "exit"}, []string{"9"}
+			c.run(t, spec)
+			if got := c.eventuallyStatus(t, "a", engine.StatusExited).ExitCode; got != 9 {
+				t.Errorf("exit code %d, want 9", got)
+			}
 		},
-		"log": {
-			contract:  "ContainerLog writes what the first process has printed, also where the container has ended",
-			processes: true,
-			run:       readsLog,
+		// ContainerLog writes what the first process has printed, also where the container has ended.
+		"log": readsLog,
+		// A program that the image does not have: the start says ErrInvalid, the container stays.
+		"program absent": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			spec.Entrypoint = []string{"/absent"}
+			c.create(t, spec)
+			wantKind(t, "start", c.StartContainer(t.Context(), spec.Name), engine.ErrInvalid)
+			if found := c.inspect(t, spec.Name); found.Status == engine.StatusRunning {
+				t.Errorf("%s, want not running", describe(found))
+			}
 		},
-		"program absent": {
-			contract: "a program that the image does not have: the start says ErrInvalid, the container stays",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Entrypoint = []string{"/absent"}
-				c.create(t, spec)
-				err := c.StartContainer(t.Context(), spec.Name)
-				wantKind(t, "start", err, engine.ErrInvalid)
-				if found := c.inspect(t, spec.Name); found.Status == engine.StatusRunning {
-					t.Errorf("%s, want not running", describe(found))
-				}
-			},
+		// A bind mount of a device is that device where the container is privileged.
+		"device node": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			spec.Security.Privileged = true
+			spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: "/dev/null", Target: "/dev/nothing"}}
+			c.run(t, spec)
+			c.keepsNothing(t, spec.Name)
 		},
-		"first process": {
-			contract: "the entrypoint is process 1, no init of the engine before it",
-			run: func(t *testing.T, c *fixture) {
-				c.run(t, c.spec("a"))
-				c.wantTool(t, "process 1 is the image's entrypoint", c.named("a"), "tool", "pid1", "Name")
-			},
-		},
-		"capabilities": {
-			contract: "DropAllCapabilities leaves none but those of AddCapabilities; NoNewPrivileges; processes may signal each other",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Security = engine.Security{
-					DropAllCapabilities: true, AddCapabilities: []string{"NET_BIND_SERVICE"}, NoNewPrivileges: true,
-				}
-				c.run(t, spec)
-				// Bit 10 of the kernel's set.
-				c.wantTool(t, "bounding capabilities, only NET_BIND_SERVICE", spec.Name, "0000000000000400", "pid1", "CapBnd")
-				c.wantTool(t, "no new privileges", spec.Name, "1", "pid1", "NoNewPrivs")
-				c.wantTool(t, "a process may end another", spec.Name, "1", "spawn", "1")
-			},
-		},
-		"unconfined": {
-			contract: "Unconfined turns seccomp off",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Security = engine.Security{Unconfined: true, PrivateCgroupNamespace: true}
-				c.run(t, spec)
-				c.wantTool(t, "seccomp mode", spec.Name, "0", "pid1", "Seccomp")
-			},
-		},
-		"privileged": {
-			contract: "Privileged gives what the host has",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Security = engine.Security{Privileged: true, PrivateCgroupNamespace: true}
-				c.run(t, spec)
-				c.wantStatus(t, "privileged", spec.Name, engine.StatusRunning)
-				t.Logf("bounding capabilities %s", c.tool(t, spec.Name, "pid1", "CapBnd"))
-			},
-		},
-		"engine socket": {
-			contract: "EngineSocket is a container's own option, which every host takes",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Security = engine.Security{EngineSocket: true, DropAllCapabilities: true, NoNewPrivileges: true}
-				c.run(t, spec)
-				c.wantStatus(t, "with EngineSocket", spec.Name, engine.StatusRunning)
-				c.wantTool(t, "bounding capabilities, none", spec.Name, "0000000000000000", "pid1", "CapBnd")
-			},
-		},
-		"bounds": {
-			contract: "OpenFiles is the soft and hard limit",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Resources = engine.Resources{OpenFiles: 4321, Pids: 100, MemoryBytes: 64 << 20}
-				c.run(t, spec)
-				c.wantTool(t, "limits of open files", spec.Name, "4321 4321", "limit")
-			},
-		},
-		"memory": {
-			contract: "MemoryBytes bounds memory; OOMKilled says that the kernel killed the last run because of it",
-			run:      runsOutOfMemory,
-		},
-		"processor time": {
-			contract: "MilliCPU bounds processor time",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Resources = engine.Resources{MilliCPU: 500}
-				c.run(t, spec)
-				c.wantTool(t, "thousandths of a CPU", spec.Name, "500", "cpulimit")
-			},
-		},
-		"processes": {
-			contract: "Pids bounds the number of processes",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Resources = engine.Resources{Pids: 40}
-				c.run(t, spec)
-				_, err := c.Exec(t.Context(), spec.Name, engine.Command{Args: []string{"/tool", "spawn", "60"}})
-				var exit *engine.ExitError
-				if !errors.As(err, &exit) {
-					t.Errorf("60 processes where 40 are permitted: %v, want a command that does not succeed", err)
-				}
-				spec = c.spec("b")
-				c.run(t, spec)
-				c.wantTool(t, "processes without a bound", spec.Name, "60", "spawn", "60")
-			},
-		},
-		"tmpfs may execute": {
-			contract: "MountTmpfs is mounted with exec allowed",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Mounts = []engine.Mount{{Type: engine.MountTmpfs, Target: "/memory"}}
-				c.run(t, spec)
-				c.wantTool(t, "program on a tmpfs", spec.Name, "ran", "execfrom", "/memory")
-			},
-		},
-		"read-only bind": {
-			contract: "ReadOnly",
-			run: func(t *testing.T, c *fixture) {
-				spec := c.spec("a")
-				spec.Mounts = []engine.Mount{{
-					Type: engine.MountBind, Source: c.HostDirectory(t, "file", "x"), Target: "/host", ReadOnly: true,
-				}}
-				c.run(t, spec)
-				_, err := c.Exec(t.Context(), spec.Name, engine.Command{Args: []string{"/tool", "write", "/host/file", "y"}})
-				var exit *engine.ExitError
-				if !errors.As(err, &exit) {
-					t.Errorf("write to a read-only mount: %v, want a command that does not succeed", err)
-				}
-			},
+		// MemoryBytes bounds memory; OOMKilled says that the kernel killed the last run because of it.
+		"memory": runsOutOfMemory,
+		// Pids bounds the number of processes.
+		"processes": func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			spec.Resources = engine.Resources{Pids: 40}
+			c.run(t, spec)
+			c.wantToolFails(t, "60 processes where 40 are permitted", spec.Name, "spawn", "60")
+			c.run(t, c.spec("b"))
+			c.wantTool(t, "processes without a bound", c.named("b"), "60", "spawn", "60")
 		},
 	}
-	for title, c := range checks {
-		c.processes = true
-		checks[title] = c
+	for title, test := range specCases() {
+		out[title] = func(t *testing.T, c *fixture) {
+			spec := c.spec("a")
+			test.spec(&spec)
+			c.run(t, spec)
+			for command, want := range test.prints {
+				c.wantTool(t, title, spec.Name, want, strings.Fields(command)...)
+			}
+		}
 	}
-	return checks
+	return out
+}
+
+func specCases() map[string]specCase {
+	return map[string]specCase{
+		"environment and host name": {func(s *engine.Spec) {
+			s.Hostname = "node-1"
+			s.Environment = map[string]string{"KEY": "a value", "OTHER": "x=y"}
+		}, map[string]string{"hostname": "node-1", "env KEY": "a value", "env OTHER": "x=y", "id": "0:0"}},
+		// The entrypoint is process 1, no init of the engine before it.
+		"first process": {func(*engine.Spec) {}, map[string]string{"pid1 Name": "tool"}},
+		// DropAllCapabilities leaves none but those of AddCapabilities, here bit 10 of the kernel's
+		// set; processes may signal each other.
+		"capabilities": {func(s *engine.Spec) {
+			s.Security = engine.Security{DropAllCapabilities: true, AddCapabilities: []string{"NET_BIND_SERVICE"}, NoNewPrivileges: true}
+		}, map[string]string{"pid1 CapBnd": "0000000000000400", "pid1 NoNewPrivs": "1", "spawn 1": "1"}},
+		// Unconfined turns seccomp off.
+		"unconfined": {func(s *engine.Spec) {
+			s.Security = engine.Security{Unconfined: true, PrivateCgroupNamespace: true}
+		}, map[string]string{"pid1 Seccomp": "0"}},
+		"privileged": {func(s *engine.Spec) {
+			s.Security = engine.Security{Privileged: true, PrivateCgroupNamespace: true}
+		}, map[string]string{"id": "0:0"}},
+		// EngineSocket is a container's own option, which every host takes.
+		"engine socket": {func(s *engine.Spec) {
+			s.Security = engine.Security{EngineSocket: true, DropAllCapabilities: true, NoNewPrivileges: true}
+		}, map[string]string{"pid1 CapBnd": "0000000000000000"}},
+		// OpenFiles is the soft and hard limit.
+		"bounds": {func(s *engine.Spec) {
+			s.Resources = engine.Resources{OpenFiles: 4321, Pids: 100, MemoryBytes: 64 << 20}
+		}, map[string]string{"limit": "4321 4321"}},
+		// MilliCPU bounds processor time.
+		"processor time": {func(s *engine.Spec) { s.Resources.MilliCPU = 500 }, map[string]string{"cpulimit": "500"}},
+		// MountTmpfs is mounted with exec allowed.
+		"tmpfs may execute": {func(s *engine.Spec) {
+			s.Mounts = []engine.Mount{{Type: engine.MountTmpfs, Target: "/memory"}}
+		}, map[string]string{"execfrom /memory": "ran"}},
+	}
 }
 
 // runsOutOfMemory wants the exit code of each run, and one run of a few that is
@@ -205,8 +148,7 @@ func runsOutOfMemory(t *testing.T, c *fixture) {
 		spec.Entrypoint, spec.Command = []string{"/tool", "eat"}, []string{fmt.Sprint(256 << 20)}
 		spec.Resources = engine.Resources{MemoryBytes: 32 << 20}
 		c.run(t, spec)
-		c.eventuallyStatus(t, suffix, engine.StatusExited)
-		found := c.inspect(t, spec.Name)
+		found := c.eventuallyStatus(t, suffix, engine.StatusExited)
 		if found.ExitCode != 137 {
 			t.Errorf("run %d: exit code %d, want 137", run, found.ExitCode)
 		}
@@ -219,35 +161,30 @@ func runsOutOfMemory(t *testing.T, c *fixture) {
 }
 
 func readsLog(t *testing.T, c *fixture) {
-	ctx := t.Context()
 	spec := c.spec("a")
 	spec.Entrypoint, spec.Command = []string{"/tool", "print"}, []string{"first\nsecond\nthird\n", "apart\n"}
-	c.run(t, spec)
-	c.eventuallyStatus(t, "a", engine.StatusExited)
-	read := func(request engine.LogRequest) string {
+	terminal := c.spec("b")
+	terminal.TTY, terminal.Entrypoint, terminal.Command = true, spec.Entrypoint, []string{"on a terminal\n", ""}
+	for suffix, spec := range map[string]engine.Spec{"a": spec, "b": terminal} {
+		c.run(t, spec)
+		c.eventuallyStatus(t, suffix, engine.StatusExited)
+	}
+	read := func(name string, request engine.LogRequest) string {
 		var out strings.Builder
-		wantNoError(t, "log", c.ContainerLog(ctx, spec.Name, request, &out))
+		wantNoError(t, "log", c.ContainerLog(t.Context(), name, request, &out))
 		return out.String()
 	}
 	// The two streams are read apart: which is first is not defined.
 	for title, request := range map[string]engine.LogRequest{"all": {}, "a container that ended is not waited for": {Follow: true}} {
-		got := read(request)
+		got := read(spec.Name, request)
 		if !strings.Contains(got, "first\nsecond\nthird\n") || !strings.Contains(got, "apart\n") {
 			t.Errorf("%s: %q, want both streams", title, got)
 		}
 	}
-	if got := read(engine.LogRequest{Tail: 2}); strings.Count(got, "\n") != 2 {
+	if got := read(spec.Name, engine.LogRequest{Tail: 2}); strings.Count(got, "\n") != 2 {
 		t.Errorf("%q, want the last two lines", got)
 	}
-	wantKind(t, "log of what is absent", c.ContainerLog(ctx, c.named("absent"), engine.LogRequest{}, io.Discard), engine.ErrNotFound)
-
-	terminal := c.spec("b")
-	terminal.TTY, terminal.Entrypoint, terminal.Command = true, spec.Entrypoint, []string{"on a terminal\n", ""}
-	c.run(t, terminal)
-	c.eventuallyStatus(t, "b", engine.StatusExited)
-	var out strings.Builder
-	wantNoError(t, "log of a terminal", c.ContainerLog(ctx, terminal.Name, engine.LogRequest{}, &out))
-	if got := out.String(); got != "on a terminal\r\n" {
+	if got := read(terminal.Name, engine.LogRequest{}); got != "on a terminal\r\n" {
 		t.Errorf("%q, want what the terminal got", got)
 	}
 }

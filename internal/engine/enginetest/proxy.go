@@ -18,11 +18,8 @@ package enginetest
 
 import (
 	"bytes"
-	"crypto/rand"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -160,36 +157,4 @@ func (p *Proxy) setDown(down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.down = down
-}
-
-// LocalDirectory makes a directory of this host with a file in it.
-func LocalDirectory(t *testing.T, file, content string) string {
-	t.Helper()
-	directory := t.TempDir()
-	succeed(t, "write file", os.WriteFile(filepath.Join(directory, file), []byte(content), 0o644))
-	return directory
-}
-
-// LocalCDIDevice describes a CDI device on this host until the test ends, which root
-// only may.
-func LocalCDIDevice(t *testing.T) string {
-	t.Helper()
-	const directory = "/var/run/cdi"
-	if os.Geteuid() != 0 {
-		t.Skipf("only root writes to %s", directory)
-	}
-	class := "test-" + strings.ToLower(rand.Text())
-	succeed(t, "make directory", os.MkdirAll(directory, 0o755))
-	specification := fmt.Sprintf(`{"cdiVersion": "0.3.0", "kind": "capcon.example/%s", "devices": [{"name": "a", "containerEdits": {
-		"deviceNodes": [{"path": "/dev/nothing", "type": "c", "major": 1, "minor": 3, "permissions": "rw"}]}}]}`, class)
-	file := filepath.Join(directory, class+".json")
-	succeed(t, "write file", os.WriteFile(file, []byte(specification), 0o644))
-	t.Cleanup(func() { _ = os.Remove(file) })
-	return "capcon.example/" + class + "=a"
-}
-
-// MissingLocalPath is a path that this host does not have.
-func MissingLocalPath(t *testing.T) string {
-	t.Helper()
-	return filepath.Join(t.TempDir(), "missing")
 }

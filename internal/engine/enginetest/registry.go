@@ -17,14 +17,10 @@ limitations under the License.
 package enginetest
 
 import (
-	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,6 +35,24 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
+
+func registryChecks() checks {
+	return checks{
+		// Fetches an image and calls progress as it goes.
+		"pull": pulls,
+		// Digests are the registry digests it is known by.
+		"pull by digest": pullsByDigest,
+		// No such image: ErrNotFound.
+		"pull what is absent": func(t *testing.T, c *fixture) {
+			reference := c.registry(t, nil).host + "/absent:v1"
+			wantKind(t, "pull", c.PullImage(t.Context(), reference, nil, nil), engine.ErrNotFound)
+		},
+		// An error within the stream is an error of the call.
+		"pull a broken layer": reportsBrokenLayer,
+		// Credentials refused: ErrUnauthorized.
+		"pull with credentials": pullsWithCredentials,
+	}
+}
 
 // testRegistry is a registry on this host with one image in it.
 type testRegistry struct {
@@ -135,9 +149,7 @@ func pulls(t *testing.T, c *fixture) {
 	if calls == 0 || last.LayersTotal != 2 || last.LayersDone != 2 || last.CurrentBytes != last.TotalBytes {
 		t.Errorf("last progress %+v of %d, want two layers of two done", last, calls)
 	}
-	if _, err := c.InspectImage(t.Context(), registry.reference); err != nil {
-		t.Errorf("after the pull: %v", err)
-	}
+	wantNoError(t, "inspect after the pull", failure(c.InspectImage(t.Context(), registry.reference)))
 	wantNoError(t, "pull again, without progress", c.PullImage(t.Context(), registry.reference, nil, nil))
 }
 
@@ -160,8 +172,7 @@ func reportsBrokenLayer(t *testing.T, c *fixture) {
 	if err == nil {
 		t.Error("pull of a broken layer: success, want the error of the stream")
 	}
-	_, err = c.InspectImage(t.Context(), registry.reference)
-	wantKind(t, "inspect what could not be pulled", err, engine.ErrNotFound)
+	wantKind(t, "inspect what could not be pulled", failure(c.InspectImage(t.Context(), registry.reference)), engine.ErrNotFound)
 }
 
 func pullsWithCredentials(t *testing.T, c *fixture) {
@@ -174,48 +185,6 @@ func pullsWithCredentials(t *testing.T, c *fixture) {
 	if err != nil && strings.Contains(err.Error(), wrong.Password) {
 		t.Errorf("the error contains the password: %v", err)
 	}
-	err = c.PullImage(ctx, registry.reference, nil, nil)
-	t.Logf("without credentials: %v", err)
-	wantKind(t, "no credentials", err, engine.ErrUnauthorized)
+	wantKind(t, "no credentials", c.PullImage(ctx, registry.reference, nil, nil), engine.ErrUnauthorized)
 	wantNoError(t, "right password", c.PullImage(ctx, registry.reference, right, nil))
-}
-
-// The ports that FreeLocalPort gives: below those that Linux gives to outgoing
-// connections, one of which could have a port before the test does.
-const (
-	firstPort = 20000
-	ports     = 10000
-)
-
-// givenPorts counts from where another process' tests are not likely to be.
-var givenPorts = func() *atomic.Uint32 {
-	var count atomic.Uint32
-	count.Store(rand.Uint32N(ports))
-	return &count
-}()
-
-// FreeLocalPort finds a TCP port of 127.0.0.1 that no process listens on now, and returns
-// none twice.
-func FreeLocalPort(t *testing.T) uint16 {
-	t.Helper()
-	for range ports {
-		port := uint16(firstPort + givenPorts.Add(1)%ports)
-		listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		succeed(t, "close listener", listener.Close())
-		return port
-	}
-	t.Fatal("no port is free")
-	return 0
-}
-
-// OccupyLocalPort listens on a TCP port of 127.0.0.1 until the test ends.
-func OccupyLocalPort(t *testing.T) uint16 {
-	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	succeed(t, "listen", err)
-	t.Cleanup(func() { _ = listener.Close() })
-	return netip.MustParseAddrPort(listener.Addr().String()).Port()
 }

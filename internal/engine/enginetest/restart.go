@@ -17,90 +17,66 @@ limitations under the License.
 package enginetest
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-func restartChecks() map[string]check {
-	checks := map[string]check{
-		"containers": {
-			contract: "what the restart policy does when the engine restarts",
-			run:      restartsByPolicy,
+func restartChecks() checks {
+	return checks{
+		// What the restart policy does when the engine restarts.
+		"containers": restartsByPolicy,
+		// Static address and pinned host port are the same after a restart of the engine.
+		"addresses and ports": func(t *testing.T, c *fixture) {
+			static := address(c.network(t, "net").Subnets[0], 5)
+			spec := c.at("a", static)
+			spec.Restart = engine.RestartUnlessStopped
+			spec.Ports = []engine.PortBinding{{HostAddress: localhost, HostPort: c.FreePort(t), ContainerPort: 80}}
+			c.run(t, spec)
+			c.RestartEngine(t)
+			found := c.eventuallyStatus(t, "a", engine.StatusRunning)
+			c.wantAddresses(t, "a", static)
+			if len(found.Ports) != 1 || found.Ports[0] != spec.Ports[0] {
+				t.Errorf("ports %v, want %v", found.Ports, spec.Ports)
+			}
 		},
-		"addresses and ports": {
-			contract: "static address and pinned host port are the same after a restart of the engine",
-			run: func(t *testing.T, c *fixture) {
-				static := address(firstSubnet(t, c.network(t, "net")), 5)
-				spec := c.at("a", static)
-				spec.Restart = engine.RestartUnlessStopped
-				spec.Ports = []engine.PortBinding{{HostAddress: localhost, HostPort: c.FreePort(t), ContainerPort: 80}}
-				c.run(t, spec)
-				c.RestartEngine(t)
-				c.eventuallyStatus(t, "a", engine.StatusRunning)
-				c.wantAddresses(t, "a", static)
-				if got := c.inspect(t, spec.Name).Ports; len(got) != 1 || got[0] != spec.Ports[0] {
-					t.Errorf("ports %v, want %v", got, spec.Ports)
-				}
-			},
-		},
-		"events": {
-			contract: "after a restart of the engine the watcher receives a relist, and continues",
-			run: func(t *testing.T, c *fixture) {
-				seen := c.watch(t, nil)
-				seen.awaitRelist(t, 1)
-				before := seen.count(engine.EventRelist)
-				c.RestartEngine(t)
-				seen.awaitRelist(t, before+1)
-				id := c.run(t, c.spec("a"))
-				seen.await(t, id, engine.EventStart)
-			},
-		},
+		// After a restart of the engine the watcher receives a relist, and continues.
+		"events": func(t *testing.T, c *fixture) { c.wantWatched(t, c.RestartEngine, 1) },
 	}
-	for title, c := range checks {
-		c.restart = true
-		checks[title] = c
-	}
-	return checks
 }
 
 func restartsByPolicy(t *testing.T, c *fixture) {
 	cases := map[string]struct {
 		reason string
+		// policy is RestartUnlessStopped where it is empty, want StatusRunning.
 		policy engine.RestartPolicy
 		before func(name string)
 		want   engine.Status
-		// runsOn is wanted where containers run on without the engine.
+		// runsOn is wanted where containers run on without the engine; empty = want.
 		runsOn engine.Status
 	}{
-		"untouched": {
-			reason: "a running container runs again",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
-		},
+		"untouched": {reason: "a running container runs again"},
 		"signaled": {
 			reason: "a signal from inside does not count as the wish to stop",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.tool(t, name, "kill", "HUP", "1") },
 		},
 		"executed": {
 			reason: "a command does not change what the policy does",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.tool(t, name, "print", "x") },
 		},
 		"started-again": {
 			reason: "a start reverts the desired state to running",
-			policy: engine.RestartUnlessStopped, want: engine.StatusRunning, runsOn: engine.StatusRunning,
 			before: func(name string) { c.stop(t, name); c.start(t, name) },
 		},
 		"stopped": {
-			reason: "A container stopped this way is not started again",
-			policy: engine.RestartUnlessStopped, want: engine.StatusExited, runsOn: engine.StatusExited,
+			reason: "a container stopped this way is not started again", want: engine.StatusExited,
 			before: func(name string) { c.stop(t, name) },
 		},
 		"always": {
 			reason: "RestartAlways starts after a restart of the engine also what was stopped",
-			policy: engine.RestartAlways, want: engine.StatusRunning, runsOn: engine.StatusExited,
+			policy: engine.RestartAlways, runsOn: engine.StatusExited,
 			before: func(name string) { c.stop(t, name) },
 		},
 		"never": {
@@ -111,17 +87,13 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 	starts := map[string]time.Time{}
 	for suffix, test := range cases {
 		spec := c.spec(suffix)
-		spec.Restart = test.policy
+		spec.Restart = cmp.Or(test.policy, engine.RestartUnlessStopped)
 		c.run(t, spec)
 		if test.before != nil {
 			test.before(spec.Name)
 		}
 		starts[suffix] = c.inspect(t, spec.Name).StartedAt
 	}
-	created := c.spec("created")
-	created.Restart = engine.RestartUnlessStopped
-	c.create(t, created)
-
 	before, err := c.Info(t.Context())
 	succeed(t, "the engine before its restart", err)
 	c.RestartEngine(t)
@@ -129,15 +101,14 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 		t.Errorf("the storage's ID was %q before and is %q after a restart of the engine: %v", before.StorageID, after.StorageID, err)
 	}
 	for suffix, test := range cases {
-		want, wantAgain := test.want, test.want == engine.StatusRunning
+		want := cmp.Or(test.want, engine.StatusRunning)
+		wantAgain := want == engine.StatusRunning
 		if c.RunsOn {
-			want, wantAgain = test.runsOn, false
+			want, wantAgain = cmp.Or(test.runsOn, want), false
 		}
-		c.eventuallyStatus(t, suffix, want)
-		found := c.inspect(t, c.named(suffix))
+		found := c.eventuallyStatus(t, suffix, want)
 		if again := found.StartedAt.After(starts[suffix]); again != wantAgain {
 			t.Errorf("%s: started again %v; %s", suffix, again, test.reason)
 		}
 	}
-	t.Logf("a container that never ran is %s after the restart", c.inspect(t, created.Name).Status)
 }

@@ -35,9 +35,6 @@ import (
 type Harness struct {
 	// Connect returns a connection to the engine. Each stands for a process.
 	Connect func(t *testing.T) engine.Engine
-	// Prepare, if set, is called with each new connection once the image is
-	// there; simulated uses it to script the commands.
-	Prepare func(t *testing.T)
 	// Processes: the engine runs real ones.
 	Processes bool
 	// RestartEngine stops and starts the engine; nil leaves its cases out.
@@ -81,21 +78,38 @@ type Harness struct {
 	LocalRegistry bool
 }
 
-// check is one case of the suite.
-type check struct {
-	// contract is the sentence that the case proves.
-	contract string
-	// processes, restart: what the case needs of the harness.
+// checks are the cases of the suite by their titles. The comment at each is the sentence of
+// the contract that it proves.
+type checks map[string]func(t *testing.T, c *fixture)
+
+// group of checks with the same needs.
+type group struct {
+	checks checks
+	// processes, restart: what the cases need of the harness.
 	processes, restart bool
-	// alone: the case disturbs others that run at the same time.
+	// alone: the cases disturb others that run at the same time.
 	alone bool
-	run   func(t *testing.T, c *fixture)
+}
+
+func groups() map[string]group {
+	return map[string]group{
+		"containers": {checks: containerChecks()}, "lifecycle": {checks: lifecycleChecks()},
+		"ports": {checks: portChecks()}, "addresses": {checks: addressChecks()},
+		"archives": {checks: archiveChecks()}, "exec": {checks: execChecks()},
+		"networks": {checks: networkChecks()}, "attachments": {checks: attachmentChecks()},
+		"volumes": {checks: volumeChecks()}, "images": {checks: imageChecks()}, "events": {checks: eventChecks()},
+		"connections": {checks: connectionChecks(), alone: true},
+		"processes":   {checks: processChecks(), processes: true},
+		"registries":  {checks: registryChecks(), processes: true},
+		"restart":     {checks: restartChecks(), restart: true, alone: true},
+	}
 }
 
 // fixture is what a case works with.
 type fixture struct {
 	engine.Engine
 	Harness
+
 	// name is unique to the case; everything it makes begins with it.
 	name   string
 	image  v1.Image
@@ -105,56 +119,46 @@ type fixture struct {
 // Conformance proves that an engine keeps the contract of package engine.
 func Conformance(t *testing.T, harness Harness) {
 	t.Helper()
-	runChecks(t, harness, func(check) bool { return true })
+	runChecks(t, harness, groups())
 }
 
 // RestartConformance proves only what is about a restart of the engine, for an
 // engine that is better not shared with the rest.
 func RestartConformance(t *testing.T, harness Harness) {
 	t.Helper()
-	runChecks(t, harness, func(c check) bool { return c.restart })
+	runChecks(t, harness, map[string]group{"restart": groups()["restart"]})
 }
 
-func runChecks(t *testing.T, harness Harness, wanted func(check) bool) {
+func runChecks(t *testing.T, harness Harness, groups map[string]group) {
 	t.Helper()
 	connection := harness.Connect(t)
 	info, err := connection.Info(t.Context())
 	succeed(t, "the engine under test", err)
-	if again, err := harness.Connect(t).Info(t.Context()); err != nil || info.ID == "" || again.ID != info.ID {
-		t.Fatalf("every connection to the engine under test has to see one ID, got %q and %q: %v", info.ID, again.ID, err)
-	}
-	if again, err := connection.Info(t.Context()); err != nil || info.StorageID == "" || again.StorageID != info.StorageID {
-		t.Fatalf("the storage of the engine under test has to have one ID, got %q and %q: %v", info.StorageID, again.StorageID, err)
+	for _, again := range []engine.Engine{connection, harness.Connect(t)} {
+		found, err := again.Info(t.Context())
+		if err != nil || info.ID == "" || found.ID != info.ID || info.StorageID == "" || found.StorageID != info.StorageID {
+			t.Fatalf("every connection to the engine under test has to see one ID of it and of its storage, got %q, %q and %q, %q: %v",
+				info.ID, info.StorageID, found.ID, found.StorageID, err)
+		}
 	}
 	t.Logf("engine %s %s, API %s, at %s", info.Name, info.Version, info.APIVersion, info.Endpoint)
 	img := BuildImage(t, info.Architecture)
 	load(t, connection, harness, img)
-	if harness.Prepare != nil {
-		harness.Prepare(t)
-	}
+
 	run := strings.ToLower(rand.Text()[:6])
-	for group, checks := range map[string]map[string]check{
-		"containers": containerChecks(), "lifecycle": lifecycleChecks(), "ports": portChecks(), "addresses": addressChecks(),
-		"ipv6":     ipv6Checks(),
-		"archives": archiveChecks(), "exec": execChecks(), "networks": networkChecks(), "attachments": attachmentChecks(),
-		"volumes": volumeChecks(), "images": imageChecks(), "events": eventChecks(), "processes": processChecks(),
-		"restart": restartChecks(),
-	} {
-		for title, c := range checks {
-			if !wanted(c) {
-				continue
-			}
-			t.Run(group+"/"+title, func(t *testing.T) {
+	for name, group := range groups {
+		for title, check := range group.checks {
+			t.Run(name+"/"+title, func(t *testing.T) {
 				switch {
-				case c.processes && !harness.Processes:
+				case group.processes && !harness.Processes:
 					t.Skip("this engine runs no processes")
-				case c.restart && harness.RestartEngine == nil:
+				case group.restart && harness.RestartEngine == nil:
 					t.Skip("this harness cannot restart the engine")
 				}
-				if !c.restart && !c.alone {
+				if !group.alone {
 					t.Parallel()
 				}
-				c.run(t, &fixture{
+				check(t, &fixture{
 					Engine: connection, Harness: harness, image: img, podman: info.Name == "podman",
 					name: "enginetest-" + run + "-" + strings.ToLower(rand.Text()[:8]),
 				})
@@ -187,6 +191,9 @@ func (c *fixture) spec(suffix string) engine.Spec {
 }
 
 func (c *fixture) named(suffix string) string { return c.name + "-" + suffix }
+
+// own selects what the case has made.
+func (c *fixture) own() map[string]string { return map[string]string{"enginetest": c.name} }
 
 // subnet returns this engine's variant of a subnet of 198.18.0.0/16 (for
 // benchmarks, RFC 2544, so no host uses it) or of fd13:7a3c::/48 (unique local).
@@ -231,6 +238,11 @@ func (c *fixture) stop(t *testing.T, name string) {
 	succeed(t, "stop", c.StopContainer(t.Context(), name, 10*time.Second))
 }
 
+func (c *fixture) remove(t *testing.T, name string) {
+	t.Helper()
+	wantNoError(t, "remove", c.RemoveContainer(t.Context(), name))
+}
+
 func (c *fixture) inspect(t *testing.T, name string) engine.Container {
 	t.Helper()
 	found, err := c.InspectContainer(t.Context(), name)
@@ -238,33 +250,28 @@ func (c *fixture) inspect(t *testing.T, name string) engine.Container {
 	return found
 }
 
-// network creates one with a subnet that the engine chooses.
+// network creates one with a subnet that the engine chooses, unless one is given.
 func (c *fixture) network(t *testing.T, suffix string, subnets ...netip.Prefix) engine.Network {
 	t.Helper()
 	forget(t, c.RemoveNetwork, c.named(suffix))
-	created, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{
-		Name: c.named(suffix), Labels: map[string]string{"enginetest": c.name}, Subnets: subnets,
-	})
+	created, err := c.CreateNetwork(t.Context(), engine.NetworkSpec{Name: c.named(suffix), Labels: c.own(), Subnets: subnets})
 	succeed(t, "create network", err)
 	return created
 }
 
-// tool runs a command of the image's program and returns its output.
+// tool is a command of the image's program.
+func tool(args ...string) engine.Command {
+	return engine.Command{Args: append([]string{"/tool"}, args...)}
+}
+
+// tool runs such a command and returns its output.
 func (c *fixture) tool(t *testing.T, container string, args ...string) string {
 	t.Helper()
-	output, err := c.Exec(t.Context(), container, engine.Command{Args: append([]string{"/tool"}, args...)})
+	output, err := c.Exec(t.Context(), container, tool(args...))
 	if err != nil {
 		t.Fatalf("run %v: %v, stderr %q", args, err, output.Stderr)
 	}
 	return string(output.Stdout)
-}
-
-// wantTool fails unless the command prints what is wanted.
-func (c *fixture) wantTool(t *testing.T, what, container, want string, args ...string) {
-	t.Helper()
-	if got := c.tool(t, container, args...); got != want {
-		t.Errorf("%s: %v prints %q, want %q", what, args, got, want)
-	}
 }
 
 func (c *fixture) upload(t *testing.T, container string, files ...tarFile) {

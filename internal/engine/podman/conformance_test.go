@@ -67,41 +67,19 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 	if _, err := raw.do(t.Context(), http.MethodGet, "/_ping"); err != nil {
 		t.Fatalf("no Podman service answers at %s (%v); start one with systemctl start podman.socket, or leave such tests out with -short", endpoint, err)
 	}
-	proxy := enginetest.NewProxy(t, endpoint)
-	return enginetest.Harness{
-		Processes: true,
-		Connect: func(t *testing.T) engine.Engine {
-			t.Helper()
-			eng := must.Get(podman.New(podman.Options{URI: "unix://" + proxy.Path}))(t)
-			t.Cleanup(func() { _ = eng.Close() })
-			return eng
-		},
-		FreePort:        enginetest.FreeLocalPort,
-		OccupyPort:      enginetest.OccupyLocalPort,
-		HostDirectory:   enginetest.LocalDirectory,
-		MissingHostPath: enginetest.MissingLocalPath,
-		CDIDevice:       enginetest.LocalCDIDevice,
-		VolumesOf: func(t *testing.T, container string) []string {
-			t.Helper()
-			return raw.volumesOf(t, container)
-		},
-		// Port 1 of this host: nothing listens there.
-		UnreachableImage: func(*testing.T) string { return "127.0.0.1:1/unreachable:v1" },
-		RemoveImage: func(t *testing.T, reference string) {
-			t.Helper()
-			_, err := raw.do(context.WithoutCancel(t.Context()), http.MethodDelete, "/images/"+url.PathEscape(reference))
-			if err != nil {
-				t.Errorf("remove image %q: %v", reference, err)
-			}
-		},
-		ForgetsStartErrors: strings.HasPrefix(raw.version(t), "4."),
-		// Its monitor may end with the process, before it reads the kernel's count.
-		MissesOOM:     true,
-		LocalRegistry: true,
-		Interrupt:     func(*testing.T) { proxy.Interrupt() },
-		Outage:        proxy.Outage,
-		Requests:      proxy.Requests,
+	out := enginetest.LocalHarness(t, endpoint, func(uri string) (engine.Engine, error) { return podman.New(podman.Options{URI: uri}) })
+	out.CDIDevice, out.VolumesOf = enginetest.LocalCDIDevice, raw.volumesOf
+	out.RemoveImage = func(t *testing.T, reference string) {
+		t.Helper()
+		_, err := raw.do(context.WithoutCancel(t.Context()), http.MethodDelete, "/images/"+url.PathEscape(reference))
+		if err != nil {
+			t.Errorf("remove image %q: %v", reference, err)
+		}
 	}
+	out.ForgetsStartErrors = strings.HasPrefix(raw.version(t), "4.")
+	// Its monitor may end with the process, before it reads the kernel's count.
+	out.MissesOOM = true
+	return out
 }
 
 // rawClient asks the service past the engine under test.
