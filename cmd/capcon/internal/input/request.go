@@ -18,7 +18,6 @@ package input
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,7 +109,6 @@ func (r Request) Validate() error {
 		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2, 0.5 or 1500m, or none"),
 		checkQuantity("--memory", r.Memory, "use an amount of memory, such as 4Gi, or none"),
 		CheckTimeout(r.Timeout),
-		CheckTrace(r.Trace),
 	)...)
 }
 
@@ -181,14 +179,6 @@ func checkQuantity(flag, value, remedy string) []Problem {
 		return []Problem{{flag, value, "invalid quantity", remedy}}
 	}
 	return nil
-}
-
-// CheckTrace checks the path of a trace, whose format is known by its extension; empty = no trace.
-func CheckTrace(path string) []Problem {
-	if extension := filepath.Ext(path); path == "" || extension == ".json" || extension == ".svg" {
-		return nil
-	}
-	return []Problem{{"--trace", path, "unsupported file extension", "use .json, for Perfetto and Chrome, or .svg"}}
 }
 
 // CheckTimeout checks how long to wait; 0 = no limit.

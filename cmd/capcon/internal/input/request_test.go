@@ -80,7 +80,6 @@ func TestValidate(t *testing.T) {
 			"A service would shadow Pods.", func(r *Request) { r.PodCIDR, r.ServiceCIDR = "10.128.0.0/16", "10.128.0.0/12" },
 			"--service-cidr", []string{"overlaps"},
 		},
-		"trace":   {"No format has the extension.", func(r *Request) { r.Trace = "up.txt" }, "--trace", []string{".json", ".svg"}},
 		"timeout": {"There is no such time.", func(r *Request) { r.Timeout = -time.Second }, "--timeout", []string{"negative"}},
 	}
 	for name, tc := range cases {

@@ -38,15 +38,15 @@ var (
 func EngineCalls(log, cluster string, now time.Time) []Event {
 	var calls []Event
 	for line := range strings.Lines(log) {
-		found := callLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
-		if found == nil {
+		match := callLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if match == nil {
 			continue
 		}
 		values := map[string]string{}
-		for _, pair := range logPair.FindAllStringSubmatch(found[2], -1) {
+		for _, pair := range logPair.FindAllStringSubmatch(match[2], -1) {
 			values[pair[1]] = pair[2]
 		}
-		end, err := time.Parse("2006 0102 15:04:05.000000", now.UTC().Format("2006 ")+found[1])
+		end, err := time.Parse("2006 0102 15:04:05.000000", now.UTC().Format("2006 ")+match[1])
 		if err != nil || !strings.HasSuffix(values["Cluster"], "/"+cluster) {
 			continue
 		}
@@ -62,7 +62,7 @@ func EngineCalls(log, cluster string, now time.Time) []Event {
 			}
 		}
 		calls = append(calls, Event{
-			Group: EngineGroup, Track: track, Name: values["method"], Begin: end.Add(-took), End: end, Details: values,
+			Group: EngineGroup, Track: track, Name: values["method"], Start: end.Add(-took), End: end, Details: values,
 		})
 	}
 	return calls

@@ -56,8 +56,8 @@ func Node(ctx context.Context, e engine.Executor, container, name string, since 
 // stepName of a line of a bootstrap's log; empty if it names none.
 func stepName(message string) string {
 	const groups = 3 // The match, kubeadm's phase, and the step of the bootstrap data.
-	if found := step.FindStringSubmatch(message); len(found) == groups {
-		return found[1] + found[2]
+	if match := step.FindStringSubmatch(message); len(match) == groups {
+		return match[1] + match[2]
 	}
 	return ""
 }
@@ -86,9 +86,9 @@ func stepsOf(journal, group string) []Event {
 				continue
 			}
 			end()
-			current = &Event{Group: group, Track: bootstrapTrack, Name: name, Begin: line.at, End: line.at}
+			current = &Event{Group: group, Track: bootstrapTrack, Name: name, Start: line.at, End: line.at}
 		case strings.HasPrefix(line.message, "Started "), strings.HasPrefix(line.message, "Finished "):
-			events = append(events, Event{Group: group, Track: systemdTrack, Name: line.message, Begin: line.at})
+			events = append(events, Event{Group: group, Track: systemdTrack, Name: line.message, Start: line.at})
 		}
 	}
 	end()

@@ -63,7 +63,7 @@ func (o *Objects) Observe(at time.Time, change watch.EventType, u *unstructured.
 		before = &object{}
 	}
 	if change == watch.Deleted {
-		o.recorder.Add(Event{Group: o.group, Track: track, Name: "deleted", Begin: at})
+		o.recorder.Add(Event{Group: o.group, Track: track, Name: "deleted", Start: at})
 		o.end(track, before, at)
 		delete(o.known, track)
 		return
@@ -83,7 +83,7 @@ func (o *Objects) Observe(at time.Time, change watch.EventType, u *unstructured.
 	if writer := lastWriter(u); writer != "" {
 		details["by"] = writer
 	}
-	o.recorder.Add(Event{Group: o.group, Track: track, Name: name, Begin: at, Details: details})
+	o.recorder.Add(Event{Group: o.group, Track: track, Name: name, Start: at, Details: details})
 	if state := stateOf(after.fields); state != before.state {
 		o.end(track, before, at)
 		after.state, after.since = state, at
@@ -101,7 +101,7 @@ func (o *Objects) End(at time.Time) {
 
 func (o *Objects) end(track string, last *object, at time.Time) {
 	if last.state != "" {
-		o.recorder.Add(Event{Group: o.group, Track: track, Name: last.state, Begin: last.since, End: at})
+		o.recorder.Add(Event{Group: o.group, Track: track, Name: last.state, Start: last.since, End: at})
 	}
 }
 

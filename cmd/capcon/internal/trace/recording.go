@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -55,7 +54,7 @@ type Recording struct {
 	session *session.Session
 	file    *os.File
 	cluster string
-	began   time.Time
+	start   time.Time
 	// watching ends with stop.
 	watching sync.WaitGroup
 	stop     context.CancelFunc
@@ -65,7 +64,7 @@ type Recording struct {
 }
 
 // Usage of the flag.
-const Usage = "write a trace to FILE.json, for Perfetto and Chrome, or a diagram to FILE.svg"
+const Usage = "write a trace to FILE, for Perfetto and Chrome"
 
 // Run a command on a cluster and write its trace to a path, also if it fails; none without a
 // path.
@@ -78,7 +77,7 @@ func Run(ctx context.Context, s *session.Session, path, cluster string, run func
 	if err != nil {
 		return fmt.Errorf("create trace: %w", err)
 	}
-	t := &Recording{session: s, file: file, cluster: cluster, began: s.Now(), stop: func() {}}
+	t := &Recording{session: s, file: file, cluster: cluster, start: s.Now(), stop: func() {}}
 	defer t.finish(ctx)
 	return run(t)
 }
@@ -88,9 +87,9 @@ func (t *Recording) Span(name string) (end func()) {
 	if t == nil {
 		return func() {}
 	}
-	began := t.session.Now()
+	start := t.session.Now()
 	return func() {
-		t.Add(Event{Group: commandGroup, Track: name, Name: name, Begin: began, End: t.session.Now()})
+		t.Add(Event{Group: commandGroup, Track: name, Name: name, Start: start, End: t.session.Now()})
 	}
 }
 
@@ -165,20 +164,16 @@ const finishTimeout = 30 * time.Second
 // finish the trace, also one of a command that failed or was interrupted.
 func (t *Recording) finish(ctx context.Context) {
 	s := t.session
-	ended := s.Now()
+	end := s.Now()
 	t.stop()
 	t.watching.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	t.note(t.addEngineCalls(ctx))
 	t.note(t.addNodes(ctx))
-	write := WriteJSON
-	if filepath.Ext(t.file.Name()) == ".svg" {
-		write = WriteSVG
-	}
-	waits := Waits(t.Between(t.began, ended), t.began, ended)
+	waits := Waits(t.Between(t.start, end), t.start, end)
 	t.Add(waits...)
-	err := errors.Join(write(t.file, t.Between(t.began, ended)), t.file.Close())
+	err := errors.Join(WriteJSON(t.file, t.Between(t.start, end)), t.file.Close())
 	for _, missing := range t.missing {
 		s.Errorf("Not traced: %v", missing)
 	}
@@ -187,8 +182,10 @@ func (t *Recording) finish(ctx context.Context) {
 		return
 	}
 	s.Printf("Wrote the trace %s. The command waited for:", t.file.Name())
-	for _, total := range TotalWaits(waits) {
-		s.Printf("  %6.1fs  %s", total.Time.Seconds(), total.Name)
+	for _, component := range components() {
+		if total := totalWait(waits, component); total > 0 {
+			s.Printf("  %6.1fs  %s", total.Seconds(), component)
+		}
 	}
 }
 
@@ -214,7 +211,7 @@ func (t *Recording) addNodes(ctx context.Context) error {
 		if machine == "" || container.Status != engine.StatusRunning {
 			continue
 		}
-		steps, err := Node(ctx, t.session.Engine, container.Name, machine, t.began)
+		steps, err := Node(ctx, t.session.Engine, container.Name, machine, t.start)
 		t.Add(steps...)
 		errs = append(errs, err)
 	}

@@ -18,17 +18,21 @@ package trace
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -61,12 +65,12 @@ func TestObjects(t *testing.T) {
 	objects.Observe(second(4), watch.Modified, same)
 	objects.End(second(5))
 	want := []Event{
-		{Group: "Plane", Track: "Cluster c", Name: "exists", Begin: second(0), Details: map[string]string{}},
-		{Group: "Plane", Track: "Machine m", Name: "created", Begin: second(1), Details: map[string]string{}},
-		{Group: "Plane", Track: "Machine m", Name: "Ready=False (Waiting)", Begin: second(1), End: second(3)},
-		{Group: "Plane", Track: "Machine m", Name: "spec.token", Begin: second(2), Details: map[string]string{"changed": "spec.token"}},
-		{Group: "Plane", Track: "Machine m", Name: "Ready=True", Begin: second(3), Details: map[string]string{"changed": "status.conditions[Ready]"}},
-		{Group: "Plane", Track: "Machine m", Name: "Ready=True", Begin: second(3), End: second(5)},
+		{Group: "Plane", Track: "Cluster c", Name: "exists", Start: second(0), Details: map[string]string{}},
+		{Group: "Plane", Track: "Machine m", Name: "created", Start: second(1), Details: map[string]string{}},
+		{Group: "Plane", Track: "Machine m", Name: "Ready=False (Waiting)", Start: second(1), End: second(3)},
+		{Group: "Plane", Track: "Machine m", Name: "spec.token", Start: second(2), Details: map[string]string{"changed": "spec.token"}},
+		{Group: "Plane", Track: "Machine m", Name: "Ready=True", Start: second(3), Details: map[string]string{"changed": "status.conditions[Ready]"}},
+		{Group: "Plane", Track: "Machine m", Name: "Ready=True", Start: second(3), End: second(5)},
 	}
 	if diff := cmp.Diff(want, recorder.Between(second(0), second(9))); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
@@ -88,8 +92,8 @@ func TestEngineCalls(t *testing.T) {
 		got = append(got, event)
 	}
 	want := []Event{
-		{Group: EngineGroup, Track: "ContainerMachine m", Name: "StartContainer", Begin: second(1), End: second(1.5)},
-		{Group: EngineGroup, Track: "ContainerCluster demo", Name: "StartContainer", Begin: second(0), End: second(1.5)},
+		{Group: EngineGroup, Track: "ContainerMachine m", Name: "StartContainer", Start: second(1), End: second(1.5)},
+		{Group: EngineGroup, Track: "ContainerCluster demo", Name: "StartContainer", Start: second(0), End: second(1.5)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -113,9 +117,9 @@ func TestSteps(t *testing.T) {
 		line(6, "systemd", "Reloading.") +
 		`{"__REALTIME_TIMESTAMP":"7","SYSLOG_IDENTIFIER":"systemd","MESSAGE":[83,116]}` + "\ncut o"
 	want := []Event{
-		{Group: "Node m", Track: systemdTrack, Name: "Started kubelet.service.", Begin: second(1).Local()},
-		{Group: "Node m", Track: bootstrapTrack, Name: "runcmd[0]", Begin: second(2).Local(), End: second(3).Local()},
-		{Group: "Node m", Track: bootstrapTrack, Name: "certs", Begin: second(3).Local(), End: second(5).Local()},
+		{Group: "Node m", Track: systemdTrack, Name: "Started kubelet.service.", Start: second(1).Local()},
+		{Group: "Node m", Track: bootstrapTrack, Name: "runcmd[0]", Start: second(2).Local(), End: second(3).Local()},
+		{Group: "Node m", Track: bootstrapTrack, Name: "certs", Start: second(3).Local(), End: second(5).Local()},
 	}
 	if diff := cmp.Diff(want, stepsOf(journal, "Node m")); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
@@ -125,55 +129,56 @@ func TestSteps(t *testing.T) {
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	change := func(at float64, track, fields string) Event {
-		return Event{Group: ObjectsGroup, Track: track, Name: "changed", Begin: second(at), Details: map[string]string{"changed": fields}}
+		return Event{Group: ObjectsGroup, Track: track, Name: "changed", Start: second(at), Details: map[string]string{"changed": fields}}
 	}
 	events := []Event{
-		{Group: ObjectsGroup, Track: "Cluster c", Name: "created", Begin: second(1)},
-		{Group: ObjectsGroup, Track: "ContainerCluster c", Name: "created", Begin: second(1)},
+		{Group: ObjectsGroup, Track: "Cluster c", Name: "created", Start: second(1)},
+		{Group: ObjectsGroup, Track: "ContainerCluster c", Name: "created", Start: second(1)},
 		change(2, "ContainerCluster c", "metadata.labels.a\nmetadata.ownerReferences[0].uid"),
-		{Group: EngineGroup, Track: "ContainerCluster c", Name: "StartContainer", Begin: second(2.5), End: second(3)},
+		{Group: EngineGroup, Track: "ContainerCluster c", Name: "StartContainer", Start: second(2.5), End: second(3)},
 		change(4, "ContainerCluster c", "status.initialization.provisioned"),
 		change(5, "Machine m", "spec.bootstrap.dataSecretName"),
 		change(6, "ContainerMachine m", "status.initialization.provisioned"),
 		change(7, "ContainerCluster c", "metadata.ownerReferences[1].uid"),
-		{Group: NodesGroup, Track: "Node m", Name: "Ready=False (KubeletNotReady)", Begin: second(7), End: second(8)},
-		{Group: NodesGroup, Track: "Node m", Name: "Ready=True", Begin: second(8), End: second(12)},
+		{Group: NodesGroup, Track: "Node m", Name: "Ready=False (KubeletNotReady)", Start: second(7), End: second(8)},
+		{Group: NodesGroup, Track: "Node m", Name: "Ready=True", Start: second(8), End: second(12)},
 		change(10, "ContainerMachine m", "metadata.deletionTimestamp"),
-		{Group: ObjectsGroup, Track: "ContainerMachine m", Name: "deleted", Begin: second(10.5)},
-		{Group: ObjectsGroup, Track: "Cluster c", Name: "deleted", Begin: second(11)},
+		{Group: ObjectsGroup, Track: "ContainerMachine m", Name: "deleted", Start: second(10.5)},
+		{Group: ObjectsGroup, Track: "Cluster c", Name: "deleted", Start: second(11)},
 	}
 	waits := Waits(events, second(0), second(12))
 	at := second(0)
 	for _, wait := range waits {
-		if !wait.Begin.Equal(at) {
-			t.Errorf("%s begins at %s, want %s: each moment counts once", wait.Track, wait.Begin, at)
+		if !wait.Start.Equal(at) {
+			t.Errorf("%s starts at %s, want %s: each moment counts once", wait.Track, wait.Start, at)
 		}
 		at = wait.End
 	}
-	want := []Total{
-		{"container engine", 500 * time.Millisecond},
-		{"this provider", 3 * time.Second},
-		{"nodes: systemd, kubeadm, kubelet, Pod network", 2 * time.Second},
-		{"Cluster API and its API server", 4500 * time.Millisecond},
-		{"capcon", 2 * time.Second},
+	want := map[string]time.Duration{
+		waitEngine:     500 * time.Millisecond,
+		waitProvider:   3 * time.Second,
+		waitNodes:      2 * time.Second,
+		waitClusterAPI: 4500 * time.Millisecond,
+		waitCommand:    2 * time.Second,
 	}
-	if diff := cmp.Diff(want, TotalWaits(waits)); diff != "" {
-		t.Errorf("totals (-want +got):\n%s", diff)
+	for component, total := range want {
+		if got := totalWait(waits, component); got != total {
+			t.Errorf("the command waited %s for %s, want %s", got, component, total)
+		}
 	}
-	if got := TotalWaits(Waits(nil, second(0), second(1))); len(got) != 1 || got[0].Name != "capcon" {
+	if got := Waits(nil, second(0), second(1)); len(got) != 1 || got[0].Name != waitCommand {
 		t.Errorf("without events the command waited for %v, want itself", got)
 	}
 }
 
-// TestWrite reads what is written with decoders of the formats.
-func TestWrite(t *testing.T) {
+func TestWriteJSON(t *testing.T) {
 	t.Parallel()
 	var recorder Recorder
 	recorder.Add(
-		Event{Group: "A", Track: "one", Name: "<span>", Begin: second(1), End: second(3), Details: map[string]string{"by": "x"}},
-		Event{Group: "B", Track: "two", Name: "mark", Begin: second(2)},
-		Event{Group: "B", Track: "two", Name: "before", Begin: second(-2)},
-		Event{Group: "A", Track: "one", Name: "cut off", Begin: second(-1), End: second(9)},
+		Event{Group: "A", Track: "one", Name: "<span>", Start: second(1), End: second(3), Details: map[string]string{"by": "x"}},
+		Event{Group: "B", Track: "two", Name: "mark", Start: second(2)},
+		Event{Group: "B", Track: "two", Name: "before", Start: second(-2)},
+		Event{Group: "A", Track: "one", Name: "cut off", Start: second(-1), End: second(9)},
 	)
 	events := recorder.Between(second(0), second(5))
 
@@ -182,12 +187,12 @@ func TestWrite(t *testing.T) {
 	var got struct{ TraceEvents []entry }
 	must.Succeed(t, json.Unmarshal(written.Bytes(), &got))
 	want := []entry{
-		{Name: "process_name", Phase: "M", Process: 1, Args: map[string]any{"name": "A"}},
-		{Name: "thread_name", Phase: "M", Process: 1, Thread: 1, Args: map[string]any{"name": "one"}},
+		{Name: "process_name", Phase: "M", Process: 1, Args: map[string]string{"name": "A"}},
+		{Name: "thread_name", Phase: "M", Process: 1, Thread: 1, Args: map[string]string{"name": "one"}},
 		{Name: "cut off", Phase: "X", Duration: 5e6, Process: 1, Thread: 1},
-		{Name: "<span>", Phase: "X", Time: 1e6, Duration: 2e6, Process: 1, Thread: 1, Args: map[string]any{"by": "x"}},
-		{Name: "process_name", Phase: "M", Process: 2, Args: map[string]any{"name": "B"}},
-		{Name: "thread_name", Phase: "M", Process: 2, Thread: 2, Args: map[string]any{"name": "two"}},
+		{Name: "<span>", Phase: "X", Time: 1e6, Duration: 2e6, Process: 1, Thread: 1, Args: map[string]string{"by": "x"}},
+		{Name: "process_name", Phase: "M", Process: 2, Args: map[string]string{"name": "B"}},
+		{Name: "thread_name", Phase: "M", Process: 2, Thread: 2, Args: map[string]string{"name": "two"}},
 		{Name: "mark", Phase: "i", Scope: "t", Time: 2e6, Process: 2, Thread: 2},
 	}
 	if diff := cmp.Diff(want, got.TraceEvents); diff != "" {
@@ -195,25 +200,41 @@ func TestWrite(t *testing.T) {
 	}
 
 	written.Reset()
-	must.Succeed(t, WriteSVG(&written, events))
-	bars := 0
-	for decoder := xml.NewDecoder(&written); ; {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		must.Succeed(t, err)
-		if text, isText := token.(xml.CharData); isText && strings.Contains(string(text), " s: ") {
-			bars++
-		}
-	}
-	if bars != len(events) {
-		t.Errorf("the picture has %d of %d events", bars, len(events))
-	}
-	must.Succeed(t, WriteSVG(io.Discard, nil))
-	written.Reset()
 	must.Succeed(t, WriteJSON(&written, nil))
 	if got := written.String(); !strings.Contains(got, `"traceEvents":[]`) {
 		t.Errorf("a trace without events is %s", got)
 	}
+}
+
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}, StringData: map[string]string{"token": "secret"}}
+	c := fake.NewClientBuilder().WithObjects(secret).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			defer list.SetResourceVersion("1") // An API server sets one, this client does not.
+			return c.List(ctx, list, options...)
+		},
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) (watch.Interface, error) {
+			watcher, err := c.Watch(ctx, list, options...)
+			must.Succeed(t, c.Delete(ctx, secret))
+			return watcher, err
+		},
+	}).Build()
+	ctx, cancel := context.WithCancel(t.Context())
+	var recorder Recorder
+	watching := make(chan error)
+	secrets := Selection{Kind: corev1.SchemeGroupVersion.WithKind("Secret"), MetadataOnly: true}
+	go func() { watching <- Watch(ctx, &recorder, "Plane", c, secrets) }()
+	must.Eventually(t, 10*time.Second, "both changes are recorded", func(context.Context) error {
+		var names []string
+		for _, event := range recorder.Between(time.Time{}, time.Now()) {
+			names = append(names, event.Track+" "+event.Name)
+		}
+		if diff := cmp.Diff([]string{"Secret s exists", "Secret s deleted"}, names); diff != "" {
+			return errors.New(diff)
+		}
+		return nil
+	})
+	cancel()
+	must.Succeed(t, <-watching)
 }

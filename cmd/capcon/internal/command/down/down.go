@@ -97,7 +97,7 @@ func (o options) validate() error {
 			Field: "--trace", Value: o.trace, Reason: "must not be set together with --all", Remedy: "use the name of one cluster",
 		})
 	}
-	return input.Refuse(slices.Concat(problems, input.CheckTimeout(o.timeout), input.CheckTrace(o.trace))...)
+	return input.Refuse(append(problems, input.CheckTimeout(o.timeout)...)...)
 }
 
 // down deletes clusters and waits until they are gone.
