@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials Drift Remediation RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint Ignition OwnBootstrap Move Restore Orphans Losses Faults ConcurrentNodes Stable Upgrade release ConcurrentPlane ManagerKilled slow-engine full-disk Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Move Restore Orphans Losses Faults ConcurrentNodes Upgrade release ConcurrentPlane ManagerKilled slow-engine full-disk Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -43,10 +43,7 @@ tutorials: ## Run the commands of the tutorials
 Drift: ## Kill a hundred containers and see how soon their objects say so (KILLS=100)
 	@KILLS="$${KILLS:-100}" $(CLUSTER) $@
 
-Remediation: ## Remove containers, and see Machines replaced
-	@$(CLUSTER) $@
-
-RemediationOfBootstrap: ## Have bootstraps of control planes fail
+RemediationOfBootstrap: ## Have bootstraps of control planes fail, and see Machines replaced
 	@$(CLUSTER) $@
 
 EtcdMemberWithoutNode: ## Delete a member of etcd that is no Node
@@ -65,9 +62,6 @@ MachinePool: ## Disturb, roll out, drain and delete a machine pool
 	@$(CLUSTER) $@
 
 UnreachableNetwork: ## Make, scale and delete a cluster from a host that does not reach its network
-	@$(CLUSTER) $@
-
-Ignition: ## A cluster whose nodes get Ignition, and one that its Ignition makes fail
 	@$(CLUSTER) $@
 
 OwnBootstrap: ## A control plane that starts from its user's own script, without kubeadm
@@ -97,9 +91,6 @@ Faults: ## Random faults of a cluster with data on a PersistentVolume (COUNT=8, 
 	@$(CLUSTER) $@
 
 ConcurrentNodes: ## Create ten workers together, of an image that the engine copies into each node's volume (NODES=10)
-	@$(CLUSTER) $@
-
-Stable: ## Take finalizers and owners away, and see that nothing is written while nothing happens (QUIET=5m)
 	@$(CLUSTER) $@
 
 ConcurrentPlane: ## Run up and down of several users concurrently, at random offsets (RUNS=20, SEED to repeat them)

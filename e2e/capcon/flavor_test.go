@@ -27,11 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -82,22 +78,4 @@ func flavorValues(name string) map[string]string {
 		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1",
 		"CONTAINER_LOAD_BALANCER_IMAGE": loadBalancerImage, "CONTAINER_NODE_IMAGE": nodeImage, "CONTAINER_POD_CIDR": podSubnet,
 	}
-}
-
-// bootstrapOf returns the reason and message of the first condition about a
-// bootstrap that is not true, among the ContainerMachines whose name begins so.
-func bootstrapOf(t *testing.T, program *capcon, prefix string) (reason, message string, err error) {
-	t.Helper()
-	list := &infrav1.ContainerMachineList{}
-	if err := management(t, program).List(t.Context(), list, client.MatchingLabels{clusterv1.ClusterNameLabel: program.cluster}); err != nil {
-		return "", "", err
-	}
-	for _, machine := range list.Items {
-		for _, condition := range machine.Status.Conditions {
-			if strings.HasPrefix(machine.Name, prefix) && condition.Type == infrav1.BootstrapCompletedCondition && condition.Status != metav1.ConditionTrue {
-				return condition.Reason, condition.Message, nil
-			}
-		}
-	}
-	return "", "", nil
 }

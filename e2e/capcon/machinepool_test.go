@@ -46,9 +46,9 @@ import (
 
 const poolCluster = "pool-test"
 
-// TestMachinePool fills, disturbs, rolls out, drains and deletes a machine pool, with
-// Cluster API's own part done by Cluster API. Scaling up, down and to zero is proven by
-// Cluster API's spec "MachinePool".
+// TestMachinePool fills, disturbs, drains and deletes a machine pool, with Cluster API's own
+// part done by Cluster API. Scaling and rollout are proven by Cluster API's spec
+// "MachinePool".
 func TestMachinePool(t *testing.T) {
 	eng := integration.Engine(t)
 	program := build(t, poolCluster)
@@ -63,7 +63,6 @@ func TestMachinePool(t *testing.T) {
 		{"two", func(t *testing.T) { p.has(t, 2) }},
 		{"killed", p.survivesKill},
 		{"container removed", p.replacesLost},
-		{"rolled out", p.rollsOut},
 		{"drained first", p.isDrained},
 		{"deleted", p.isDeleted},
 	}
@@ -173,20 +172,6 @@ func (p *pool) replacesLost(t *testing.T) {
 	if after := ids(p.containers(t)); !slices.Contains(after, before[1].ID) {
 		t.Errorf("containers %v became %v", ids(before), after)
 	}
-}
-
-// rollsOut: a change of the template replaces all.
-func (p *pool) rollsOut(t *testing.T) {
-	before := p.containers(t)
-	p.edit(t, &infrav1.ContainerMachinePool{}, func(object client.Object) {
-		if infrastructure, ok := object.(*infrav1.ContainerMachinePool); ok {
-			infrastructure.Spec.Template.Spec.ExtraMounts = []infrav1.Mount{{
-				ContainerPath: "/mnt/host-etc", HostPath: "/etc", ReadOnly: ptr.To(true),
-			}}
-		}
-	})
-	p.replaced(t, before)
-	p.has(t, len(before))
 }
 
 // isDrained: of two instances, the one that a user chose is removed, and not before
@@ -302,21 +287,4 @@ func (p *pool) listContainers(ctx context.Context) ([]engine.Container, error) {
 
 func (p *pool) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: poolCluster}
-}
-
-// edit changes one of the pool's objects, again where Cluster API wrote it
-// meanwhile.
-func (p *pool) edit(t *testing.T, object client.Object, change func(client.Object)) {
-	t.Helper()
-	api := management(t, p.program)
-	eventually(t, "the change is written", func(ctx context.Context) (string, error) {
-		if err := api.Get(ctx, p.key(), object); err != nil {
-			return "", fmt.Errorf("get %T: %w", object, err)
-		}
-		change(object)
-		if err := api.Update(ctx, object); err != nil {
-			return "", fmt.Errorf("update %T: %w", object, err)
-		}
-		return "", nil
-	})
 }

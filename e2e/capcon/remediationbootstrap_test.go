@@ -67,7 +67,7 @@ func TestRemediationOfBootstrap(t *testing.T) {
 	d.machines.Spec.Template.Spec.ExtraMounts = []infrav1.Mount{{HostPath: bootstraps, ContainerPath: "/mnt/bootstraps"}}
 	began := time.Now()
 	d.create(t)
-	watchHealth(t, d.api, bootstrapsCluster, unhealthyAfter)
+	watchHealth(t, d.api, bootstrapsCluster)
 	for _, ordinal := range []string{"first", "second", "third"} {
 		if !t.Run(ordinal, d.replacesFailed) {
 			t.Fatalf("the %s control plane was not replaced; those after it need it", ordinal)
@@ -154,5 +154,27 @@ func checkBootstraps(t *testing.T, directory string, machines []clusterv1.Machin
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" || len(entries) != 6 {
 		t.Errorf("There were %d bootstraps; Machines (-there are, +were bootstrapped):\n%s", len(entries), diff)
+	}
+}
+
+// watchHealth makes Cluster API replace Machines whose infrastructure is not ready for
+// unhealthyAfter. It is not ready while a bootstrap runs either.
+func watchHealth(t *testing.T, api client.Client, cluster string) {
+	t.Helper()
+	check := &clusterv1.MachineHealthCheck{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: cluster},
+		Spec: clusterv1.MachineHealthCheckSpec{
+			ClusterName: cluster,
+			Selector:    metav1.LabelSelector{MatchLabels: map[string]string{clusterv1.ClusterNameLabel: cluster}},
+			Checks: clusterv1.MachineHealthCheckChecks{
+				UnhealthyMachineConditions: []clusterv1.UnhealthyMachineCondition{{
+					Type:   clusterv1.MachineInfrastructureReadyCondition,
+					Status: metav1.ConditionFalse, TimeoutSeconds: ptr.To(int32(unhealthyAfter.Seconds())),
+				}},
+			},
+		},
+	}
+	if err := api.Create(t.Context(), check); err != nil {
+		t.Fatalf("create MachineHealthCheck: %v", err)
 	}
 }
