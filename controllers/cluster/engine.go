@@ -24,7 +24,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/containercluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
@@ -53,8 +52,8 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	case recorded == "" && (err != nil || identified) && s.containerCluster.DeletionTimestamp.IsZero():
 		return s.bothErrors(errEngineNotRecorded)
 	}
-	owns, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
-	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
+	owns, err := RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
+	if other := new(OtherEngineError); errors.As(err, &other) {
 		changed := phase.Failure{Err: err, Status: metav1.ConditionUnknown, Reason: infrav1.EngineChangedReason, After: phase.UserInterval}
 		ofNetwork := changed
 		ofNetwork.Condition = infrav1.NetworkReadyCondition

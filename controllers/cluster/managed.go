@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package containercluster finds the ContainerCluster of a Cluster.
-package containercluster
+package cluster
 
 import (
 	"context"
