@@ -42,6 +42,7 @@ main() {
   RELEASE_VERSION="${VERSION}" RELEASE_IMAGE="${RELEASE_IMAGE:-localhost/capcon/manager:${VERSION}}" hack/release-manifests.sh
   go -C lab/images/builder run . -version "${VERSION}" -output "${directory}" release
   go run ./hack/release -version "${VERSION}" -platforms "${PLATFORMS:-}" -commit "$(commit)" -date "$(git log -1 --format=%ct)" "${directory}"
+  (export LC_ALL=C && cd "${directory}" && sums="$(sha256sum ./*)" && sed 's,\./,,' <<<"${sums}" >checksums.txt)
   say "${directory} has $(cd "${directory}" && echo *)."
 }
 

@@ -21,7 +21,6 @@ limitations under the License.
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -30,17 +29,12 @@ import (
 )
 
 func main() {
-	failed := false
 	for _, platform := range os.Args[1:] {
 		if err := check(platform); err != nil {
-			failed = true
-			fmt.Fprintf(os.Stderr, "platforms: capcon does not compile for %s:\n%v\n", platform, err)
-			continue
+			fmt.Fprintf(os.Stderr, "platforms: capcon does not compile for %s: %v\n", platform, err)
+			os.Exit(1)
 		}
 		fmt.Printf("platforms: capcon compiles for %s.\n", platform)
-	}
-	if failed {
-		os.Exit(1)
 	}
 }
 
@@ -53,11 +47,8 @@ func check(platform string) error {
 	if err != nil {
 		return fmt.Errorf("load cmd/capcon: %w", err)
 	}
-	var found []error
-	packages.Visit(roots, nil, func(p *packages.Package) {
-		for _, problem := range p.Errors {
-			found = append(found, problem)
-		}
-	})
-	return errors.Join(found...)
+	if count := packages.PrintErrors(roots); count > 0 {
+		return fmt.Errorf("there are %d errors", count)
+	}
+	return nil
 }

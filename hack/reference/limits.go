@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io/fs"
@@ -35,65 +34,41 @@ const limitMark = "+limit"
 // limits returns a table of the constants below the directories that are
 // marked as limits, each with its value and what is said of it where it is declared.
 func limits(directories ...string) (string, error) {
-	var rows []string
+	var rows strings.Builder
 	for _, directory := range directories {
 		err := filepath.WalkDir(directory, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
-			found, err := limitsOf(path)
-			rows = append(rows, found...)
-			return err
+			return constants(path, func(block *ast.GenDecl, constant *ast.ValueSpec) error {
+				return writeLimit(&rows, filepath.ToSlash(filepath.Dir(path)), block, constant)
+			})
 		})
 		if err != nil {
-			return "", fmt.Errorf("read constants below %s: %w", directory, err)
+			return "", fmt.Errorf("read limits below %s: %w", directory, err)
 		}
 	}
-	if len(rows) == 0 {
+	if rows.Len() == 0 {
 		return "", errors.New("no constant is marked with " + limitMark)
 	}
-	return "| Limit | Value | Of what, and why |\n|---|---|---|\n" + strings.Join(rows, ""), nil
+	return "| Limit | Value | Of what, and why |\n|---|---|---|\n" + rows.String(), nil
 }
 
-func limitsOf(path string) (rows []string, err error) {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	for _, declaration := range file.Decls {
-		block, ok := declaration.(*ast.GenDecl)
-		if !ok || block.Tok != token.CONST {
-			continue
-		}
-		for _, spec := range block.Specs {
-			row, err := limitRow(filepath.ToSlash(filepath.Dir(path)), block, spec)
-			if err != nil {
-				return nil, fmt.Errorf("read %s: %w", path, err)
-			}
-			rows = append(rows, row...)
-		}
-	}
-	return rows, nil
-}
-
-// limitRow has the name, the value and the comment of a constant; none where it is not a limit.
-func limitRow(directory string, block *ast.GenDecl, spec ast.Spec) ([]string, error) {
-	limit, ok := spec.(*ast.ValueSpec)
-	if !ok {
-		return nil, nil
-	}
+// writeLimit writes the name, the value and the comment of a constant if it is a limit.
+func writeLimit(rows *strings.Builder, directory string, block *ast.GenDecl, limit *ast.ValueSpec) error {
 	doc := limit.Doc
 	if doc == nil && !block.Lparen.IsValid() {
 		doc = block.Doc
 	}
 	said, marked := strings.CutSuffix(text(doc), limitMark)
 	if !marked {
-		return nil, nil
+		return nil
 	}
 	name := limit.Names[0].Name
 	value, err := limitValue(limit)
 	said = strings.TrimPrefix(strings.Join(strings.Fields(said), " "), name+" is the limit of ")
-	return []string{fmt.Sprintf("| `%s` in `%s` | %s | %s |\n", name, directory, value, said)}, err
+	fmt.Fprintf(rows, "| `%s` in `%s` | %s | %s |\n", name, directory, value, said)
+	return err
 }
 
 // limitValue of a constant expression; one whose name says bytes is in units of them.

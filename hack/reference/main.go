@@ -56,29 +56,44 @@ func main() {
 // conditions returns each block of constants as a section: conditions, each with the
 // reasons that stand behind it.
 func conditions(path string) (string, error) {
+	var out strings.Builder
+	var last *ast.GenDecl
+	err := constants(path, func(block *ast.GenDecl, constant *ast.ValueSpec) error {
+		if block != last {
+			fmt.Fprintf(&out, "\n%s\n", text(block.Doc))
+			last = block
+		}
+		return writeConstant(&out, constant)
+	})
+	return out.String(), err
+}
+
+// constants visits those that a file declares, each by itself.
+func constants(path string, visit func(block *ast.GenDecl, constant *ast.ValueSpec) error) error {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
 	if err != nil {
-		return "", fmt.Errorf("read %s: %w", path, err)
+		return fmt.Errorf("read constants: %w", err)
 	}
-	var out strings.Builder
 	for _, declaration := range file.Decls {
 		block, ok := declaration.(*ast.GenDecl)
 		if !ok || block.Tok != token.CONST {
 			continue
 		}
-		fmt.Fprintf(&out, "\n%s\n", text(block.Doc))
 		for _, spec := range block.Specs {
-			if err := writeConstant(&out, spec); err != nil {
-				return "", err
+			constant, ok := spec.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			if err := visit(block, constant); err != nil {
+				return fmt.Errorf("read %s in %s: %w", constant.Names[0], path, err)
 			}
 		}
 	}
-	return out.String(), nil
+	return nil
 }
 
-func writeConstant(out *strings.Builder, spec ast.Spec) error {
-	constant, ok := spec.(*ast.ValueSpec)
-	if !ok || len(constant.Names) != 1 || len(constant.Values) != 1 {
+func writeConstant(out *strings.Builder, constant *ast.ValueSpec) error {
+	if len(constant.Names) != 1 || len(constant.Values) != 1 {
 		return errors.New("a constant is not declared by itself")
 	}
 	name := constant.Names[0].Name

@@ -17,8 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -36,6 +34,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/imagefiles"
 )
 
 // licensesDirectory of an image is in the same place as the licenses of Debian packages.
@@ -82,27 +82,13 @@ func readArchive(archive string) (v1.Image, string, error) {
 // addFile to an image, in a layer of its own: the layers below are those of the image that
 // the tests run.
 func (r release) addFile(image v1.Image, path, text string) (v1.Image, error) {
-	var content bytes.Buffer
-	files := tar.NewWriter(&content)
+	var files []imagefiles.File
 	for at, character := range path {
-		if character != '/' {
-			continue
-		}
-		if err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: path[:at+1], Mode: 0o755, ModTime: r.date}); err != nil {
-			return nil, err
+		if character == '/' {
+			files = append(files, imagefiles.File{Path: path[:at+1], Mode: 0o755})
 		}
 	}
-	err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: 0o644, Size: int64(len(text)), ModTime: r.date})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := files.Write([]byte(text)); err != nil {
-		return nil, err
-	}
-	if err := files.Close(); err != nil {
-		return nil, err
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil })
+	layer, err := imagefiles.Layer(r.date, append(files, imagefiles.File{Path: path, Mode: 0o644, Text: []byte(text)})...)
 	if err != nil {
 		return nil, err
 	}

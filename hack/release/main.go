@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Release adds to the directory of a release what is made of this module: capcon for all
-// systems, SBOMs of it and of the images that are there, the licenses of others, the notes, and the checksums of
-// all files. The same commit gives the same files.
+// systems, SBOMs of it and of the images that are there, the licenses of others, and
+// the notes. The same commit gives the same files.
 //
 //	go run ./hack/release -version v0.1.0 -commit 0a1b2c3d4 -date 1767225600 _artifacts/release/infrastructure-container/v0.1.0
 package main
@@ -101,8 +101,5 @@ func (r *release) write(ctx context.Context) error {
 	if err := r.writeLicenses(); err != nil {
 		return err
 	}
-	if err := r.writeNotes("CHANGELOG.md"); err != nil {
-		return err
-	}
-	return r.writeChecksums()
+	return r.writeNotes("CHANGELOG.md")
 }

@@ -17,10 +17,8 @@ limitations under the License.
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,6 +36,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"k8s.io/utils/ptr"
 
+	"github.com/capi-samples/cluster-api-provider-container/hack/imagefiles"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -95,23 +94,6 @@ func TestNotes(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in:\n%s", want, got)
-		}
-	}
-}
-
-func TestChecksums(t *testing.T) {
-	t.Parallel()
-	r := release{directory: t.TempDir()}
-	for name, content := range map[string]string{"b": "", "a": "abc"} {
-		must.Succeed(t, os.WriteFile(filepath.Join(r.directory, name), []byte(content), 0o600))
-	}
-	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a\n" +
-		"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  b\n"
-	for range 2 { // the second time there are checksums
-		must.Succeed(t, r.writeChecksums())
-		got := string(must.Get(os.ReadFile(filepath.Join(r.directory, checksumsName)))(t))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("checksums (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -204,22 +186,11 @@ func ownProgram(t *testing.T) []byte {
 // writeImage with a program in it, and a script.
 func writeImage(t *testing.T, path string, program []byte) {
 	t.Helper()
-	var content bytes.Buffer
-	w := tar.NewWriter(&content)
-	for _, file := range []struct {
-		name string
-		text []byte
-	}{
-		{"app", program}, {"script", []byte("#!/bin/sh\n")},
-		{"./usr/share/doc/dash/copyright", []byte("Files: *\nLicense: BSD-3-clause\n text\n\nFiles: a\nLicense: GPL-2+\n")},
-	} {
-		must.Succeed(t, w.WriteHeader(&tar.Header{Name: file.name, Mode: 0o755, Size: int64(len(file.text)), Typeflag: tar.TypeReg}))
-		must.Get(w.Write(file.text))(t)
-	}
-	must.Succeed(t, w.Close())
-	layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
-	}))(t)
+	const copyrights = "Files: *\nLicense: BSD-3-clause\n text\n\nFiles: a\nLicense: GPL-2+\n"
+	layer := must.Get(imagefiles.Layer(time.Time{},
+		imagefiles.File{Path: "app", Mode: 0o755, Text: program}, imagefiles.File{Path: "script", Mode: 0o755, Text: []byte("#!/bin/sh\n")},
+		imagefiles.File{Path: "./usr/share/doc/dash/copyright", Mode: 0o644, Text: []byte(copyrights)},
+	))(t)
 	image := must.Get(mutate.AppendLayers(empty.Image, layer))(t)
 	must.Succeed(t, tarball.WriteToFile(path, must.Get(name.NewTag("localhost/app:v1"))(t), image))
 }

@@ -36,8 +36,8 @@ import (
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/imagefiles"
 )
 
 const (
@@ -111,49 +111,16 @@ func (r *release) describeImage(ctx context.Context, archive string) error {
 // addImage adds the modules of all Go programs in an image, and the licenses of its Debian
 // packages to copyrights.
 func (c contents) addImage(archive, version string, copyrights map[string][]string) error {
-	image, err := tarball.ImageFromPath(archive, nil)
-	if err != nil {
-		return fmt.Errorf("read image: %w", err)
-	}
-	layers, err := image.Layers()
-	if err != nil {
-		return fmt.Errorf("read layers: %w", err)
-	}
-	for _, layer := range layers {
-		if err := c.addLayer(layer, version, copyrights); err != nil {
-			return fmt.Errorf("read layer: %w", err)
-		}
-	}
-	return nil
-}
-
-func (c contents) addLayer(layer v1.Layer, version string, copyrights map[string][]string) (err error) {
-	content, err := layer.Uncompressed()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, content.Close()) }()
-	files := tar.NewReader(content)
-	for {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	return imagefiles.Visit(archive, func(header *tar.Header, content io.Reader) (err error) {
 		at := copyright.FindStringSubmatch(header.Name)
 		switch {
-		case header.Typeflag != tar.TypeReg:
 		case len(at) > 1:
-			copyrights[at[1]], err = debianLicenses(files)
+			copyrights[at[1]], err = debianLicenses(content)
 		case header.Mode&0o111 != 0:
-			err = c.addProgram(files, version)
+			err = c.addProgram(content, version)
 		}
-		if err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 func (c contents) addProgram(file io.Reader, version string) error {
@@ -231,6 +198,19 @@ func (c contents) addFile(path, text string) {
 		BOMRef: path, Type: cdx.ComponentTypeFile, Name: "/" + path,
 		Hashes: &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}},
 	}
+}
+
+func sumFile(path string) (sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("compute checksum: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return "", fmt.Errorf("compute checksum of %s: %w", path, err)
+	}
+	return fmt.Sprintf("%x", digest.Sum(nil)), nil
 }
 
 // writeSBOM of a file. It has no serial number, which would be another one each time.

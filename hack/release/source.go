@@ -52,59 +52,41 @@ const packagesAge = 14 * 24 * time.Hour
 
 // readSource of the clone in a directory.
 func readSource(ctx context.Context, directory string) (source, error) {
-	s := source{toolchain: runtime.Version()}
-	for into, args := range map[*[]string][]string{
-		&s.changes: {"status", "--porcelain"}, &s.tags: {"tag", "--points-at", "HEAD"},
-	} {
-		git := exec.CommandContext(ctx, "git", append([]string{"-C", directory}, args...)...)
-		git.Stderr = os.Stderr
-		output, err := git.Output()
+	var errs []error
+	git := func(args ...string) string {
+		output, err := exec.CommandContext(ctx, "git", append([]string{"-C", directory}, args...)...).Output()
 		if err != nil {
-			return source{}, fmt.Errorf("run git %s: %w", args[0], err)
+			errs = append(errs, fmt.Errorf("run git %s: %w", args[0], err))
 		}
-		*into = strings.FieldsFunc(string(output), func(r rune) bool { return r == '\n' })
+		return strings.TrimRight(string(output), "\n")
 	}
-	if err := s.readDates(ctx, directory); err != nil {
-		return source{}, err
-	}
-	modules, err := filepath.Glob(filepath.Join(directory, "lab", "images", "*", "go.mod"))
-	if err != nil {
-		return source{}, fmt.Errorf("list modules: %w", err)
-	}
-	for _, path := range append(modules, filepath.Join(directory, "go.mod")) {
+	// match returns what the group of an expression has in a file.
+	match := func(path string, expression *regexp.Regexp) string {
 		text, err := os.ReadFile(path)
+		found := expression.FindSubmatch(text)
+		if err == nil && found == nil {
+			err = fmt.Errorf("%s does not match %s", path, expression)
+		}
 		if err != nil {
-			return source{}, fmt.Errorf("read module: %w", err)
+			errs = append(errs, fmt.Errorf("read source: %w", err))
+			return ""
 		}
-		if found := goDirective.FindSubmatch(text); len(found) > 1 && version.Compare("go"+string(found[1]), s.pinned) > 0 {
-			s.pinned = "go" + string(found[1])
+		return string(found[1])
+	}
+	lines := func(text string) []string { return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }) }
+	s := source{toolchain: runtime.Version(), changes: lines(git("status", "--porcelain")), tags: lines(git("tag", "--points-at", "HEAD"))}
+	modules, err := filepath.Glob(filepath.Join(directory, "lab", "images", "*", "go.mod"))
+	errs = append(errs, err)
+	for _, path := range append(modules, filepath.Join(directory, "go.mod")) {
+		if required := "go" + match(path, goDirective); version.Compare(required, s.pinned) > 0 {
+			s.pinned = required
 		}
 	}
-	return s, nil
-}
-
-func (s *source) readDates(ctx context.Context, directory string) error {
-	seconds, err := exec.CommandContext(ctx, "git", "-C", directory, "log", "-1", "--format=%ct").Output()
-	if err != nil {
-		return fmt.Errorf("read date of the commit: %w", err)
-	}
-	committed, err := strconv.ParseInt(strings.TrimSpace(string(seconds)), 10, 64)
-	if err != nil {
-		return fmt.Errorf("parse date of the commit: %w", err)
-	}
-	s.committed = time.Unix(committed, 0).UTC()
-	text, err := os.ReadFile(filepath.Join(directory, packagesFile))
-	if err != nil {
-		return fmt.Errorf("read date of Debian's packages: %w", err)
-	}
-	found := packagesConstant.FindSubmatch(text)
-	if found == nil {
-		return fmt.Errorf("%s does not have the constant packagesDate", packagesFile)
-	}
-	if s.packages, err = time.Parse(time.DateOnly, string(found[1])); err != nil {
-		return fmt.Errorf("parse packagesDate in %s: %w", packagesFile, err)
-	}
-	return nil
+	seconds, err := strconv.ParseInt(git("log", "-1", "--format=%ct"), 10, 64)
+	s.committed = time.Unix(seconds, 0).UTC()
+	errs = append(errs, err)
+	s.packages, err = time.Parse(time.DateOnly, match(filepath.Join(directory, packagesFile), packagesConstant))
+	return s, errors.Join(append(errs, err)...)
 }
 
 // packagesFile has the day for which the image builder fetches Debian's packages.

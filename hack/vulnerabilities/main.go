@@ -36,8 +36,9 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"golang.org/x/vuln/scan"
+
+	"github.com/capi-samples/cluster-api-provider-container/hack/imagefiles"
 )
 
 func main() {
@@ -91,47 +92,19 @@ func (s scanner) scan(ctx context.Context, name string, args ...string) error {
 
 // scanImage scans all Go programs in an image, of which there may be several by one name.
 func (s scanner) scanImage(ctx context.Context, archive string) error {
-	image, err := tarball.ImageFromPath(archive, nil)
-	if err != nil {
-		return fmt.Errorf("read image %s: %w", archive, err)
-	}
-	layers, err := image.Layers()
-	if err != nil {
-		return fmt.Errorf("read layers of %s: %w", archive, err)
-	}
-	var failed []error
-	for _, layer := range layers {
-		content, err := layer.Uncompressed()
-		if err == nil {
-			err = errors.Join(s.scanLayer(ctx, filepath.Base(archive), content), content.Close())
+	return imagefiles.Visit(archive, func(header *tar.Header, content io.Reader) error {
+		if header.Mode&0o111 == 0 {
+			return nil
 		}
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
-}
-
-func (s scanner) scanLayer(ctx context.Context, image string, layer io.Reader) error {
-	var failed []error
-	for files := tar.NewReader(layer); ; {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return errors.Join(failed...)
-		}
+		program, err := io.ReadAll(content)
 		if err != nil {
-			return fmt.Errorf("read layer of %s: %w", image, err)
-		}
-		if header.Typeflag != tar.TypeReg || header.Mode&0o111 == 0 {
-			continue
-		}
-		program, err := io.ReadAll(files)
-		if err != nil {
-			return fmt.Errorf("read %s in %s: %w", header.Name, image, err)
+			return fmt.Errorf("read %s: %w", header.Name, err)
 		}
 		if _, err := buildinfo.Read(bytes.NewReader(program)); err != nil {
-			continue // It is not written in Go.
+			return nil //nolint:nilerr // It is not written in Go.
 		}
-		failed = append(failed, s.scanProgram(ctx, image+": "+header.Name, program))
-	}
+		return s.scanProgram(ctx, filepath.Base(archive)+": "+header.Name, program)
+	})
 }
 
 func (s scanner) scanProgram(ctx context.Context, name string, program []byte) (err error) {

@@ -17,19 +17,19 @@ limitations under the License.
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/capi-samples/cluster-api-provider-container/hack/imagefiles"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -76,14 +76,7 @@ func TestFindings(t *testing.T) {
 
 func writeImage(t *testing.T, path string, program []byte) {
 	t.Helper()
-	var content bytes.Buffer
-	w := tar.NewWriter(&content)
-	must.Succeed(t, w.WriteHeader(&tar.Header{Name: "app", Mode: 0o755, Size: int64(len(program)), Typeflag: tar.TypeReg}))
-	must.Get(w.Write(program))(t)
-	must.Succeed(t, w.Close())
-	layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
-	}))(t)
+	layer := must.Get(imagefiles.Layer(time.Time{}, imagefiles.File{Path: "app", Mode: 0o755, Text: program}))(t)
 	image := must.Get(mutate.AppendLayers(empty.Image, layer))(t)
 	must.Succeed(t, tarball.WriteToFile(path, must.Get(name.NewTag("localhost/app:v1"))(t), image))
 }
