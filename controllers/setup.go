@@ -36,15 +36,14 @@ import (
 	"sigs.k8s.io/cluster-api/util/kubeconfig"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
@@ -109,8 +108,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Engine:            options.Engine,
 		Images:            images,
 		Host:              host,
-		Events:            phase.Events(mgr.GetEventRecorder("containercluster-controller")),
-		Refusals:          backoff.NewMemory(clock.RealClock{}),
+		Events:            reconcile.Events(mgr.GetEventRecorder("containercluster-controller")),
+		Clock:             clock.RealClock{},
 		Deaths:            deaths,
 		LoadBalancerImage: options.LoadBalancerImage,
 		SelfContainer:     options.SelfContainer,
@@ -124,8 +123,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Engine:           options.Engine,
 		Images:           images,
 		Host:             host,
-		Events:           phase.Events(mgr.GetEventRecorder("containermachine-controller")),
-		Refusals:         backoff.NewMemory(clock.RealClock{}),
+		Events:           reconcile.Events(mgr.GetEventRecorder("containermachine-controller")),
 		Deaths:           deaths,
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},
@@ -137,7 +135,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Client:           mgr.GetClient(),
 		Live:             mgr.GetAPIReader(),
 		Engine:           options.Engine,
-		Events:           phase.Events(mgr.GetEventRecorder("containermachinepool-controller")),
+		Events:           reconcile.Events(mgr.GetEventRecorder("containermachinepool-controller")),
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {
 		return fmt.Errorf("set up ContainerMachinePool controller: %w", err)
@@ -194,7 +192,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 	if err := (&clusterpower.Reconciler{
 		Client: mgr.GetClient(),
 		Engine: options.Engine,
-		Events: phase.Events(mgr.GetEventRecorder("stop-controller")),
+		Events: reconcile.Events(mgr.GetEventRecorder("stop-controller")),
 		Clock:  clock.RealClock{},
 		// The ClusterCache tries to reconnect every 30 s only.
 		Workload: func(ctx context.Context, cluster client.ObjectKey) (client.Client, error) {

@@ -32,7 +32,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -56,18 +56,18 @@ func (r *Reconciler) reconcileLeaving(ctx context.Context, s *scope) (ctrl.Resul
 		return ctrl.Result{}, err
 	}
 	if !machines.serveAPI() {
-		return phase.Run(ctx, s, r.removeLoadBalancer)
+		return reconcile.Run(ctx, s, r.removeLoadBalancer)
 	}
 	found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
 	if err != nil {
 		failure := s.loadBalancerError(err)
 		s.Report(failure)
-		return phase.Result(failure)
+		return reconcile.Result(failure)
 	}
 	if found.Running {
 		return ctrl.Result{}, nil
 	}
-	return phase.Run(ctx, s, r.checkEngine, r.ensureLoadBalancer, r.syncBackends)
+	return reconcile.Run(ctx, s, r.checkEngine, r.ensureLoadBalancer, r.syncBackends)
 }
 
 // reconcileDelete removes what the cluster has on the engine, and only then
@@ -78,7 +78,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 		controllerutil.RemoveFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
 		return ctrl.Result{}, nil
 	}
-	return phase.Run(ctx, s,
+	return reconcile.Run(ctx, s,
 		r.waitForMachines,
 		r.checkEngine,
 		r.removeContainers,
@@ -98,7 +98,7 @@ func (r *Reconciler) waitForMachines(ctx context.Context, s *scope) error {
 		return fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	if count := len(machines.Items); count > 0 {
-		return phase.Wait{
+		return reconcile.Wait{
 			Reason: infrav1.DeletingReason, Message: fmt.Sprintf("waiting for %d ContainerMachines to be deleted", count), After: deleteInterval,
 		}
 	}
@@ -158,7 +158,7 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 		if err := hostinfo.RemoveLeftovers(ctx, r.Engine, ""); err != nil {
 			return deleteError(err)
 		}
-		return phase.Wait{
+		return reconcile.Wait{
 			Reason:  infrav1.DeletingReason,
 			Message: fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name),
 			After:   deleteInterval,
@@ -173,4 +173,4 @@ func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
 }
 
 // deleteError is the outcome of an error of a removal.
-func deleteError(err error) error { return phase.Failure{Err: err, Reason: infrav1.DeletingReason} }
+func deleteError(err error) error { return reconcile.Failure{Err: err, Reason: infrav1.DeletingReason} }

@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
@@ -54,10 +54,10 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	}
 	owns, err := RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
 	if other := new(OtherEngineError); errors.As(err, &other) {
-		changed := phase.Failure{Err: err, Status: metav1.ConditionUnknown, Reason: infrav1.EngineChangedReason, After: phase.UserInterval}
+		changed := reconcile.Failure{Err: err, Status: metav1.ConditionUnknown, Reason: infrav1.EngineChangedReason, After: reconcile.UserInterval}
 		ofNetwork := changed
 		ofNetwork.Condition = infrav1.NetworkReadyCondition
-		return phase.Join(ofNetwork, changed)
+		return reconcile.Join(ofNetwork, changed)
 	}
 	if err != nil {
 		return s.bothErrors(err)

@@ -31,7 +31,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -60,7 +60,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	name := s.owner().LoadBalancerContainer()
 	before := s.loadBalancerFound
 	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
-		return phase.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
+		return reconcile.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
 	image, err := loadbalancer.ChooseImage(ctx, r.Engine, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	if remaining, refused := r.Refusals.Recall(s.containerCluster); refused != nil && !before.Running {
+	if remaining, refused := r.backoff.Remaining(r.Clock.Now(), s.containerCluster); refused != nil && !before.Running {
 		failure := s.loadBalancerError(refused)
 		failure.After = remaining
 		return failure
@@ -92,12 +92,12 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		Config: s.loadBalancerConfig(),
 	}, before)
 	if err != nil {
-		r.Refusals.Keep(s.containerCluster, err, phase.UserInterval)
+		r.backoff.Record(r.Clock.Now(), s.containerCluster, err)
 		return s.loadBalancerError(err)
 	}
 	r.recordLoadBalancer(s, before)
 	if s.loadBalancer.Paused {
-		return phase.WaitForEvent(infrav1.LoadBalancerPausedReason, fmt.Sprintf("container %s is paused; unpause it", name))
+		return reconcile.WaitForEvent(infrav1.LoadBalancerPausedReason, fmt.Sprintf("container %s is paused; unpause it", name))
 	}
 	if !s.loadBalancer.Running {
 		// It ended, or went, right after it was started. What it has now
@@ -126,9 +126,9 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 	case status.Present:
 		return nil
 	case status.Err != nil:
-		return phase.Wait{Reason: infrav1.LoadBalancerImagePullFailedReason, Message: status.Text(), After: phase.PullInterval}
+		return reconcile.Wait{Reason: infrav1.LoadBalancerImagePullFailedReason, Message: status.Text(), After: reconcile.PullInterval}
 	default:
-		return phase.Wait{Reason: infrav1.LoadBalancerImagePullingReason, Message: status.Text(), After: phase.PullInterval}
+		return reconcile.Wait{Reason: infrav1.LoadBalancerImagePullingReason, Message: status.Text(), After: reconcile.PullInterval}
 	}
 }
 
@@ -151,7 +151,7 @@ func (s *scope) refuseIPv6() error {
 		{"ContainerCluster", s.containerCluster.Spec.ControlPlaneEndpoint.Host}, {"Cluster", s.cluster.Spec.ControlPlaneEndpoint.Host},
 	} {
 		if err := network.CheckEndpoint(given.host); err != nil {
-			return phase.WaitForEvent(infrav1.EndpointUnsupportedReason,
+			return reconcile.WaitForEvent(infrav1.EndpointUnsupportedReason,
 				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", given.kind, given.host, err))
 		}
 	}
@@ -161,7 +161,7 @@ func (s *scope) refuseIPv6() error {
 // waitForGivenEndpoint is for clusters whose control plane endpoint is external.
 func (s *scope) waitForGivenEndpoint() error {
 	if s.containerCluster.Spec.ControlPlaneEndpoint.Host == "" && s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
-		return phase.WaitForEvent(infrav1.EndpointMissingReason,
+		return reconcile.WaitForEvent(infrav1.EndpointMissingReason,
 			"spec.loadBalancer.type is None: set spec.controlPlaneEndpoint of the Cluster or the ContainerCluster")
 	}
 	s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerNotUsedReason, "")
@@ -193,25 +193,25 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 }
 
 // loadBalancerError is the outcome of an error, and decides whether trying again can help.
-func (s *scope) loadBalancerError(err error) phase.Failure {
-	failure := phase.Failure{Err: err, Reason: infrav1.LoadBalancerNotReadyReason, Message: phase.ErrorText(err)}
+func (s *scope) loadBalancerError(err error) reconcile.Failure {
+	failure := reconcile.Failure{Err: err, Reason: infrav1.LoadBalancerNotReadyReason, Message: reconcile.ErrorText(err)}
 	var foreign *loadbalancer.ForeignError
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.As(err, &foreign):
-		failure.Reason, failure.After = infrav1.ContainerNotOwnedReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.ContainerNotOwnedReason, reconcile.UserInterval
 	case errors.Is(err, network.ErrCreating):
 		failure.After = creatingInterval
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		failure.Reason, failure.After = infrav1.HostPortInUseReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.HostPortInUseReason, reconcile.UserInterval
 	case engine.IsTaken(err, engine.ResourceAddress):
-		failure.Reason, failure.After = infrav1.AddressInUseReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.AddressInUseReason, reconcile.UserInterval
 	case errors.Is(err, network.ErrUnusable):
 		s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionFalse, infrav1.NetworkUnusableReason, err.Error())
-		failure.After = phase.UserInterval
+		failure.After = reconcile.UserInterval
 	case errors.Is(err, network.ErrExhausted):
-		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, reconcile.UserInterval
 	}
 	return failure
 }
@@ -254,7 +254,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	}
 	r.reportLoadBalancer(s)
 	if draining(s.controlPlanes, config) {
-		s.reported = append(s.reported, phase.Wait{After: drainInterval})
+		s.reported = append(s.reported, reconcile.Wait{After: drainInterval})
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (r *Reconciler) reportLoadBalancer(s *scope) {
 	found, name := s.loadBalancerFound, s.loadBalancer.Name
 	exit, remaining := r.Deaths.Recent(s.loadBalancer.ID)
 	report := func(reason, message string, again time.Duration) {
-		outcome := phase.Wait{Reason: reason, Message: message, After: again}
+		outcome := reconcile.Wait{Reason: reason, Message: message, After: again}
 		s.Report(outcome)
 		s.reported = append(s.reported, outcome)
 	}

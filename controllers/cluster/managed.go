@@ -27,8 +27,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/annotations"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -40,7 +39,7 @@ func Managed(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster, w
 	if err != nil || found == nil {
 		return nil, identity.Owner{}, err
 	}
-	if !predicates.Selected(found, watchFilter) || annotations.IsExternallyManaged(found) || paused.MovedAway(found) || found.OwnerID() == "" {
+	if !reconcile.Selected(found, watchFilter) || annotations.IsExternallyManaged(found) || reconcile.MovedAway(found) || found.OwnerID() == "" {
 		return nil, identity.Owner{}, nil
 	}
 	return found, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: found.OwnerID()}, nil

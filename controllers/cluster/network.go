@@ -26,7 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -38,7 +38,7 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	if subnet := s.containerCluster.Spec.Network.Subnet; subnet != "" {
 		prefix, err := network.ParseSubnet(subnet)
 		if err != nil {
-			return phase.Wait{Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkUnusableReason, Message: "spec.network: " + err.Error()}
+			return reconcile.Wait{Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkUnusableReason, Message: "spec.network: " + err.Error()}
 		}
 		request.Subnets = []netip.Prefix{prefix}
 	}
@@ -69,7 +69,7 @@ func networkStatus(found engine.Network) infrav1.NetworkStatus {
 }
 
 func (s *scope) networkError(err error) error {
-	failure := phase.Failure{
+	failure := reconcile.Failure{
 		Err:       fmt.Errorf("ensure network %q: %w", s.networkName(), err),
 		Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkNotReadyReason, Message: err.Error(),
 	}
@@ -78,7 +78,7 @@ func (s *scope) networkError(err error) error {
 		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrUnusable), errors.Is(err, engine.ErrConflict), errors.Is(err, engine.ErrInvalid):
 		// Only the user can fix it; a retry at a long interval is enough.
-		failure.Reason, failure.After = infrav1.NetworkUnusableReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.NetworkUnusableReason, reconcile.UserInterval
 	}
 	return failure
 }

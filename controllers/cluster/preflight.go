@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
@@ -49,13 +49,13 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	summary := preflight.Summary(items)
 	switch {
 	case errors.Is(facts.EngineError, engine.ErrUnavailable):
-		return phase.Failure{
+		return reconcile.Failure{
 			Err:       fmt.Errorf("get engine info: %w", facts.EngineError),
 			Condition: infrav1.PreflightPassedCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason, Message: summary,
 		}
 	case preflight.Failed(items):
-		return phase.Wait{
-			Condition: infrav1.PreflightPassedCondition, Reason: infrav1.PreflightFailedReason, Message: summary, After: phase.UserInterval,
+		return reconcile.Wait{
+			Condition: infrav1.PreflightPassedCondition, Reason: infrav1.PreflightFailedReason, Message: summary, After: reconcile.UserInterval,
 		}
 	}
 	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionTrue, infrav1.PreflightPassedReason, summary)

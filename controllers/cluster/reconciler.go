@@ -29,6 +29,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,12 +40,9 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -56,8 +54,7 @@ type Reconciler struct {
 	Images *imagepull.Tracker
 	Host   *hostinfo.Observer
 	Events events.EventRecorder
-	// Refusals of load balancers that the engine would not start.
-	Refusals *backoff.Memory
+	Clock  clock.PassiveClock
 	// Deaths of containers, as reported by the engine's events.
 	Deaths *engineevents.Deaths
 
@@ -70,6 +67,9 @@ type Reconciler struct {
 	SelfContainer string
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
+
+	// backoff from load balancers that the engine would not start.
+	backoff reconcile.Backoff
 }
 
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,verbs=get;list;watch;patch;update
@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerCluster: %w", err)
 	}
-	if !predicates.Selected(containerCluster, r.WatchFilterValue) || paused.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
+	if !reconcile.Selected(containerCluster, r.WatchFilterValue) || reconcile.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
 		return ctrl.Result{}, nil
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)
@@ -99,11 +99,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		// Cluster API has not taken it over yet; that will be an event.
 		return ctrl.Result{}, nil
 	}
-	ctx = phase.LogCluster(ctx, containerCluster.Namespace, containerCluster.Labels[clusterv1.ClusterNameLabel])
+	ctx = reconcile.LogCluster(ctx, containerCluster.Namespace, containerCluster.Labels[clusterv1.ClusterNameLabel])
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerCluster, infrav1.ClusterFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, err := paused.Check(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
+	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
 	if err := r.ensureIdentity(ctx, containerCluster); err != nil {
@@ -114,8 +114,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	s := newScope(cluster, containerCluster)
-	paused.MarkActive(containerCluster)
-	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
+	reconcile.MarkActive(containerCluster)
+	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
 	switch {
 	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)
@@ -129,7 +129,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // error of preflight or network is reported and does not keep the load
 // balancer from following its machines.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
-	return phase.Run(ctx, s,
+	return reconcile.Run(ctx, s,
 		s.lenient(r.checkPreflight),
 		r.checkEngine,
 		s.lenient(r.ensureNetwork),

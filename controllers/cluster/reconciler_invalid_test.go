@@ -22,7 +22,7 @@ import (
 	"testing"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -55,7 +55,7 @@ func invalidInput() map[string]reconcileTest {
 				options: named("mine", "10.77.0.0/24"),
 				setup:   network(engine.NetworkSpec{Name: "mine"}),
 			},
-			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "use its subnet", requeueAfter: phase.UserInterval},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "use its subnet", requeueAfter: reconcile.UserInterval},
 		},
 		"SubnetTooSmall": {
 			reason: "An exhausted subnet is reported.",
@@ -63,7 +63,7 @@ func invalidInput() map[string]reconcileTest {
 				options: named("mine", ""),
 				setup:   network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/31")}}),
 			},
-			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "too small", requeueAfter: phase.UserInterval},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "too small", requeueAfter: reconcile.UserInterval},
 		},
 		"SubnetTaken": {
 			reason: "Two networks cannot have one subnet.",
@@ -71,7 +71,7 @@ func invalidInput() map[string]reconcileTest {
 				options: named("mine", "10.77.0.0/24"),
 				setup:   network(engine.NetworkSpec{Name: "other", Subnets: []netip.Prefix{prefix("10.77.0.0/16")}}),
 			},
-			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "10.77.0.0/24", requeueAfter: phase.UserInterval},
+			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "10.77.0.0/24", requeueAfter: reconcile.UserInterval},
 		},
 		"SubnetExhausted": {
 			reason: "A full network is named with what to do.",
@@ -159,7 +159,7 @@ func invalidInput() map[string]reconcileTest {
 					must.Succeed(t, w.Engine.StartContainer(t.Context(), balancer()))
 				},
 			},
-			want: want{loadBalancerReady: "False/" + infrav1.ContainerNotOwnedReason, ready: notReady, message: balancer(), requeueAfter: phase.UserInterval},
+			want: want{loadBalancerReady: "False/" + infrav1.ContainerNotOwnedReason, ready: notReady, message: balancer(), requeueAfter: reconcile.UserInterval},
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), balancer()); err != nil {

@@ -28,7 +28,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -115,7 +115,7 @@ func provisioning() map[string]reconcileTest {
 		"ImageBeingPulled": {
 			reason: "A pull does not hold up the reconcile.",
 			args:   args{setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.LoadBalancerImage) }},
-			want:   want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullingReason, ready: "False/NotReady", message: builders.LoadBalancerImage, requeueAfter: phase.PullInterval},
+			want:   want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullingReason, ready: "False/NotReady", message: builders.LoadBalancerImage, requeueAfter: reconcile.PullInterval},
 		},
 		"RegistryUnreachable": {
 			reason: "An image that cannot be had is named, with what to do.",
@@ -139,7 +139,7 @@ func provisioning() map[string]reconcileTest {
 					})
 				},
 			},
-			want:  want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullFailedReason, ready: "False/NotReady", message: "load the image into the engine", requeueAfter: phase.PullInterval},
+			want:  want{loadBalancerReady: "False/" + infrav1.LoadBalancerImagePullFailedReason, ready: "False/NotReady", message: "load the image into the engine", requeueAfter: reconcile.PullInterval},
 			check: world.BySameManager,
 		},
 		"EngineDown": {

@@ -25,7 +25,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -81,7 +81,7 @@ func provisioned() map[string]reconcileTest {
 					w.Engine.OccupyHostPort(port)
 					w.SettleCluster()
 					w.Engine.ReleaseHostPort(port)
-					w.Clock.SetTime(w.Clock.Now().Add(phase.UserInterval))
+					w.Clock.SetTime(w.Clock.Now().Add(reconcile.UserInterval))
 				},
 			},
 			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},

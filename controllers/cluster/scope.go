@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -117,7 +117,7 @@ func (s *scope) hasLoadBalancer() bool {
 
 // lenient makes a phase one whose error does not stop the reconcile of a
 // cluster that was once provisioned.
-func (s *scope) lenient(run phase.Func[*scope]) phase.Func[*scope] {
+func (s *scope) lenient(run reconcile.Phase[*scope]) reconcile.Phase[*scope] {
 	return func(ctx context.Context, s *scope) error {
 		outcome := run(ctx, s)
 		if outcome == nil || !s.provisioned() {
@@ -131,16 +131,16 @@ func (s *scope) lenient(run phase.Func[*scope]) phase.Func[*scope] {
 
 // reportLenient returns what lenient phases held back.
 func (s *scope) reportLenient(context.Context, *scope) error {
-	return phase.Join(s.reported...)
+	return reconcile.Join(s.reported...)
 }
 
 // Report sets the conditions for an outcome: of its own, or else LoadBalancerReady.
 func (s *scope) Report(outcome error) {
-	phase.Report(s.containerCluster, infrav1.LoadBalancerReadyCondition, outcome)
+	reconcile.Report(s.containerCluster, infrav1.LoadBalancerReadyCondition, outcome)
 }
 
 func (s *scope) setCondition(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	phase.SetCondition(s.containerCluster, metav1.Condition{
+	reconcile.SetCondition(s.containerCluster, metav1.Condition{
 		Type: conditionType, Status: status, Reason: reason, Message: message,
 	})
 }
@@ -174,7 +174,7 @@ func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper
 	); err != nil {
 		return fmt.Errorf("summarize conditions: %w", err)
 	}
-	phase.SettleConditions(s.containerCluster, s.conditions)
+	reconcile.SettleConditions(s.containerCluster, s.conditions)
 	owned := append(ownConditions(), infrav1.ClusterReadyCondition, clusterv1.PausedCondition)
 	initialization := &s.containerCluster.Status.Initialization
 	provisioned := initialization.Provisioned

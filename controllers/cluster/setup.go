@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -34,7 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -44,11 +43,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	scheme := mgr.GetScheme()
 	return capicontroller.NewControllerManagedBy(mgr, log).
 		For(&infrav1.ContainerCluster{}, builder.WithPredicates(
-			capipredicates.ResourceIsNotExternallyManaged(scheme, log), predicates.TakenOver("Cluster"))).
+			capipredicates.ResourceIsNotExternallyManaged(scheme, log), reconcile.TakenOver("Cluster"))).
 		Named("containercluster").
 		WithOptions(options).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(util.ClusterToInfrastructureMapFunc(
-			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), predicates.ClusterSpec()).
+			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), reconcile.ClusterSpecChanged()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
@@ -60,7 +59,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 }
 
 // controlPlaneToCluster: the load balancer follows its machines.
-func (r *Reconciler) controlPlaneToCluster(ctx context.Context, object client.Object) []reconcile.Request {
+func (r *Reconciler) controlPlaneToCluster(ctx context.Context, object client.Object) []ctrl.Request {
 	machine, ok := object.(*clusterv1.Machine)
 	if !ok || !util.IsControlPlaneMachine(machine) || machine.DeletionTimestamp.IsZero() {
 		return nil
@@ -70,7 +69,7 @@ func (r *Reconciler) controlPlaneToCluster(ctx context.Context, object client.Ob
 
 // containerMachineToCluster: the load balancer drains a machine that is deleted
 // without its Machine, and a cluster that is deleted waits for all of them.
-func (r *Reconciler) containerMachineToCluster(ctx context.Context, object client.Object) []reconcile.Request {
+func (r *Reconciler) containerMachineToCluster(ctx context.Context, object client.Object) []ctrl.Request {
 	if object.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
@@ -79,7 +78,7 @@ func (r *Reconciler) containerMachineToCluster(ctx context.Context, object clien
 
 // containerToCluster: a load balancer that died must come back, a control
 // plane that started must get connections.
-func (r *Reconciler) containerToCluster(ctx context.Context, labels map[string]string) []reconcile.Request {
+func (r *Reconciler) containerToCluster(ctx context.Context, labels map[string]string) []ctrl.Request {
 	switch identity.Role(labels[identity.LabelRole]) {
 	case identity.RoleLoadBalancer, identity.RoleControlPlane:
 		return r.named(ctx, labels[identity.LabelNamespace], labels[identity.LabelCluster])
@@ -90,21 +89,21 @@ func (r *Reconciler) containerToCluster(ctx context.Context, labels map[string]s
 
 // named finds the ContainerCluster of a Cluster by the label Cluster API
 // gives it: their names may differ.
-func (r *Reconciler) named(ctx context.Context, namespace, cluster string) []reconcile.Request {
+func (r *Reconciler) named(ctx context.Context, namespace, cluster string) []ctrl.Request {
 	return r.list(ctx, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster})
 }
 
-func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request { return r.list(ctx) }
+func (r *Reconciler) allClusters(ctx context.Context) []ctrl.Request { return r.list(ctx) }
 
-func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {
 	clusters := &infrav1.ContainerClusterList{}
 	if err := r.Client.List(ctx, clusters, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerClusters for event")
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(clusters.Items))
+	requests := make([]ctrl.Request, 0, len(clusters.Items))
 	for i := range clusters.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{
+		requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{
 			Namespace: clusters.Items[i].Namespace, Name: clusters.Items[i].Name,
 		}})
 	}

@@ -30,7 +30,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -49,9 +49,9 @@ func (r *Reconciler) report(ctx context.Context, s *scope, status metav1.Conditi
 		return fmt.Errorf("prepare patch: %w", err)
 	}
 	before := conditions.GetReason(s.containerCluster, infrav1.StoppedCondition)
-	phase.SetCondition(s.containerCluster, metav1.Condition{Type: infrav1.StoppedCondition, Status: status, Reason: reason, Message: message})
+	reconcile.SetCondition(s.containerCluster, metav1.Condition{Type: infrav1.StoppedCondition, Status: status, Reason: reason, Message: message})
 	owned := patch.WithOwnedConditions{Conditions: []string{infrav1.StoppedCondition}}
-	if err := phase.IgnoreGone(helper.Patch(ctx, s.containerCluster, owned)); err != nil {
+	if err := reconcile.IgnoreGone(helper.Patch(ctx, s.containerCluster, owned)); err != nil {
 		return fmt.Errorf("patch ContainerCluster: %w", err)
 	}
 	if event, found := eventOf[reason]; found && reason != before {

@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -101,7 +101,7 @@ func (r *Reconciler) conclude(ctx context.Context, pass *startPass) (ctrl.Result
 		if err := r.unpause(ctx, s.cluster); err != nil {
 			return ctrl.Result{}, err
 		}
-		return ctrl.Result{RequeueAfter: phase.UserInterval}, r.report(ctx, s, metav1.ConditionFalse, infrav1.StartFailedReason, message)
+		return ctrl.Result{RequeueAfter: reconcile.UserInterval}, r.report(ctx, s, metav1.ConditionFalse, infrav1.StartFailedReason, message)
 	}
 	after := pollInterval
 	if pass.isRefused {

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -45,7 +45,7 @@ const (
 func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAction) error {
 	result, err := r.readRecord(ctx, s)
 	if err != nil {
-		return phase.Failure{
+		return reconcile.Failure{
 			Err: err, Condition: infrav1.BootstrapCompletedCondition, Status: metav1.ConditionUnknown, Reason: infrav1.BootstrapStatusUnknownReason,
 		}
 	}
@@ -67,7 +67,7 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
 		if next == nextBootstrap {
-			return phase.Wait{After: recordInterval}
+			return reconcile.Wait{After: recordInterval}
 		}
 	}
 	return nil

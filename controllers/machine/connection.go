@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 )
 
@@ -51,7 +51,7 @@ func (r *Reconciler) waitForDisconnect(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("get client of the workload cluster: %w", err)
 	}
-	return phase.Wait{
+	return reconcile.Wait{
 		Reason: infrav1.ContainerCreatingReason, Message: "waiting for the connection to the API server of an earlier container to end",
 		After: connectionInterval,
 	}

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -50,7 +50,7 @@ const (
 func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 	if id := s.containerMachine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
-			return phase.WaitForEvent(infrav1.ContainerFailedReason, "spec.providerID is not a provider ID of this provider: "+err.Error())
+			return reconcile.WaitForEvent(infrav1.ContainerFailedReason, "spec.providerID is not a provider ID of this provider: "+err.Error())
 		}
 	}
 	if s.owner().ID == "" && s.containerMachine.Spec.ProviderID == "" {
@@ -70,8 +70,8 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 		return err
 	}
 	if owner != "" {
-		return phase.Wait{Condition: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerNotOwnedReason, Message: fmt.Sprintf(
-			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner), After: phase.UserInterval}
+		return reconcile.Wait{Condition: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerNotOwnedReason, Message: fmt.Sprintf(
+			"container %s already exists and is not owned by this ContainerMachine (owner: %s); remove or rename it", name, owner), After: reconcile.UserInterval}
 	}
 	s.container = &container
 	return nil
@@ -84,9 +84,9 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 		return nil
 	}
 	if s.isStopped() {
-		return phase.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
+		return reconcile.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
-	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
+	if remaining, refused := r.backoff.Remaining(r.Clock.Now(), s.containerMachine); refused != nil {
 		failure := placeFailure(refused)
 		failure.After = remaining
 		return failure
@@ -107,10 +107,10 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 	case nextStart:
 		outcome = r.startContainer(ctx, s, state)
 	case nextWait:
-		outcome = phase.Wait{After: state.requeueAfter}
+		outcome = reconcile.Wait{After: state.requeueAfter}
 	case nextBootstrap:
 	}
-	return phase.Join(outcome, r.observeBootstrap(ctx, s, state.next))
+	return reconcile.Join(outcome, r.observeBootstrap(ctx, s, state.next))
 }
 
 // containerState of the container as it was observed last.
@@ -173,7 +173,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		err = engine.Failed("create", machine.Container, err)
 		if !errors.Is(err, network.ErrCreating) {
-			r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
+			r.backoff.Record(r.Clock.Now(), s.containerMachine, err)
 		}
 		return placeFailure(err)
 	}
@@ -256,22 +256,22 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 }
 
 // placeFailure says why there is no container, and when creating it again can help.
-func placeFailure(err error) phase.Failure {
-	failure := phase.Failure{Err: err, Reason: infrav1.ContainerFailedReason, Message: phase.ErrorText(err)}
+func placeFailure(err error) reconcile.Failure {
+	failure := reconcile.Failure{Err: err, Reason: infrav1.ContainerFailedReason, Message: reconcile.ErrorText(err)}
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown
 	case errors.Is(err, network.ErrCreating):
 		failure.Reason, failure.After = infrav1.ContainerCreatingReason, creatingInterval
 	case errors.Is(err, network.ErrExhausted):
-		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, reconcile.UserInterval
 	case engine.IsTaken(err, engine.ResourceHostPort):
-		failure.Reason, failure.After = infrav1.HostPortInUseReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.HostPortInUseReason, reconcile.UserInterval
 	case engine.IsTaken(err, engine.ResourceName):
-		failure.Reason, failure.After = infrav1.ContainerNotOwnedReason, phase.UserInterval
+		failure.Reason, failure.After = infrav1.ContainerNotOwnedReason, reconcile.UserInterval
 	case errors.Is(err, engine.ErrInvalid), errors.Is(err, network.ErrUnusable):
 		// Such as an extraMount whose path does not exist.
-		failure.After = phase.UserInterval
+		failure.After = reconcile.UserInterval
 	}
 	return failure
 }

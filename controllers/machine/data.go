@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -47,14 +47,14 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	provisioned := ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
 	switch {
 	case !provisioned:
-		return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
+		return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
 	case s.containerCluster == nil:
-		return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
+		return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
 	case s.owner().ID == "":
 		// Its controller sets it, or the controller that manages the object externally.
-		return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
+		return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
 	case s.dataSecretName() == "":
-		return phase.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
+		return reconcile.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
 	}
 	return nil
 }
@@ -90,8 +90,8 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 	config, err := s.parse(secret)
 	if err != nil && !s.hasStarted() {
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
-		return phase.Failure{
-			Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.BootstrapDataInvalidReason, After: phase.UserInterval,
+		return reconcile.Failure{
+			Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.BootstrapDataInvalidReason, After: reconcile.UserInterval,
 		}
 	}
 	s.config = config

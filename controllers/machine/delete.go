@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
@@ -45,7 +45,7 @@ const (
 
 // reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
-	return phase.Run(ctx, s,
+	return reconcile.Run(ctx, s,
 		r.observeOwnContainer,
 		r.checkEngine,
 		r.waitForRelease,
@@ -92,7 +92,7 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 
 // waitToDelete keeps the container of a machine that is deleted, for what the message says.
 func waitToDelete(message string) error {
-	return phase.Wait{
+	return reconcile.Wait{
 		Condition: infrav1.ContainerReadyCondition, Reason: infrav1.DeletingReason, Message: message, After: releaseInterval,
 	}
 }

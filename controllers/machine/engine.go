@@ -24,7 +24,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // checkEngine stops the reconcile of a machine whose container was not found where that was
@@ -36,9 +36,9 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	}
 	_, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
-		return phase.Failure{
+		return reconcile.Failure{
 			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,
-			Reason: infrav1.EngineChangedReason, After: phase.UserInterval,
+			Reason: infrav1.EngineChangedReason, After: reconcile.UserInterval,
 		}
 	}
 	if err != nil {

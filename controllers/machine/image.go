@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -48,7 +48,7 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	}
 	image, err := s.image()
 	if err != nil {
-		return phase.WaitForEvent(infrav1.VersionUnsupportedReason, err.Error()+"; set spec.image, or use a known version")
+		return reconcile.WaitForEvent(infrav1.VersionUnsupportedReason, err.Error()+"; set spec.image, or use a known version")
 	}
 	status, err := r.Images.Ensure(ctx, image)
 	switch {
@@ -57,15 +57,15 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	case status.Present:
 		return nil
 	case status.Err != nil:
-		return phase.Wait{Reason: infrav1.ImagePullFailedReason, Message: status.Text(), After: phase.PullInterval}
+		return reconcile.Wait{Reason: infrav1.ImagePullFailedReason, Message: status.Text(), After: reconcile.PullInterval}
 	default:
-		return phase.Wait{Reason: infrav1.ImagePullingReason, Message: status.Text(), After: phase.PullInterval}
+		return reconcile.Wait{Reason: infrav1.ImagePullingReason, Message: status.Text(), After: reconcile.PullInterval}
 	}
 }
 
 // engineError is the outcome where the engine answered that instead of doing its work.
 func engineError(err error) error {
-	failure := phase.Failure{Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerFailedReason}
+	failure := reconcile.Failure{Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.ContainerFailedReason}
 	if errors.Is(err, engine.ErrUnavailable) {
 		failure.Status, failure.Reason = metav1.ConditionUnknown, infrav1.EngineUnavailableReason
 	}
@@ -74,5 +74,5 @@ func engineError(err error) error {
 
 // waitForUser is the outcome where only a user can correct why there is no container.
 func waitForUser(reason, message string) error {
-	return phase.Wait{Reason: reason, Message: message, After: phase.UserInterval}
+	return reconcile.Wait{Reason: reason, Message: message, After: reconcile.UserInterval}
 }

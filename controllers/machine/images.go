@@ -26,7 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
@@ -47,7 +47,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	}
 	// One at a time on the engine: each is a temporary file as large as the image.
 	if !r.copying.TryLock() {
-		return phase.Wait{After: copyInterval}
+		return reconcile.Wait{After: copyInterval}
 	}
 	defer r.copying.Unlock()
 	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
@@ -60,7 +60,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 		switch {
 		case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrInvalid):
 			r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Cannot copy image %s of the ContainerCluster into the node: %s", reference, err)
-			outcome = phase.Wait{After: phase.UserInterval}
+			outcome = reconcile.Wait{After: reconcile.UserInterval}
 		case err != nil:
 			return err
 		}

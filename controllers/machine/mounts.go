@@ -24,7 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -43,7 +43,7 @@ func (r *Reconciler) checkMounts(_ context.Context, s *scope) error {
 	if len(refusals) == 0 {
 		return nil
 	}
-	return phase.WaitForEvent(infrav1.ContainerFailedReason, "spec.extraMounts and spec.devices: "+strings.Join(refusals, "; and "))
+	return reconcile.WaitForEvent(infrav1.ContainerFailedReason, "spec.extraMounts and spec.devices: "+strings.Join(refusals, "; and "))
 }
 
 // mounts are those of the spec, and its devices that have a path.

@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -59,7 +59,7 @@ func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
 	}
 	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
-		return phase.Wait{After: nodeInterval}
+		return reconcile.Wait{After: nodeInterval}
 	}
 	if err != nil {
 		return fmt.Errorf("connect to the workload cluster: %w", err)
@@ -67,18 +67,18 @@ func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
 	node := &corev1.Node{}
 	if err := workload.Get(ctx, client.ObjectKey{Name: identity.HostName(s.machine.Name)}, node); err != nil {
 		if apierrors.IsNotFound(err) {
-			return phase.Wait{After: nodeInterval}
+			return reconcile.Wait{After: nodeInterval}
 		}
 		return fmt.Errorf("get Node: %w", err)
 	}
 	if id := node.Spec.ProviderID; id != "" && id != s.containerMachine.Spec.ProviderID {
-		return phase.Wait{Condition: infrav1.BootstrapCompletedCondition, Reason: infrav1.ProviderIDMismatchReason, Message: fmt.Sprintf(
+		return reconcile.Wait{Condition: infrav1.BootstrapCompletedCondition, Reason: infrav1.ProviderIDMismatchReason, Message: fmt.Sprintf(
 			"Node %s has provider ID %q, this machine is %q; remove --provider-id from the kubelet's arguments", node.Name, id, s.containerMachine.Spec.ProviderID)}
 	}
 	if err := initializeNode(ctx, workload, node, s.containerMachine.Spec.ProviderID); err != nil || s.isNode() {
 		return err
 	}
-	return phase.Wait{After: nodeInterval}
+	return reconcile.Wait{After: nodeInterval}
 }
 
 // initializeNode does what a cloud controller would.

@@ -41,12 +41,9 @@ import (
 	"sigs.k8s.io/cluster-api/util/finalizers"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -61,8 +58,6 @@ type Reconciler struct {
 	Images *imagepull.Tracker
 	Host   *hostinfo.Observer
 	Events events.EventRecorder
-	// Refusals of nodes that the engine would not start.
-	Refusals *backoff.Memory
 	// Deaths of containers, as reported by the engine's events.
 	Deaths *engineevents.Deaths
 	// ClusterCache reaches workload clusters.
@@ -73,6 +68,8 @@ type Reconciler struct {
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
 
+	// backoff from nodes that the engine would not start.
+	backoff reconcile.Backoff
 	// bootstrapped has the IDs of containers whose bootstrap is done, by the key of
 	// their ContainerMachine. It saves the download of a record that no longer changes,
 	// which takes up to half a second; nothing else depends on it.
@@ -106,31 +103,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachine: %w", err)
 	}
-	if !predicates.Selected(containerMachine, r.WatchFilterValue) || paused.MovedAway(containerMachine) {
+	if !reconcile.Selected(containerMachine, r.WatchFilterValue) || reconcile.MovedAway(containerMachine) {
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, containerMachine)
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
-	ctx = phase.LogCluster(ctx, containerMachine.Namespace, s.clusterName)
+	ctx = reconcile.LogCluster(ctx, containerMachine.Namespace, s.clusterName)
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, containerMachine, infrav1.MachineFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, err := paused.Check(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
+	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
 	s.conditions = slices.Clone(containerMachine.Status.Conditions)
 	if err := s.preparePatch(containerMachine, r.Client); err != nil {
 		return ctrl.Result{}, err
 	}
-	paused.MarkActive(containerMachine)
+	reconcile.MarkActive(containerMachine)
 	defer func() {
 		err := s.patch(ctx)
 		if err == nil {
 			r.sendFailure(s)
 		}
-		rerr = errors.Join(rerr, phase.IgnoreGone(err))
+		rerr = errors.Join(rerr, reconcile.IgnoreGone(err))
 	}()
 	if !containerMachine.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, s)
@@ -140,7 +137,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 
 // reconcileNormal observes and acts, phase by phase.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
-	return phase.Run(ctx, s,
+	return reconcile.Run(ctx, s,
 		r.observeContainer,
 		r.checkEngine,
 		r.checkLostState,
@@ -163,7 +160,7 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 
 // updateNode does what does not wait for each other in a node that runs.
 func (r *Reconciler) updateNode(ctx context.Context, s *scope) error {
-	return phase.Join(r.excludeNode(ctx, s), r.ensureRegistries(ctx, s), r.ensureImages(ctx, s))
+	return reconcile.Join(r.excludeNode(ctx, s), r.ensureRegistries(ctx, s), r.ensureImages(ctx, s))
 }
 
 // newScope gathers the objects around a ContainerMachine. It returns nil

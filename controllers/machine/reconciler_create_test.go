@@ -30,7 +30,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -89,17 +89,17 @@ func waiting() map[string]reconcileTest {
 		"NoDataSecret": {
 			reason: "The Secret that is named may come later than its name.",
 			args:   args{options: []builders.Option{func(o *builders.Objects) { o.Secret = nil }}},
-			want:   want{containerReady: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"m1-data"`, requeueAfter: phase.UserInterval},
+			want:   want{containerReady: "False/" + infrav1.WaitingForBootstrapDataReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: `"m1-data"`, requeueAfter: reconcile.UserInterval},
 		},
 		"ImageBeingPulled": {
 			reason: "A pull takes minutes and does not hold up the reconcile.",
 			args:   args{setup: func(_ *testing.T, w *world.World) { w.Engine.RemoveImage(builders.NodeImage) }},
-			want:   want{containerReady: "False/" + infrav1.ImagePullingReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: builders.NodeImage, requeueAfter: phase.PullInterval},
+			want:   want{containerReady: "False/" + infrav1.ImagePullingReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: builders.NodeImage, requeueAfter: reconcile.PullInterval},
 		},
 		"RegistryUnreachable": {
 			reason: "An image that cannot be had is named, with what to do.",
 			args:   args{setup: pullFails},
-			want:   want{containerReady: "False/" + infrav1.ImagePullFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "load the image into the engine", requeueAfter: phase.PullInterval},
+			want:   want{containerReady: "False/" + infrav1.ImagePullFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, message: "load the image into the engine", requeueAfter: reconcile.PullInterval},
 			check:  world.BySameManager,
 		},
 	}
@@ -138,7 +138,7 @@ func publishedPorts() map[string]reconcileTest {
 	}
 	inUse := want{
 		containerReady: "False/" + infrav1.HostPortInUseReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-		requeueAfter: phase.UserInterval,
+		requeueAfter: reconcile.UserInterval,
 	}
 	byMachine, byProcess := inUse, inUse
 	byMachine.message = "spec.portMappings: host port 127.0.0.1:8080/tcp is published by container other of Machine m9"
@@ -196,12 +196,12 @@ func invalidInput() map[string]reconcileTest {
 		"DataWithoutValue": {
 			reason: "The contract says where data is.",
 			args:   args{options: data(func(all map[string][]byte) { delete(all, "value") })},
-			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: `no key "value"`, requeueAfter: phase.UserInterval},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: `no key "value"`, requeueAfter: reconcile.UserInterval},
 		},
 		"DataOfUnknownFormat": {
 			reason: "Formats that are read are named.",
 			args:   args{options: data(func(all map[string][]byte) { all["format"] = []byte("talos") })},
-			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "use cloud-config or ignition", requeueAfter: phase.UserInterval},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "use cloud-config or ignition", requeueAfter: reconcile.UserInterval},
 		},
 		"IgnitionOfAnotherVersion": {
 			reason: "Of Ignition the version is read that the kubeadm bootstrap provider writes.",
@@ -210,7 +210,7 @@ func invalidInput() map[string]reconcileTest {
 					all["format"], all["value"] = []byte("ignition"), []byte(`{"ignition": {"version": "3.4.0"}}`)
 				}),
 			},
-			want: want{containerReady: invalid, bootstrapCompleted: invalid, message: `ignition.version "3.4.0" (use 2.3.0`, requeueAfter: phase.UserInterval},
+			want: want{containerReady: invalid, bootstrapCompleted: invalid, message: `ignition.version "3.4.0" (use 2.3.0`, requeueAfter: reconcile.UserInterval},
 		},
 		"IgnitionFromElsewhere": {
 			reason: "What Ignition would fetch is named by its field, with what to do, and without its URL.",
@@ -222,18 +222,18 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{
 				containerReady: invalid, bootstrapCompleted: invalid,
-				message: "storage.files[0].contents.source https: (remote files are not supported; use a data: URL)", requeueAfter: phase.UserInterval,
+				message: "storage.files[0].contents.source https: (remote files are not supported; use a data: URL)", requeueAfter: reconcile.UserInterval,
 			},
 		},
 		"DataOfBrokenYAML": {
 			reason: "Broken data is refused, and not repeated where users read it.",
 			args:   args{options: value("#cloud-config\nwrite_files: [ " + builders.SecretWord + "\n  }")},
-			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "line", requeueAfter: phase.UserInterval},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "line", requeueAfter: reconcile.UserInterval},
 		},
 		"DataWithUnsupportedModule": {
 			reason: "What cannot be done in a container is named, not left out.",
 			args:   args{options: value("#cloud-config\nntp:\n  enabled: true\n")},
-			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "ntp", requeueAfter: phase.UserInterval},
+			want:   want{containerReady: invalid, bootstrapCompleted: invalid, message: "ntp", requeueAfter: reconcile.UserInterval},
 		},
 		"VersionUnsupported": {
 			reason: "No image is known for a version that is too old.",
@@ -292,7 +292,7 @@ func invalidInput() map[string]reconcileTest {
 			}}},
 			want: want{
 				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: "spec.resources.memory is 64Gi, but the engine's host has only 32Gi; use less, or omit it", requeueAfter: phase.UserInterval,
+				message: "spec.resources.memory is 64Gi, but the engine's host has only 32Gi; use less, or omit it", requeueAfter: reconcile.UserInterval,
 			},
 		},
 		"MountHidesBootstrap": {
@@ -316,7 +316,7 @@ func invalidInput() map[string]reconcileTest {
 				}},
 			},
 			want: want{
-				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: phase.UserInterval,
+				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: reconcile.UserInterval,
 				message: `failure domain "zone-a" of the Machine is not a failure domain of the Cluster (zone-b, zone-c); use one of these`,
 			},
 		},
@@ -324,7 +324,7 @@ func invalidInput() map[string]reconcileTest {
 			reason: "A kubelet with such a label does not start.",
 			args:   args{options: []builders.Option{func(o *builders.Objects) { o.Machine.Spec.FailureDomain = "rack 1" }}},
 			want: want{
-				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: phase.UserInterval,
+				containerReady: "False/" + infrav1.ContainerFailedReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason, requeueAfter: reconcile.UserInterval,
 				message: `"rack 1" of the Machine is not a valid label value`,
 			},
 		},
@@ -356,7 +356,7 @@ func invalidInput() map[string]reconcileTest {
 					must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: container(), Image: builders.NodeImage}))(t)
 				},
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: phase.UserInterval},
+			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: reconcile.UserInterval},
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()
 				if _, err := w.Engine.InspectContainer(t.Context(), container()); err != nil {
@@ -376,7 +376,7 @@ func invalidInput() map[string]reconcileTest {
 					}))(t)
 				},
 			},
-			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "owner ID another-owner", requeueAfter: phase.UserInterval},
+			want: want{containerReady: "False/" + infrav1.ContainerNotOwnedReason, bootstrapCompleted: "absent", message: "owner ID another-owner", requeueAfter: reconcile.UserInterval},
 		},
 		"ProviderIDOfAnotherProvider": {
 			reason: "A provider ID of another provider names no container.",

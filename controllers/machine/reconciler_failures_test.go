@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -127,7 +127,7 @@ func adopted() map[string]reconcileTest {
 				options: named,
 				setup:   runsWith(ours.ContainerLabels(identity.RoleLoadBalancer, "")),
 			},
-			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "load-balancer", requeueAfter: phase.UserInterval},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "load-balancer", requeueAfter: reconcile.UserInterval},
 		},
 		"ProviderIDOfAControlPlane": {
 			reason: "A worker that adopted it would take it from the load balancer's backends.",
@@ -135,7 +135,7 @@ func adopted() map[string]reconcileTest {
 				options: named,
 				setup:   runsWith(ours.ContainerLabels(identity.RoleControlPlane, "before")),
 			},
-			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "control-plane", requeueAfter: phase.UserInterval},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "control-plane", requeueAfter: reconcile.UserInterval},
 		},
 		"ProviderIDOfAnotherMachine": {
 			reason: "One container is the node of one object: the one it was created for is still there.",
@@ -146,7 +146,7 @@ func adopted() map[string]reconcileTest {
 				}),
 				setup: runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
 			},
-			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: `ContainerMachine "before"`, requeueAfter: phase.UserInterval},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: `ContainerMachine "before"`, requeueAfter: reconcile.UserInterval},
 		},
 		"ProviderIDNamedTwice": {
 			reason: "Of two objects that name one container, the first gets it.",
@@ -158,7 +158,7 @@ func adopted() map[string]reconcileTest {
 				}),
 				setup: runsWith(ours.ContainerLabels(identity.RoleWorker, "before")),
 			},
-			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: `ContainerMachine "a-first"`, requeueAfter: phase.UserInterval},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: `ContainerMachine "a-first"`, requeueAfter: reconcile.UserInterval},
 		},
 		"ProviderIDOfAnothers": {
 			reason: "A name is no proof against the labels: the load balancer would never find it, and its owner would miss it.",
@@ -166,7 +166,7 @@ func adopted() map[string]reconcileTest {
 				options: named,
 				setup:   runsWith(anothers.ContainerLabels(identity.RoleWorker, builders.Machine)),
 			},
-			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "owner ID another", requeueAfter: phase.UserInterval},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "owner ID another", requeueAfter: reconcile.UserInterval},
 		},
 		"ProviderIDOfAUsersContainer": {
 			reason: "What this provider did not make it does not take over: it would remove it with the Machine.",
@@ -174,7 +174,7 @@ func adopted() map[string]reconcileTest {
 				options: named,
 				setup:   runsWith(nil),
 			},
-			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: phase.UserInterval},
+			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: reconcile.UserInterval},
 		},
 	}
 }

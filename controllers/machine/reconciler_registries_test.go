@@ -28,7 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -172,7 +172,7 @@ func registries() map[string]reconcileTest {
 			args:   args{options: []builders.Option{withRegistries(private)}},
 			want: want{
 				containerReady: "False/" + infrav1.RegistryCredentialsInvalidReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: `Secret "pull" not found; create it with "kubectl create secret docker-registry"`, requeueAfter: phase.UserInterval,
+				message: `Secret "pull" not found; create it with "kubectl create secret docker-registry"`, requeueAfter: reconcile.UserInterval,
 			},
 		},
 		"BadCredentials": {
@@ -180,7 +180,7 @@ func registries() map[string]reconcileTest {
 			args:   args{options: []builders.Option{withRegistries(private)}, setup: pullSecret(`{"auths":{"r.example":{"auth":"c2VjcmV0"}}}`)},
 			want: want{
 				containerReady: "False/" + infrav1.RegistryCredentialsInvalidReason, bootstrapCompleted: "False/" + infrav1.WaitingForContainerReason,
-				message: `Secret "pull" has no credentials in key ".dockerconfigjson"; create`, requeueAfter: phase.UserInterval,
+				message: `Secret "pull" has no credentials in key ".dockerconfigjson"; create`, requeueAfter: reconcile.UserInterval,
 			},
 		},
 		"CredentialsGone": {
@@ -192,7 +192,7 @@ func registries() map[string]reconcileTest {
 					world.Purge(w, "pull", &corev1.Secret{})
 				}),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: phase.UserInterval, containers: 1, provisioned: true},
+			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: reconcile.UserInterval, containers: 1, provisioned: true},
 			assert: hostsFileHas("False/"+infrav1.RegistryCredentialsInvalidReason, `Authorization = "Basic YTpi"`),
 		},
 	}
@@ -235,13 +235,13 @@ func copied() map[string]reconcileTest {
 					record("done")(t, w)
 				}, becomesNode),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: phase.UserInterval, containers: 1, provisioned: true},
+			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: reconcile.UserInterval, containers: 1, provisioned: true},
 			assert: sent("Normal ImageCopied Copied image app:dev into the node"),
 		},
 		"ImageNotFound": {
 			reason: "It is reported and looked for again; the machine is ready, and gets the others.",
 			args:   args{options: images("typo:dev", "app:dev"), setup: containerd, change: all(record("done"), becomesNode)},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: phase.UserInterval, containers: 1, provisioned: true},
+			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: reconcile.UserInterval, containers: 1, provisioned: true},
 			check:  world.TryingAgain,
 			assert: func(t *testing.T, w *world.World) {
 				t.Helper()

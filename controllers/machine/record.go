@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -99,7 +99,7 @@ func (r *Reconciler) reportMissing(ctx context.Context, s *scope, lost string) e
 			"delete the cluster and create it again (capcon down %[1]s, then capcon up %[1]s), or restore a backup of its etcd", s.clusterName)
 	}
 	s.publishStatus()
-	return phase.WaitForEvent(infrav1.ContainerNotFoundReason, fmt.Sprintf(
+	return reconcile.WaitForEvent(infrav1.ContainerNotFoundReason, fmt.Sprintf(
 		"container %s not found and not recreated, because %s; %s", s.containerName(), lost, remedy))
 }
 

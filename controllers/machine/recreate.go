@@ -29,7 +29,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -78,7 +78,7 @@ func (r *Reconciler) recreate(ctx context.Context, s *scope) error {
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",
 		"Bootstrap in container %s was interrupted; recreating the container, attempt %d of %d", name, attempt, maxAttempts)
 	s.container = nil
-	return phase.Wait{
+	return reconcile.Wait{
 		Reason: infrav1.ContainerCreatingReason, Message: "recreating container " + name + ", because its bootstrap was interrupted",
 		After: recreateInterval,
 	}

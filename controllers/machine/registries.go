@@ -39,7 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -95,15 +95,15 @@ func (r *Reconciler) ensureRegistries(ctx context.Context, s *scope) error {
 	}
 	wanted, err := r.registryFiles(ctx, s)
 	if invalid := new(credentialsError); errors.As(err, &invalid) {
-		return phase.Failure{
-			Err: invalid, Condition: infrav1.RegistriesConfiguredCondition, Reason: infrav1.RegistryCredentialsInvalidReason, After: phase.UserInterval,
+		return reconcile.Failure{
+			Err: invalid, Condition: infrav1.RegistriesConfiguredCondition, Reason: infrav1.RegistryCredentialsInvalidReason, After: reconcile.UserInterval,
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if err := r.updateRegistries(ctx, s, wanted); err != nil {
-		return phase.Failure{
+		return reconcile.Failure{
 			Err: err, Condition: infrav1.RegistriesConfiguredCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason,
 		}
 	}
@@ -111,12 +111,12 @@ func (r *Reconciler) ensureRegistries(ctx context.Context, s *scope) error {
 		meta.RemoveStatusCondition(&s.containerMachine.Status.Conditions, infrav1.RegistriesConfiguredCondition)
 		return nil
 	}
-	phase.SetCondition(s.containerMachine, metav1.Condition{
+	reconcile.SetCondition(s.containerMachine, metav1.Condition{
 		Type: infrav1.RegistriesConfiguredCondition, Status: metav1.ConditionTrue, Reason: infrav1.RegistriesConfiguredReason,
 	})
 	hasSecret := func(registry infrav1.Registry) bool { return registry.CredentialsSecretName != "" }
 	if slices.ContainsFunc(s.containerCluster.Spec.Registries, hasSecret) {
-		return phase.Wait{After: credentialsInterval}
+		return reconcile.Wait{After: credentialsInterval}
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -135,13 +135,13 @@ func (s *scope) bootstrapTimeout() time.Duration {
 }
 
 func (s *scope) setContainerReady(status metav1.ConditionStatus, reason, message string) {
-	phase.SetCondition(s.containerMachine, metav1.Condition{
+	reconcile.SetCondition(s.containerMachine, metav1.Condition{
 		Type: infrav1.ContainerReadyCondition, Status: status, Reason: reason, Message: message,
 	})
 }
 
 func (s *scope) setBootstrapCompleted(status metav1.ConditionStatus, reason, message string) {
-	phase.SetCondition(s.containerMachine, metav1.Condition{
+	reconcile.SetCondition(s.containerMachine, metav1.Condition{
 		Type: infrav1.BootstrapCompletedCondition, Status: status, Reason: reason, Message: message,
 	})
 }
@@ -149,7 +149,7 @@ func (s *scope) setBootstrapCompleted(status metav1.ConditionStatus, reason, mes
 // Report sets the conditions for an outcome: of its own, or else ContainerReady, of a machine
 // whose bootstrap waits for the container.
 func (s *scope) Report(outcome error) {
-	if phase.Report(s.containerMachine, infrav1.ContainerReadyCondition, outcome) {
+	if reconcile.Report(s.containerMachine, infrav1.ContainerReadyCondition, outcome) {
 		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.WaitingForContainerReason, "")
 	}
 }
@@ -187,8 +187,8 @@ func (s *scope) patch(ctx context.Context) error {
 			break
 		}
 	}
-	phase.SetCondition(s.containerMachine, ready)
-	phase.SettleConditions(s.containerMachine, s.conditions)
+	reconcile.SetCondition(s.containerMachine, ready)
+	reconcile.SettleConditions(s.containerMachine, s.conditions)
 	owned := append(ownConditions(), infrav1.MachineReadyCondition, infrav1.RegistriesConfiguredCondition, clusterv1.PausedCondition)
 	if err := s.patchHelper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerMachine: %w", err)

@@ -27,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -36,7 +35,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -49,13 +48,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		return fmt.Errorf("map Clusters to ContainerMachines: %w", err)
 	}
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachine{}, builder.WithPredicates(predicates.TakenOver("Machine"))).
+		For(&infrav1.ContainerMachine{}, builder.WithPredicates(reconcile.TakenOver("Machine"))).
 		Named("containermachine").
 		WithOptions(options).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(
-			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), predicates.MachineSpecOrNode()).
+			util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("ContainerMachine"))), reconcile.MachineSpecOrNodeChanged()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToMachines),
-			predicate.Or(capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log), predicates.ClusterStopped())).
+			predicate.Or(capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log), reconcile.ClusterStoppedChanged())).
 		// Its spec holds the owner ID, without which nothing is created.
 		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(r.machinesOfCluster), predicate.GenerationChangedPredicate{}).
 		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).
@@ -68,30 +67,30 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 }
 
 // containerToMachine: the label holds the name of the ContainerMachine.
-func containerToMachine(_ context.Context, labels map[string]string) []reconcile.Request {
+func containerToMachine(_ context.Context, labels map[string]string) []ctrl.Request {
 	name := labels[identity.LabelMachine]
 	if name == "" {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: labels[identity.LabelNamespace], Name: name}}}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: labels[identity.LabelNamespace], Name: name}}}
 }
 
-func (r *Reconciler) machinesOfCluster(ctx context.Context, containerCluster client.Object) []reconcile.Request {
+func (r *Reconciler) machinesOfCluster(ctx context.Context, containerCluster client.Object) []ctrl.Request {
 	name := containerCluster.GetLabels()[clusterv1.ClusterNameLabel]
 	return r.list(ctx, client.InNamespace(containerCluster.GetNamespace()), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
 }
 
-func (r *Reconciler) allMachines(ctx context.Context) []reconcile.Request { return r.list(ctx) }
+func (r *Reconciler) allMachines(ctx context.Context) []ctrl.Request { return r.list(ctx) }
 
-func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {
 	machines := &infrav1.ContainerMachineList{}
 	if err := r.Client.List(ctx, machines, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerMachines for event")
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(machines.Items))
+	requests := make([]ctrl.Request, 0, len(machines.Items))
 	for i := range machines.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
 	}
 	return requests
 }

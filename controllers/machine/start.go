@@ -25,17 +25,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 // startContainer starts a container that exited.
 func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited containerState) error {
 	report := func(what string) { s.setContainerReady(exited.status, exited.reason, exited.message+what) }
-	reportRefusal := func(err error) { report(" and failed to start: " + phase.ErrorText(engine.Cause(err))) }
-	if remaining, refused := r.Refusals.Recall(s.containerMachine); refused != nil {
+	reportRefusal := func(err error) { report(" and failed to start: " + reconcile.ErrorText(engine.Cause(err))) }
+	if remaining, refused := r.backoff.Remaining(r.Clock.Now(), s.containerMachine); refused != nil {
 		reportRefusal(refused)
-		return phase.Wait{After: remaining}
+		return reconcile.Wait{After: remaining}
 	}
 	if err := r.startLoadBalancer(ctx, s); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 			return engineError(engine.Failed("start", s.container.Name, err))
 		}
 		reportRefusal(err)
-		r.Refusals.Keep(s.containerMachine, err, phase.UserInterval)
+		r.backoff.Record(r.Clock.Now(), s.containerMachine, err)
 		return engine.Failed("start", s.container.Name, err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Restarted after exit: %s", exited.message)
@@ -64,7 +64,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	default:
 		report(" and exited again after it was restarted")
 	}
-	return phase.Wait{After: time.Second}
+	return reconcile.Wait{After: time.Second}
 }
 
 // startLoadBalancer starts the cluster's load balancer before a node where both

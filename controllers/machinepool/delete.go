@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // removeMachines deletes all Machines of the pool. Cluster API makes no more
@@ -64,7 +64,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 		for _, i := range s.instances {
 			names = append(names, i.containerMachine.Name)
 		}
-		return phase.WaitForEvent(infrav1.DeletingReason, "waiting for ContainerMachines to be deleted: "+enumerate(names))
+		return reconcile.WaitForEvent(infrav1.DeletingReason, "waiting for ContainerMachines to be deleted: "+enumerate(names))
 	}
 	controllerutil.RemoveFinalizer(s.pool, infrav1.MachinePoolFinalizer)
 	return nil

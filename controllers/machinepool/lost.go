@@ -22,7 +22,7 @@ import (
 	"fmt"
 
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -49,7 +49,7 @@ func (r *Reconciler) confirmLost(ctx context.Context, s *scope) error {
 	}
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
 		// The machine controller reports it.
-		return phase.Wait{After: phase.UserInterval}
+		return reconcile.Wait{After: reconcile.UserInterval}
 	}
 	return err
 }

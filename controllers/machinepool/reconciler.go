@@ -42,9 +42,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/paused"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // Reconciler reconciles ContainerMachinePools.
@@ -81,18 +79,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachinePool: %w", err)
 	}
-	if !predicates.Selected(pool, r.WatchFilterValue) || paused.MovedAway(pool) {
+	if !reconcile.Selected(pool, r.WatchFilterValue) || reconcile.MovedAway(pool) {
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, pool)
 	if err != nil || s == nil {
 		return ctrl.Result{}, err
 	}
-	ctx = phase.LogCluster(ctx, pool.Namespace, s.clusterName)
+	ctx = reconcile.LogCluster(ctx, pool.Namespace, s.clusterName)
 	if _, err := finalizers.EnsureFinalizer(ctx, r.Client, pool, infrav1.MachinePoolFinalizer); err != nil {
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
-	if isPaused, err := paused.Check(ctx, r.Client, s.cluster, pool); err != nil || isPaused {
+	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, s.cluster, pool); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
 	s.conditions = slices.Clone(pool.Status.Conditions)
@@ -100,12 +98,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
-	paused.MarkActive(pool)
-	defer func() { rerr = errors.Join(rerr, phase.IgnoreGone(s.patch(ctx, patchHelper))) }()
+	reconcile.MarkActive(pool)
+	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, patchHelper))) }()
 	if !pool.DeletionTimestamp.IsZero() {
-		return phase.Run(ctx, s, r.observeLive, r.removeMachines, r.removeUnclaimed, r.release)
+		return reconcile.Run(ctx, s, r.observeLive, r.removeMachines, r.removeUnclaimed, r.release)
 	}
-	return phase.Run(ctx, s, r.observeCached, r.readData, r.propagate, r.publish, r.waitForCluster, r.scale)
+	return reconcile.Run(ctx, s, r.observeCached, r.readData, r.propagate, r.publish, r.waitForCluster, r.scale)
 }
 
 // observeCached finds the instances of the pool as the cache knows them.

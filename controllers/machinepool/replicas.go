@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // waitForCluster keeps instances from being made before there is a network to
@@ -41,7 +41,7 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	if s.infrastructureProvisioned() || len(s.instances) > 0 {
 		return nil
 	}
-	return phase.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
+	return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
 }
 
 // scale makes and removes instances.
@@ -57,13 +57,13 @@ func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 	errs := []error{r.removeAll(ctx, s, plan.remove)}
 	secret := s.machinePool.Spec.Template.Spec.Bootstrap.DataSecretName
 	if plan.create > 0 && secret == nil {
-		return phase.Join(confirmed, errors.Join(errs...),
-			phase.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret"))
+		return reconcile.Join(confirmed, errors.Join(errs...),
+			reconcile.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret"))
 	}
 	for range plan.create {
 		errs = append(errs, r.create(ctx, s, *secret))
 	}
-	return phase.Join(confirmed, errors.Join(errs...))
+	return reconcile.Join(confirmed, errors.Join(errs...))
 }
 
 // plan is what is to be done about the instances observed. A Machine without

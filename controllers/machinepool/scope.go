@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // scope is one reconcile of one ContainerMachinePool.
@@ -71,16 +71,18 @@ func (s *scope) infrastructureProvisioned() bool {
 }
 
 // Report sets the condition ReplicasReady for an outcome.
-func (s *scope) Report(outcome error) { phase.Report(s.pool, infrav1.ReplicasReadyCondition, outcome) }
+func (s *scope) Report(outcome error) {
+	reconcile.Report(s.pool, infrav1.ReplicasReadyCondition, outcome)
+}
 
 func (s *scope) setReplicasReady(status metav1.ConditionStatus, reason, message string) {
-	phase.SetCondition(s.pool, metav1.Condition{
+	reconcile.SetCondition(s.pool, metav1.Condition{
 		Type: infrav1.ReplicasReadyCondition, Status: status, Reason: reason, Message: message,
 	})
 }
 
 func (s *scope) setReplicasUpToDate(status metav1.ConditionStatus, reason, message string) {
-	phase.SetCondition(s.pool, metav1.Condition{
+	reconcile.SetCondition(s.pool, metav1.Condition{
 		Type: infrav1.ReplicasUpToDateCondition, Status: status, Reason: reason, Message: message,
 	})
 }
@@ -91,8 +93,8 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	if replicas := conditions.Get(s.pool, infrav1.ReplicasReadyCondition); replicas != nil {
 		ready.Status, ready.Reason, ready.Message = replicas.Status, replicas.Reason, replicas.Message
 	}
-	phase.SetCondition(s.pool, ready)
-	phase.SettleConditions(s.pool, s.conditions)
+	reconcile.SetCondition(s.pool, ready)
+	reconcile.SettleConditions(s.pool, s.conditions)
 	owned := []string{
 		infrav1.ReplicasReadyCondition, infrav1.ReplicasUpToDateCondition,
 		infrav1.MachinePoolReadyCondition, clusterv1.PausedCondition,

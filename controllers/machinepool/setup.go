@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -34,7 +33,7 @@ import (
 	capipredicates "sigs.k8s.io/cluster-api/util/predicates"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // SetupWithManager registers the controller and what it watches.
@@ -47,22 +46,22 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	kind := infrav1.GroupVersion.WithKind("ContainerMachinePool")
 	return capicontroller.NewControllerManagedBy(mgr, log).
-		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(predicates.TakenOver("MachinePool"))).
+		For(&infrav1.ContainerMachinePool{}, builder.WithPredicates(reconcile.TakenOver("MachinePool"))).
 		Named("containermachinepool").
 		WithOptions(options).
 		// An annotation says what manages the number of replicas.
 		Watches(&clusterv1.MachinePool{}, handler.EnqueueRequestsFromMapFunc(util.MachinePoolToInfrastructureMapFunc(ctx, kind)),
 			predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestForOwner(scheme, mgr.GetRESTMapper(), &infrav1.ContainerMachinePool{}),
-			predicates.InstanceOfPool()).
-		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.machineToPool), predicates.MachineSpecOrHealth()).
+			reconcile.PoolInstanceChanged()).
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.machineToPool), reconcile.MachineSpecOrHealthChanged()).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(clusterToPools),
 			capipredicates.ClusterPausedTransitionsOrInfrastructureProvisioned(scheme, log)).
 		Complete(ctx, r)
 }
 
 // machineToPool goes by way of the MachinePool, which outlives its Machines.
-func (r *Reconciler) machineToPool(ctx context.Context, machine client.Object) []reconcile.Request {
+func (r *Reconciler) machineToPool(ctx context.Context, machine client.Object) []ctrl.Request {
 	if _, pooled := machine.GetLabels()[clusterv1.MachinePoolNameLabel]; !pooled {
 		return nil
 	}
@@ -77,5 +76,5 @@ func (r *Reconciler) machineToPool(ctx context.Context, machine client.Object) [
 	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerMachinePool" {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: machinePool.Namespace, Name: ref.Name}}}
+	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: machinePool.Namespace, Name: ref.Name}}}
 }

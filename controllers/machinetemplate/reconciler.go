@@ -35,14 +35,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -72,21 +71,21 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		For(&infrav1.ContainerMachineTemplate{}).
 		Named("containermachinetemplate").
 		WithOptions(options).
-		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToTemplates), predicates.ClusterSpec()).
+		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToTemplates), reconcile.ClusterSpecChanged()).
 		Complete(ctx, r)
 }
 
 // clusterToTemplates: the templates of a Cluster that is no longer paused are reconciled.
-func (r *Reconciler) clusterToTemplates(ctx context.Context, cluster client.Object) []reconcile.Request {
+func (r *Reconciler) clusterToTemplates(ctx context.Context, cluster client.Object) []ctrl.Request {
 	templates := &infrav1.ContainerMachineTemplateList{}
 	if err := r.Client.List(ctx, templates, client.InNamespace(cluster.GetNamespace())); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerMachineTemplates for Cluster")
 		return nil
 	}
-	var requests []reconcile.Request
+	var requests []ctrl.Request
 	for i := range templates.Items {
 		if template := &templates.Items[i]; clusterOf(template) == cluster.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(template)})
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(template)})
 		}
 	}
 	return requests
@@ -111,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !predicates.Selected(template, r.WatchFilterValue) || !template.DeletionTimestamp.IsZero() {
+	if !reconcile.Selected(template, r.WatchFilterValue) || !template.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 	cluster := &clusterv1.Cluster{}

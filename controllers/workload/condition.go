@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // Part of what runs for a workload cluster, by the field that switches it on.
@@ -112,10 +112,10 @@ func (r *Reconciler) setCondition(ctx context.Context, cluster *infrav1.Containe
 	if condition == nil {
 		conditions.Delete(cluster, infrav1.WorkloadControllersReadyCondition)
 	} else {
-		phase.SetCondition(cluster, *condition)
+		reconcile.SetCondition(cluster, *condition)
 	}
 	owned := patch.WithOwnedConditions{Conditions: []string{infrav1.WorkloadControllersReadyCondition}}
-	if err := phase.IgnoreGone(helper.Patch(ctx, cluster, owned)); err != nil {
+	if err := reconcile.IgnoreGone(helper.Patch(ctx, cluster, owned)); err != nil {
 		return fmt.Errorf("patch ContainerCluster: %w", err)
 	}
 	return nil

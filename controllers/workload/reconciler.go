@@ -37,7 +37,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -49,7 +48,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -115,34 +114,34 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 
 // containerToCluster: the load balancer of one Service is repaired, or drained in a cluster
 // that has no load balancers.
-func (r *Reconciler) containerToCluster(_ context.Context, labels map[string]string) []reconcile.Request {
+func (r *Reconciler) containerToCluster(_ context.Context, labels map[string]string) []ctrl.Request {
 	key := client.ObjectKey{Namespace: labels[identity.LabelNamespace], Name: labels[identity.LabelCluster]}
 	if identity.Role(labels[identity.LabelRole]) != identity.RoleServiceLoadBalancer || r.runner.passOn(key, labels) {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: key}}
+	return []ctrl.Request{{NamespacedName: key}}
 }
 
-func (r *Reconciler) allClusters(ctx context.Context) []reconcile.Request {
+func (r *Reconciler) allClusters(ctx context.Context) []ctrl.Request {
 	r.runner.passOnAll()
 	clusters := &clusterv1.ClusterList{}
 	if err := r.Client.List(ctx, clusters); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters for event")
 		return nil
 	}
-	requests := make([]reconcile.Request, 0, len(clusters.Items))
+	requests := make([]ctrl.Request, 0, len(clusters.Items))
 	for i := range clusters.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
+		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
 	}
 	return requests
 }
 
-func toCluster(_ context.Context, object client.Object) []reconcile.Request {
+func toCluster(_ context.Context, object client.Object) []ctrl.Request {
 	name := object.GetLabels()[clusterv1.ClusterNameLabel]
 	if name == "" {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
+	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
 }
 
 // Settings are what the controllers of a workload cluster are started with. Others stop
@@ -178,7 +177,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.runner.stop(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	ctx = phase.LogCluster(ctx, request.Namespace, request.Name)
+	ctx = reconcile.LogCluster(ctx, request.Namespace, request.Name)
 	settings := found.settings
 	settings.Config, err = r.ClusterCache.GetRESTConfig(ctx, request.NamespacedName)
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {

@@ -44,7 +44,7 @@ func allKinds() []Rule {
 		{ID: "C20", Says: "They are validated.", Proof: Proof{webhookTests, "TestChanges/MachineTemplateBadMetadata"}},
 		{ID: "C21", Says: "With a watch filter, only objects with its label are reconciled.", Proof: Proof{contractTests, "TestIntegrationWatchFilter"}},
 		{ID: "C22", Says: "--namespace restricts what is watched.", Proof: Proof{".", "TestFlags"}},
-		{ID: "C23", Says: "Owners are found by kind and name: Cluster API does not always make them controllers.", Proof: Proof{"controllers/predicates", "TestTakenOver/Machine"}},
+		{ID: "C23", Says: "Owners are found by kind and name: Cluster API does not always make them controllers.", Proof: Proof{"controllers/internal/reconcile", "TestTakenOver/Machine"}},
 		{ID: "C24", Says: "Nothing relies on what Cluster API does not document.", Unproved: "Cannot be tested; rules that depend on Cluster API's code say so."},
 	}
 }

@@ -28,7 +28,7 @@ func operation() []Rule {
 		{ID: "O5", Says: "A condition reports one thing.", Proof: Proof{clusterTests, "TestReconcile/PreflightFails"}},
 		{ID: "O6", Says: "Removed finalizers are restored.", Proof: Proof{contractTests, "TestResilience/FinalizerOfMachine"}},
 		{ID: "O6", Says: "So are owner references.", Proof: Proof{poolTests, "TestReconcile/OwnersAndLabels"}},
-		{ID: "O6", Says: "A removed owner reference causes a reconcile.", Proof: Proof{"controllers/predicates", "TestChangesOfInstances/Owner"}},
+		{ID: "O6", Says: "A removed owner reference causes a reconcile.", Proof: Proof{"controllers/internal/reconcile", "TestChangesOfInstances/Owner"}},
 		{ID: "O6", Says: "Nothing is written without a change.", Proof: Proof{contractTests, "TestNothingIsWrittenWithoutAChange/Cluster"}},
 		{ID: "O7", Says: "Messages are stable: the same state has the same message.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
 		{ID: "O8", Says: "Logs are structured.", Unproved: "The linter enforces it."},

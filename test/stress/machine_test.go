@@ -33,7 +33,6 @@ import (
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
@@ -109,7 +108,7 @@ func newSubject(t *testing.T, eng, disturbed engine.Engine, image string) *subje
 func (s *subject) restart(images *imagepull.Tracker) {
 	s.controller = &machine.Reconciler{
 		Client: s.api, Live: s.api, Engine: s.disturbed, Images: images, Host: s.host, Events: events.EventRecorder(s.events),
-		Refusals: backoff.NewMemory(clock.RealClock{}), Deaths: engineevents.NewDeaths(clock.RealClock{}),
+		Deaths:       engineevents.NewDeaths(clock.RealClock{}),
 		ClusterCache: clustercache.NewFakeEmptyClusterCache(), Clock: clock.RealClock{},
 	}
 }

@@ -36,13 +36,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
@@ -146,11 +144,11 @@ func (w *World) Restart() {
 	images := imagepull.NewTracker(w.Engine)
 	w.Cluster = &cluster.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		LoadBalancerImage: builders.LoadBalancerImage, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths,
+		LoadBalancerImage: builders.LoadBalancerImage, Clock: w.Clock, Deaths: w.Deaths,
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		ClusterCache: w.ClusterCache, Clock: w.Clock, Refusals: backoff.NewMemory(w.Clock), Deaths: w.Deaths, Live: w.Client,
+		ClusterCache: w.ClusterCache, Clock: w.Clock, Deaths: w.Deaths, Live: w.Client,
 	}
 	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events}
 }
@@ -180,8 +178,8 @@ func (w *World) ReconcileMachine(name string) (result ctrl.Result, err error) {
 	return result, err
 }
 
-func request(name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: builders.Namespace, Name: name}}
+func request(name string) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKey{Namespace: builders.Namespace, Name: name}}
 }
 
 // Get reads an object; false where it is gone.

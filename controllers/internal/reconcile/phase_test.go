@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package phase_test
+package reconcile_test
 
 import (
 	"context"
@@ -29,14 +29,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 // scope reports into the conditions of a ContainerMachine.
 type scope struct{ machine infrav1.ContainerMachine }
 
 func (s *scope) Report(outcome error) {
-	phase.Report(&s.machine, infrav1.ContainerReadyCondition, outcome)
+	reconcile.Report(&s.machine, infrav1.ContainerReadyCondition, outcome)
 }
 
 func TestRun(t *testing.T) {
@@ -55,11 +55,11 @@ func TestRun(t *testing.T) {
 		},
 		"wait for an event": {
 			reason:   "a phase that waits stops those after it, and is no failure",
-			outcomes: []error{phase.Wait{}, nil}, ran: 1,
+			outcomes: []error{reconcile.Wait{}, nil}, ran: 1,
 		},
 		"wait for a time": {
 			reason:   "a phase that waits for a time brings the reconcile back then",
-			outcomes: []error{nil, phase.Wait{After: time.Second}}, ran: 2,
+			outcomes: []error{nil, reconcile.Wait{After: time.Second}}, ran: 2,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure": {
@@ -68,39 +68,39 @@ func TestRun(t *testing.T) {
 		},
 		"soonest wait": {
 			reason:   "of several waits the soonest counts",
-			outcomes: []error{phase.Join(phase.Wait{After: time.Minute}, phase.Wait{After: time.Second}, phase.Wait{})}, ran: 1,
+			outcomes: []error{reconcile.Join(reconcile.Wait{After: time.Minute}, reconcile.Wait{After: time.Second}, reconcile.Wait{})}, ran: 1,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure before wait": {
 			reason:   "a failure counts more than a wait",
-			outcomes: []error{phase.Join(phase.Wait{After: time.Second}, broken)}, ran: 1, err: broken,
+			outcomes: []error{reconcile.Join(reconcile.Wait{After: time.Second}, broken)}, ran: 1, err: broken,
 		},
 		"failure only a user can correct": {
 			reason:   "an error that only a user can correct is looked at again after a time",
-			outcomes: []error{phase.Failure{Err: broken, After: time.Second}, nil}, ran: 1,
+			outcomes: []error{reconcile.Failure{Err: broken, After: time.Second}, nil}, ran: 1,
 			result: ctrl.Result{RequeueAfter: time.Second},
 		},
 		"failure with a reason": {
 			reason:   "a failure that passes is left to the controller's back-off, whatever condition says so",
-			outcomes: []error{phase.Failure{Err: broken, Reason: "Broken"}, nil}, ran: 1, err: broken,
+			outcomes: []error{reconcile.Failure{Err: broken, Reason: "Broken"}, nil}, ran: 1, err: broken,
 		},
 		"nothing joined": {
 			reason:   "no outcomes are no outcome",
-			outcomes: []error{phase.Join(nil, nil)}, ran: 1,
+			outcomes: []error{reconcile.Join(nil, nil)}, ran: 1,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ran := 0
-			phases := make([]phase.Func[*scope], 0, len(tc.outcomes))
+			phases := make([]reconcile.Phase[*scope], 0, len(tc.outcomes))
 			for _, outcome := range tc.outcomes {
 				phases = append(phases, func(context.Context, *scope) error {
 					ran++
 					return outcome
 				})
 			}
-			result, err := phase.Run(t.Context(), &scope{}, phases...)
+			result, err := reconcile.Run(t.Context(), &scope{}, phases...)
 			if !errors.Is(err, tc.err) {
 				t.Errorf("%s: error %v, want %v", tc.reason, err, tc.err)
 			}
@@ -118,9 +118,9 @@ func TestRun(t *testing.T) {
 func TestOutcomeText(t *testing.T) {
 	t.Parallel()
 	for want, outcome := range map[string]error{
-		"wait for an event":        phase.Wait{},
-		"wait for 15s":             phase.Wait{After: phase.UserInterval},
-		"wait for 2s\nnot reached": phase.Join(phase.Wait{After: phase.PullInterval}, errors.New("not reached")),
+		"wait for an event":        reconcile.Wait{},
+		"wait for 15s":             reconcile.Wait{After: reconcile.UserInterval},
+		"wait for 2s\nnot reached": reconcile.Join(reconcile.Wait{After: reconcile.PullInterval}, errors.New("not reached")),
 	} {
 		if got := outcome.Error(); got != want {
 			t.Errorf("the outcome is %q, want %q", got, want)
@@ -138,20 +138,20 @@ func TestReport(t *testing.T) {
 		want    []string
 		ofKind  bool
 	}{
-		"a wait":        {"what is waited for is no error", phase.Wait{Reason: "Pulling", Message: "1 %"}, []string{kind + " False Pulling: 1 %"}, true},
-		"for an event":  {"the condition is the one of the kind", phase.WaitForEvent("Stopped", "stopped"), []string{kind + " False Stopped: stopped"}, true},
-		"a failure":     {"the message is that of the error", phase.Failure{Err: broken, Reason: "Failed"}, []string{kind + " False Failed: broken"}, true},
-		"not observed":  {"what is unknown is not false", phase.Failure{Err: broken, Status: metav1.ConditionUnknown, Reason: "Down", Message: "m"}, []string{kind + " Unknown Down: m"}, true},
-		"no reason":     {"conditions stay as they are", phase.Wait{After: time.Second}, nil, false},
+		"a wait":        {"what is waited for is no error", reconcile.Wait{Reason: "Pulling", Message: "1 %"}, []string{kind + " False Pulling: 1 %"}, true},
+		"for an event":  {"the condition is the one of the kind", reconcile.WaitForEvent("Stopped", "stopped"), []string{kind + " False Stopped: stopped"}, true},
+		"a failure":     {"the message is that of the error", reconcile.Failure{Err: broken, Reason: "Failed"}, []string{kind + " False Failed: broken"}, true},
+		"not observed":  {"what is unknown is not false", reconcile.Failure{Err: broken, Status: metav1.ConditionUnknown, Reason: "Down", Message: "m"}, []string{kind + " Unknown Down: m"}, true},
+		"no reason":     {"conditions stay as they are", reconcile.Wait{After: time.Second}, nil, false},
 		"another error": {"nothing says which condition it is about", broken, nil, false},
-		"more than one": {"each outcome has its condition", phase.Join(nil, broken, phase.Wait{Condition: other, Reason: "W"}, phase.WaitForEvent("E", "")), []string{kind + " False E: ", other + " False W: "}, true},
-		"a named one":   {"the condition of the kind is not touched", phase.Wait{Condition: other, Reason: "W", Message: "m"}, []string{other + " False W: m"}, false},
+		"more than one": {"each outcome has its condition", reconcile.Join(nil, broken, reconcile.Wait{Condition: other, Reason: "W"}, reconcile.WaitForEvent("E", "")), []string{kind + " False E: ", other + " False W: "}, true},
+		"a named one":   {"the condition of the kind is not touched", reconcile.Wait{Condition: other, Reason: "W", Message: "m"}, []string{other + " False W: m"}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &scope{}
-			if got := phase.Report(&s.machine, kind, tc.outcome); got != tc.ofKind {
+			if got := reconcile.Report(&s.machine, kind, tc.outcome); got != tc.ofKind {
 				t.Errorf("%s: of the kind: %t, want %t", tc.reason, got, tc.ofKind)
 			}
 			var got []string

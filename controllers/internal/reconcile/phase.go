@@ -14,24 +14,26 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package phase runs a reconcile as the list of its phases.
+// Package reconcile has what all reconcilers share: it runs a reconcile as the list of its
+// phases, says whether an object is reconciled at all, and which changes cause a reconcile.
 //
 // A phase observes and acts. What it returns says how the reconcile continues: nil = with the
 // next phase; Wait or WaitForEvent = not now, and what the phases before it found stands;
 // Failure and any other error = not now, and the controller's back-off decides when. A Wait
 // and a Failure carry the reason and message of the condition that says so, which the
 // translator of the kind sets: a phase sets a condition itself only where it continues.
-package phase
+package reconcile
 
 import (
 	"context"
 	"errors"
 
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Func is one phase over a scope of type S.
-type Func[S any] func(ctx context.Context, scope S) error
+// Phase is one step of a reconcile, over a scope of type S.
+type Phase[S any] func(ctx context.Context, scope S) error
 
 // Scope is one reconcile of one object, whose phases Run calls.
 type Scope interface {
@@ -41,7 +43,7 @@ type Scope interface {
 }
 
 // Run calls the phases in order until one of them waits or fails, and reports its outcome.
-func Run[S Scope](ctx context.Context, scope S, phases ...Func[S]) (ctrl.Result, error) {
+func Run[S Scope](ctx context.Context, scope S, phases ...Phase[S]) (ctrl.Result, error) {
 	for _, phase := range phases {
 		if outcome := phase(ctx, scope); outcome != nil {
 			scope.Report(outcome)
@@ -68,4 +70,10 @@ func Result(outcome error) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	return result, nil
+}
+
+// LogCluster adds the Cluster to the logger of a reconcile, under the key that Cluster
+// API's controllers use. The object itself is there already.
+func LogCluster(ctx context.Context, namespace, name string) context.Context {
+	return ctrl.LoggerInto(ctx, ctrl.LoggerFrom(ctx, "Cluster", klog.KRef(namespace, name)))
 }

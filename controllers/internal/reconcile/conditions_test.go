@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package phase_test
+package reconcile_test
 
 import (
 	"testing"
@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/phase"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 func TestSettleConditions(t *testing.T) {
@@ -51,7 +51,7 @@ func TestSettleConditions(t *testing.T) {
 			t.Parallel()
 			object := &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: tc.deleted, Finalizers: tc.finalizers}}
 			object.SetConditions(append([]metav1.Condition{}, after...))
-			phase.SettleConditions(object, before)
+			reconcile.SettleConditions(object, before)
 			if diff := cmp.Diff(tc.want, object.GetConditions()); diff != "" {
 				t.Errorf("%s\nconditions (-want +got):\n%s", tc.reason, diff)
 			}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package backoff_test
+package reconcile_test
 
 import (
 	"context"
@@ -24,40 +24,45 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	testclock "k8s.io/utils/clock/testing"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/backoff"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-func TestMemory(t *testing.T) {
+func TestBackoff(t *testing.T) {
 	t.Parallel()
-	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	memory := backoff.NewMemory(clock)
-	machine := func(name string, generation int64) *infrav1.ContainerMachine {
-		return &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: generation}}
+	start := time.Unix(0, 0)
+	refused, machine := errors.New("refused"), machineOf("m1", 1)
+	for name, c := range map[string]struct {
+		reason string
+		object *infrav1.ContainerMachine
+		after  time.Duration
+		want   time.Duration
+	}{
+		"Now":     {"it has just been refused", machine, 0, reconcile.UserInterval},
+		"Other":   {"another machine was not", machineOf("m2", 1), 0, 0},
+		"Changed": {"another spec was not", machineOf("m1", 2), 0, 0},
+		"Later":   {"some time has passed", machine, 5 * time.Second, reconcile.UserInterval - 5*time.Second},
+		"Past":    {"all of it has", machine, reconcile.UserInterval, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			backoff := &reconcile.Backoff{}
+			backoff.Record(start.Add(-reconcile.UserInterval), machineOf("gone", 1), refused)
+			backoff.Record(start, machine, refused)
+			if got, err := backoff.Remaining(start.Add(c.after), c.object); got != c.want || (err != nil) != (c.want > 0) {
+				t.Errorf("%s: %v remains for %s, want %s", c.reason, err, got, c.want)
+			}
+		})
 	}
-	refused := errors.New("refused")
-	expect := func(reason string, object *infrav1.ContainerMachine, want time.Duration) {
-		t.Helper()
-		got, err := memory.Recall(object)
-		if got != want || (err != nil) != (want > 0) {
-			t.Errorf("%s: it recalls %v for %s, want %s", reason, err, got, want)
-		}
-	}
-	expect("nothing was refused", machine("m1", 1), 0)
-	memory.Keep(machine("m1", 1), refused, 10*time.Second)
-	expect("it has just been refused", machine("m1", 1), 10*time.Second)
-	expect("another machine was not", machine("m2", 1), 0)
-	expect("another spec was not", machine("m1", 2), 0)
-	clock.SetTime(clock.Now().Add(4 * time.Second))
-	expect("some time has passed", machine("m1", 1), 6*time.Second)
-	clock.SetTime(clock.Now().Add(6 * time.Second))
-	expect("all of it has", machine("m1", 1), 0)
 }
 
-func TestRepeats(t *testing.T) {
+func machineOf(name string, generation int64) *infrav1.ContainerMachine {
+	return &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: generation}}
+}
+
+func TestBackoffOfRefusalsOnly(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
@@ -76,14 +81,10 @@ func TestRepeats(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := backoff.Repeats(c.err); got != c.want {
-				t.Errorf("%s\nRepeats(%v) = %t", c.reason, c.err, got)
-			}
-			memory := backoff.NewMemory(testclock.NewFakePassiveClock(time.Unix(0, 0)))
-			machine := &infrav1.ContainerMachine{}
-			memory.Keep(machine, c.err, time.Minute)
-			if _, kept := memory.Recall(machine); (kept != nil) != c.want {
-				t.Errorf("%s\nkept: %v", c.reason, kept)
+			backoff := &reconcile.Backoff{}
+			backoff.Record(time.Unix(0, 0), machineOf("m1", 1), c.err)
+			if _, recorded := backoff.Remaining(time.Unix(0, 0), machineOf("m1", 1)); (recorded != nil) != c.want {
+				t.Errorf("%s\nrecorded: %v", c.reason, recorded)
 			}
 		})
 	}

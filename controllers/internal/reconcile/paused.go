@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package paused reports whether an object is paused or was moved away.
-package paused
+package reconcile
 
 import (
 	"context"
@@ -29,16 +28,16 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	"sigs.k8s.io/cluster-api/util/conditions"
-	capipaused "sigs.k8s.io/cluster-api/util/paused"
+	"sigs.k8s.io/cluster-api/util/paused"
 )
 
-// Check reports whether the object or its cluster, which may be nil, is
+// CheckPaused reports whether the object or its cluster, which may be nil, is
 // paused, and writes the Paused condition of one that is: nothing else will.
-func Check(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, object capipaused.ConditionSetter) (bool, error) {
+func CheckPaused(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, object paused.ConditionSetter) (bool, error) {
 	if (cluster == nil || !ptr.Deref(cluster.Spec.Paused, false)) && !annotations.HasPaused(object) {
 		return false, nil
 	}
-	if _, _, err := capipaused.EnsurePausedCondition(ctx, c, cluster, object); err != nil {
+	if _, _, err := paused.EnsurePausedCondition(ctx, c, cluster, object); err != nil {
 		return true, fmt.Errorf("set Paused condition: %w", err)
 	}
 	return true, nil

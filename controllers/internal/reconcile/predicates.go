@@ -14,12 +14,11 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package predicates decides which changes of objects are worth a reconcile.
-//
-// A reconcile that finds nothing to do is not free: it asks the engine, and
-// Cluster API's controllers leave a second between two reconciles of an object,
-// so that the one that is worth something comes late.
-package predicates
+package reconcile
+
+// The predicates decide which changes of objects are worth a reconcile. One that finds
+// nothing to do is not free: it asks the engine, and Cluster API's controllers leave a second
+// between two reconciles of an object, so that the one that is worth something comes late.
 
 import (
 	"slices"
@@ -63,16 +62,16 @@ func TakenOver(kind string) predicate.Predicate {
 	})
 }
 
-// ClusterSpec lets changes of a Cluster's spec pass, its deletion among them, and those that
-// ClusterStopped lets pass, and none of its status, of which Cluster API makes some
+// ClusterSpecChanged lets changes of a Cluster's spec pass, its deletion among them, and those that
+// ClusterStoppedChanged lets pass, and none of its status, of which Cluster API makes some
 // twenty while a cluster comes to be and one a second while it goes.
-func ClusterSpec() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, ClusterStopped())
+func ClusterSpecChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, ClusterStoppedChanged())
 }
 
-// ClusterStopped lets the changes of a Cluster pass by which its containers are to be stopped, or
+// ClusterStoppedChanged lets the changes of a Cluster pass by which its containers are to be stopped, or
 // to be started again.
-func ClusterStopped() predicate.Predicate {
+func ClusterStoppedChanged() predicate.Predicate {
 	isStopped := func(object client.Object) bool {
 		_, stopped := object.GetAnnotations()[infrav1.StoppedAnnotation]
 		return stopped
@@ -87,26 +86,26 @@ func ClusterStopped() predicate.Predicate {
 	}
 }
 
-// MachineSpecOrNode lets changes of a Machine's spec pass, its deletion among
+// MachineSpecOrNodeChanged lets changes of a Machine's spec pass, its deletion among
 // them, and the one change of its status that counts: that it is a Node.
-func MachineSpecOrNode() predicate.Predicate {
+func MachineSpecOrNodeChanged() predicate.Predicate {
 	return specOr(func(before, after *clusterv1.Machine) bool { return before.Status.NodeRef != after.Status.NodeRef })
 }
 
-// MachineSpecOrHealth lets changes of a Machine's spec pass, its deletion among
+// MachineSpecOrHealthChanged lets changes of a Machine's spec pass, its deletion among
 // them, and of its status whether it can be counted on and whether a
 // MachineHealthCheck wants it replaced.
-func MachineSpecOrHealth() predicate.Predicate {
+func MachineSpecOrHealthChanged() predicate.Predicate {
 	return specOr(func(before, after *clusterv1.Machine) bool {
 		return stateChanged(before, after, clusterv1.MachineAvailableCondition,
 			clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition)
 	})
 }
 
-// InstanceOfPool lets changes of a ContainerMachine pass that its pool reports
+// PoolInstanceChanged lets changes of a ContainerMachine pass that its pool reports
 // or repairs: of its spec, its labels and owners, its addresses, and its
 // conditions.
-func InstanceOfPool() predicate.Predicate {
+func PoolInstanceChanged() predicate.Predicate {
 	return predicate.Or(predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},
 		specOr(func(before, after *infrav1.ContainerMachine) bool {
 			return stateChanged(before, after, infrav1.MachineReadyCondition, infrav1.ContainerReadyCondition) ||

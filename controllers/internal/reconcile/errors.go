@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package phase
+package reconcile
 
 import (
 	"errors"
@@ -22,7 +22,23 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kerrors "k8s.io/apimachinery/pkg/util/errors"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
+
+// ErrorText is the text of an error for a condition. Of a host port in use it is the same
+// for each attempt, and names the remedy.
+func ErrorText(err error) string {
+	var conflict *engine.ConflictError
+	switch {
+	case !errors.As(err, &conflict) || conflict.Resource != engine.ResourceHostPort:
+		return err.Error()
+	case conflict.Holder != "":
+		return conflict.Summary() + "; stop or remove that container, or use another port"
+	default:
+		return conflict.Summary() + " by a process of the engine's host; stop it, or use another port"
+	}
+}
 
 // IgnoreGone returns nil where a patch failed only because its object is
 // gone, as it is after its finalizer was removed, and the error otherwise. It

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package predicates_test
+package reconcile_test
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/predicates"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
 func TestSelected(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSelected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := predicates.Selected(&infrav1.ContainerMachine{ObjectMeta: c.object}, c.filter); got != c.want {
+			if got := reconcile.Selected(&infrav1.ContainerMachine{ObjectMeta: c.object}, c.filter); got != c.want {
 				t.Errorf("%s selected: %t", c.reason, got)
 			}
 		})
@@ -77,7 +77,7 @@ func TestTakenOver(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			passes := predicates.TakenOver("Machine").Update(event.UpdateEvent{
+			passes := reconcile.TakenOver("Machine").Update(event.UpdateEvent{
 				ObjectOld: &infrav1.ContainerMachine{}, ObjectNew: &infrav1.ContainerMachine{ObjectMeta: c.object},
 			})
 			if passes != c.want {
@@ -100,13 +100,13 @@ func TestChangesOfOwners(t *testing.T) {
 		change    func(*clusterv1.Machine)
 		want      bool
 	}{
-		"Spec":      {"A data secret may have come.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Generation++ }, true},
-		"Node":      {"A Node's container is never recreated.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.NodeRef.Name = "n" }, true},
-		"Status":    {"Nothing here reads it.", predicates.MachineSpecOrNode(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
-		"OfCluster": {"Nothing here reads it.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
-		"Stopped":   {"Containers are left stopped, or started.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Annotations = map[string]string{infrav1.StoppedAnnotation: ""} }, true},
-		"Annotated": {"Other annotations are not read.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Annotations = map[string]string{"other": ""} }, false},
-		"Paused":    {"A pause is part of the spec.", predicates.ClusterSpec(), func(m *clusterv1.Machine) { m.Generation++ }, true},
+		"Spec":      {"A data secret may have come.", reconcile.MachineSpecOrNodeChanged(), func(m *clusterv1.Machine) { m.Generation++ }, true},
+		"Node":      {"A Node's container is never recreated.", reconcile.MachineSpecOrNodeChanged(), func(m *clusterv1.Machine) { m.Status.NodeRef.Name = "n" }, true},
+		"Status":    {"Nothing here reads it.", reconcile.MachineSpecOrNodeChanged(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
+		"OfCluster": {"Nothing here reads it.", reconcile.ClusterSpecChanged(), func(m *clusterv1.Machine) { m.Status.Phase = "Running" }, false},
+		"Stopped":   {"Containers are left stopped, or started.", reconcile.ClusterSpecChanged(), func(m *clusterv1.Machine) { m.Annotations = map[string]string{infrav1.StoppedAnnotation: ""} }, true},
+		"Annotated": {"Other annotations are not read.", reconcile.ClusterSpecChanged(), func(m *clusterv1.Machine) { m.Annotations = map[string]string{"other": ""} }, false},
+		"Paused":    {"A pause is part of the spec.", reconcile.ClusterSpecChanged(), func(m *clusterv1.Machine) { m.Generation++ }, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -154,10 +154,10 @@ func TestChangesOfInstances(t *testing.T) {
 			condition(before, "Ready", "Old")
 			after := before.DeepCopy()
 			c.change(after)
-			if passes := predicates.InstanceOfPool().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); passes != c.want {
+			if passes := reconcile.PoolInstanceChanged().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); passes != c.want {
 				t.Errorf("%s passes: %t", c.reason, passes)
 			}
-			if !predicates.InstanceOfPool().Delete(event.DeleteEvent{Object: before}) {
+			if !reconcile.PoolInstanceChanged().Delete(event.DeleteEvent{Object: before}) {
 				t.Error("What is gone is looked at.")
 			}
 		})
@@ -180,7 +180,7 @@ func TestHealthOfMachines(t *testing.T) {
 			t.Parallel()
 			after := &clusterv1.Machine{}
 			conditions.Set(after, metav1.Condition{Type: c.condition, Status: metav1.ConditionTrue, Reason: "New"})
-			if passes := predicates.MachineSpecOrHealth().Update(event.UpdateEvent{ObjectOld: &clusterv1.Machine{}, ObjectNew: after}); passes != c.want {
+			if passes := reconcile.MachineSpecOrHealthChanged().Update(event.UpdateEvent{ObjectOld: &clusterv1.Machine{}, ObjectNew: after}); passes != c.want {
 				t.Errorf("%s passes: %t", c.reason, passes)
 			}
 		})
