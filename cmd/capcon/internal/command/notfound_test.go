@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package command_test
 
 import (
 	"testing"
@@ -23,8 +23,8 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // A mistyped name is answered with where it was looked for and with the names
@@ -49,21 +49,21 @@ func TestNameOfNoCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := leftoverWorld(t)
+			w := commandtest.WithLeftovers(t)
 			for namespace, name := range map[string]string{"default": "demo", "team-a": "other"} {
-				must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}))
+				w.Create(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 			}
-			code, out, errs := w.run(tc.args...)
+			code, out, errs := w.Run(tc.args...)
 			if code != tc.code {
 				t.Errorf("Want exit code %d, got %d", tc.code, code)
 			}
-			mustContain(t, out+errs, tc.words...)
-			w.plane.state = plane.State{}
-			code, out, errs = w.run(tc.args...)
+			commandtest.Contains(t, out+errs, tc.words...)
+			w.Plane.Current = plane.State{}
+			code, out, errs = w.Run(tc.args...)
 			if code != tc.code {
 				t.Errorf("Want exit code %d without a management plane, got %d", tc.code, code)
 			}
-			mustContain(t, out+errs, tc.lost...)
+			commandtest.Contains(t, out+errs, tc.lost...)
 		})
 	}
 }
@@ -71,10 +71,8 @@ func TestNameOfNoCluster(t *testing.T) {
 // The cluster is there, and only its kubeconfig or its containers are not.
 func TestNameOfAClusterThatBegins(t *testing.T) {
 	t.Parallel()
-	w := leftoverWorld(t)
-	must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new"}}))
-	_, _, errs := w.run("kubeconfig", "new")
-	mustContain(t, errs, "kubeconfig not available yet", "capcon status new")
-	_, _, errs = w.run("logs", "new")
-	mustContain(t, errs, "has no containers yet", "capcon status new")
+	w := commandtest.WithLeftovers(t)
+	w.Create(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "new"}})
+	commandtest.Contains(t, w.MustFail("kubeconfig", "new"), "kubeconfig not available yet", "capcon status new")
+	commandtest.Contains(t, w.MustFail("logs", "new"), "has no containers yet", "capcon status new")
 }

@@ -14,16 +14,16 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package doctor_test
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"testing"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -38,7 +38,7 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason string
-		change func(*testing.T, *world)
+		change func(*testing.T, *commandtest.World)
 		args   []string
 		code   int
 		want   []string
@@ -56,14 +56,9 @@ func TestDoctor(t *testing.T) {
 		},
 		"NodesThereAre": {
 			reason: "Without a number those count that the engine has.",
-			change: func(t *testing.T, w *world) {
+			change: func(t *testing.T, w *commandtest.World) {
 				for i := range 12 {
-					labels := identity.Owner{Namespace: "a", Cluster: "b", ID: "c"}.ContainerLabels(identity.RoleWorker, "m")
-					if _, err := w.engine.CreateContainer(t.Context(), engine.Spec{
-						Name: fmt.Sprint("n", i), Image: "localhost/capcon/node:v1.36.3", Labels: labels,
-					}); err != nil {
-						t.Fatal(err)
-					}
+					w.AddContainer(fmt.Sprint("n", i), "b", "c", identity.RoleWorker)
 				}
 			},
 			want: []string{"12 nodes in total", "12 nodes need"},
@@ -75,28 +70,28 @@ func TestDoctor(t *testing.T) {
 		},
 		"NoPrivileged": {
 			reason: "An engine that refuses the container is a finding.",
-			change: func(_ *testing.T, w *world) {
-				w.engine.FailNext("StartContainer", errors.New("unable to apply caps"))
+			change: func(_ *testing.T, w *commandtest.World) {
+				w.Engine.FailNext("StartContainer", errors.New("unable to apply caps"))
 			},
 			code: 1, want: []string{"PrivilegedContainer  error", "unable to apply caps"},
 		},
 		"NoImages": {
 			reason: "Without an image there is nothing to look with.",
-			change: func(_ *testing.T, w *world) {
-				w.engine.RemoveImage("localhost/capcon/haproxy:2.6")
-				w.engine.RemoveImage("localhost/capcon/node:v1.36.3")
+			change: func(_ *testing.T, w *commandtest.World) {
+				w.Engine.RemoveImage("localhost/capcon/haproxy:2.6")
+				w.Engine.RemoveImage("localhost/capcon/node:v1.36.3")
 			},
 			want: []string{"HostUnknown  warning", "missing; pulled on demand", loadbalancer.DefaultImage, "not in a registry: make images-load"},
 		},
 		"NetworkTaken": {
 			reason: "A network that clusters could not use is reported.",
-			change: func(t *testing.T, w *world) {
+			change: func(t *testing.T, w *commandtest.World) {
 				// Too small for static addresses.
-				w.engine = simulated.New(simulated.WithSubnets())
-				w.engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
-				w.engine.HandleExec(answer(500))
+				w.Engine = simulated.New(simulated.WithSubnets())
+				w.Engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:2.6"}}, nil)
+				w.Engine.HandleExec(answer(500))
 				spec := engine.NetworkSpec{Name: "capcon", Subnets: []netip.Prefix{netip.MustParsePrefix("10.9.8.0/31")}}
-				if _, err := w.engine.CreateNetwork(t.Context(), spec); err != nil {
+				if _, err := w.Engine.CreateNetwork(t.Context(), spec); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -104,13 +99,13 @@ func TestDoctor(t *testing.T) {
 		},
 		"NoEngine": {
 			reason: "An engine that does not answer is a finding with its remedy.",
-			change: func(_ *testing.T, w *world) { w.engine.Down() },
+			change: func(_ *testing.T, w *commandtest.World) { w.Engine.Down() },
 			code:   1, want: []string{"unavailable", "EngineReachable  error", "start the container engine"},
 		},
 		"NoEngineAtAll": {
 			reason: "So is one that cannot be found.",
-			change: func(_ *testing.T, w *world) {
-				w.connectError = fmt.Errorf("dial: permission denied: %w", engine.ErrUnauthorized)
+			change: func(_ *testing.T, w *commandtest.World) {
+				w.ConnectError = fmt.Errorf("dial: permission denied: %w", engine.ErrUnauthorized)
 			},
 			code: 1, want: []string{"EnginePermission  error", "group docker"},
 		},
@@ -118,21 +113,21 @@ func TestDoctor(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.engine.HandleExec(answer(500))
+			w := commandtest.New(t)
+			w.Engine.HandleExec(answer(500))
 			if tc.change != nil {
 				tc.change(t, w)
 			}
-			code, out, errs := w.run(append([]string{"doctor"}, tc.args...)...)
+			code, out, errs := w.Run(append([]string{"doctor"}, tc.args...)...)
 			if code != tc.code {
 				t.Errorf("%s\nWant %d, got %d: %s", tc.reason, tc.code, code, errs)
 			}
-			mustContain(t, squeeze(out), tc.want...)
-			w.engine.Up()
-			if containers, err := w.engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleProbe)}); err != nil || len(containers) > 0 {
+			commandtest.Contains(t, out, tc.want...)
+			w.Engine.Up()
+			if containers, err := w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RoleProbe)}); err != nil || len(containers) > 0 {
 				t.Errorf("The probe stays: %v, %v", containers, err)
 			}
-			if _, err := w.engine.InspectNetwork(t.Context(), "capcon"); name != "NetworkTaken" && !errors.Is(err, engine.ErrNotFound) {
+			if _, err := w.Engine.InspectNetwork(t.Context(), "capcon"); name != "NetworkTaken" && !errors.Is(err, engine.ErrNotFound) {
 				t.Errorf("The network stays that was made for the probe: %v", err)
 			}
 		})
@@ -141,36 +136,26 @@ func TestDoctor(t *testing.T) {
 
 func TestDoctorJSON(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.engine.HandleExec(answer(8))
-	code, out, _ := w.run("doctor", "-o", "json")
+	w := commandtest.New(t)
+	w.Engine.HandleExec(answer(8))
+	out := w.MustFail("doctor", "-o", "json")
 	var result struct {
 		OK, Probed    bool
 		Nodes         int
 		Engine        session.EngineReport
 		Images, Items []any
 	}
-	if err := json.Unmarshal([]byte(out), &result); err != nil || code != 1 {
-		t.Fatalf("Want JSON and exit code 1, got %d, %v:\n%s", code, err, out)
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("Want JSON, got %v:\n%s", err, out)
 	}
 	if result.OK || !result.Probed || result.Nodes != 1 || result.Engine.Name != "simulated" || len(result.Images) != 3 || len(result.Items) != 1 {
 		t.Errorf("Got %+v", result)
 	}
-	if code, _, errs := w.run("doctor", "-o", "yaml", "--nodes", "-1"); code != 1 || !strings.Contains(errs, "--output") || !strings.Contains(errs, "--nodes") {
-		t.Errorf("What cannot be is refused immediately, got %d:\n%s", code, errs)
-	}
+	commandtest.Contains(t, w.MustFail("doctor", "-o", "yaml", "--nodes", "-1"), "--output", "--nodes")
 }
 
 func answer(instances int) func(string, engine.Command) (engine.Output, error) {
 	return func(string, engine.Command) (engine.Output, error) {
 		return engine.Output{Stdout: fmt.Appendf(nil, probed, instances)}, nil
 	}
-}
-
-// squeeze makes gaps of a table as narrow as they may be.
-func squeeze(text string) string {
-	for strings.Contains(text, "   ") {
-		text = strings.ReplaceAll(text, "   ", "  ")
-	}
-	return text
 }

@@ -14,71 +14,61 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package up_test
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // nodes get this condition.
-func (w *world) nodes(condition metav1.Condition) {
-	w.t.Helper()
+func setNodes(w *commandtest.World, condition metav1.Condition) {
+	w.T.Helper()
 	machines := &clusterv1.MachineList{}
-	must.Succeed(w.t, w.client.List(w.t.Context(), machines, client.InNamespace("default")))
+	must.Succeed(w.T, w.Client.List(w.T.Context(), machines, client.InNamespace("default")))
 	for i := range machines.Items {
 		conditions.Set(&machines.Items[i], condition)
-		must.Succeed(w.t, w.client.Update(w.t.Context(), &machines.Items[i]))
+		must.Succeed(w.T, w.Client.Update(w.T.Context(), &machines.Items[i]))
 	}
 }
 
 // A cluster whose Pod network is the user's is done when nothing else is missing.
 func TestUpWithoutPodNetwork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.controllers = func() {
-		w.become()
-		w.nodes(metav1.Condition{
+	w := commandtest.New(t)
+	w.Controllers = func() {
+		w.Become()
+		setNodes(w, metav1.Condition{
 			Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: clusterv1.MachineNodeNotReadyReason,
 			Message: "* Node.Ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady " +
 				"message:Network plugin returns error: cni plugin not initialized",
 		})
 	}
 	for range 2 {
-		code, out, errs := w.run("up", "demo", "--cni", "none", "--pod-cidr", "10.77.0.0/16", "--timeout", "2m")
-		if code != 0 {
-			t.Fatalf("up ended with %d:\n%s%s", code, out, errs)
-		}
-		mustContain(t, out, "but for its Pod network: --cni none leaves it to you, for Pods in 10.77.0.0/16",
+		out := w.MustRun("up", "demo", "--cni", "none", "--pod-cidr", "10.77.0.0/16", "--timeout", "2m")
+		commandtest.Contains(t, out, "but for its Pod network: --cni none leaves it to you, for Pods in 10.77.0.0/16",
 			"simulated exec -i demo-a-1234 kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f - < MANIFEST")
-		if strings.Contains(out, "is ready after 0s.") {
-			t.Errorf("The cluster is not ready:\n%s", out)
-		}
+		commandtest.Lacks(t, out, "is ready after 0s.")
 	}
-	path := state.For(filepath.Join(w.state, "capcon"), "simulated", "simulated").KubeconfigPath("demo")
+	path := w.Directory().KubeconfigPath("demo")
 	must.Get(os.Stat(path))(t)
 	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
-		_, out, _ := w.run(args...)
-		mustContain(t, out, "0/1             0/1      waiting for the Pod network, which --cni none leaves to you",
+		commandtest.Contains(t, w.MustRun(args...), "0/1             0/1      waiting for the Pod network, which --cni none leaves to you",
 			"--cni none leaves it to you, for Pods in 10.77.0.0/16", "remedy: install it: simulated exec -i demo-a-1234")
 	}
 
-	w.controllers = w.become
-	w.nodes(metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineNodeReadyReason})
-	code, out, errs := w.run("up", "demo")
-	if code != 0 || strings.Contains(out, "Pod network") {
-		t.Errorf("With a Pod network up ended with %d:\n%s%s", code, out, errs)
-	}
-	mustContain(t, out, "Cluster demo is ready after")
+	w.Controllers = w.Become
+	setNodes(w, metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineNodeReadyReason})
+	out := w.MustRun("up", "demo")
+	commandtest.Lacks(t, out, "Pod network")
+	commandtest.Contains(t, out, "Cluster demo is ready after")
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package up_test
 
 import (
 	"strings"
@@ -22,20 +22,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/readiness"
 )
 
 // What is done stays done in the lines of a pipe, and a plane that answers is not started.
 func TestProgressOfUp(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.controllers = w.become
+	w := commandtest.New(t)
+	w.Controllers = w.Become
 	for _, args := range [][]string{{"up", "demo"}, {"up", "demo"}, {"up", "demo", "--workers", "1"}} {
-		running := w.plane.state.Answers
-		code, out, errs := w.run(args...)
+		running := w.Plane.Current.Answers
+		code, out, errs := w.Run(args...)
 		if code != 0 {
 			t.Fatalf("%v ended with %d:\n%s%s", args, code, out, errs)
 		}
@@ -61,26 +63,24 @@ func TestProgressOfUp(t *testing.T) {
 // the command ends with it.
 func TestFailureIsShownAtTheEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.controllers = func() {
-		w.become()
-		infrastructure := &infrav1.ContainerCluster{}
-		must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, infrastructure))
-		meta.SetStatusCondition(&infrastructure.Status.Conditions, metav1.Condition{
-			Type: infrav1.PreflightPassedCondition, Status: metav1.ConditionFalse, Reason: infrav1.PreflightFailedReason, Message: "too few files",
+	w := commandtest.New(t)
+	w.Controllers = func() {
+		w.Become()
+		commandtest.Update(w, "demo", &infrav1.ContainerCluster{}, func(infrastructure *infrav1.ContainerCluster) {
+			meta.SetStatusCondition(&infrastructure.Status.Conditions, metav1.Condition{
+				Type: infrav1.PreflightPassedCondition, Status: metav1.ConditionFalse, Reason: infrav1.PreflightFailedReason, Message: "too few files",
+			})
 		})
-		must.Succeed(t, w.client.Update(t.Context(), infrastructure))
-		cluster := w.cluster()
-		cluster.Status.Initialization.InfrastructureProvisioned = nil
-		must.Succeed(t, w.client.Update(t.Context(), cluster))
+		commandtest.Update(w, "demo", &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) {
+			cluster.Status.Initialization.InfrastructureProvisioned = nil
+		})
 	}
-	code, _, errs := w.run("up", "demo", "--timeout", "2m")
-	if code != 1 {
-		t.Fatalf("up ended with %d:\n%s", code, errs)
+	began := w.Now()
+	out := w.MustFail("up", "demo", "--timeout", "2m")
+	_, waited, found := strings.Cut(out, "waiting cluster demo PreflightFailed: too few files")
+	if took := w.Now().Sub(began); !found || strings.Count(out, " failed ") != 1 || took < readiness.TroubleGrace || took > 2*readiness.TroubleGrace {
+		t.Errorf("Want a failure that is shown when up ends, and not after %s:\n%s", took, out)
 	}
-	_, waited, found := strings.Cut(errs, "waiting cluster demo PreflightFailed: too few files")
-	if !found || strings.Count(errs, " failed ") != 1 || !strings.Contains(waited, "15s failed") && !strings.Contains(waited, "16s failed") {
-		t.Errorf("Want a failure that is shown when up ends:\n%s", errs)
-	}
-	mustContain(t, errs, "the command ends if this lasts for 15s", "cannot become ready")
+	commandtest.Contains(t, waited, "failed  cluster demo PreflightFailed", "cannot become ready", "remedy: ")
+	commandtest.Contains(t, out, "the command ends if this lasts for 15s")
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package up_test
 
 import (
 	"net/netip"
@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -30,16 +31,15 @@ import (
 )
 
 // rangesWorld has a network of the engine, a host with a network of its own, and a proxy.
-func rangesWorld(t *testing.T, lan, host, proxy, endpoint string) *world {
+func rangesWorld(t *testing.T, lan, host, proxy, endpoint string) *commandtest.World {
 	t.Helper()
-	w := newWorld(t)
-	w.engine = simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: endpoint}))
-	addImages(w.engine)
+	w := commandtest.New(t)
+	w.UseEngine(simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: endpoint})))
 	for name, subnet := range map[string]string{"capcon": "172.18.0.0/16", "lan": lan} {
-		must.Get(w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name, Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}}))(t)
+		must.Get(w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name, Subnets: []netip.Prefix{netip.MustParsePrefix(subnet)}}))(t)
 	}
-	w.hostNetworks = []input.UsedRange{{Prefix: netip.MustParsePrefix(host), By: "route " + host + " of this host"}}
-	w.environment = map[string]string{"HTTPS_PROXY": proxy}
+	w.HostNetworks = []input.UsedRange{{Prefix: netip.MustParsePrefix(host), By: "route " + host + " of this host"}}
+	w.Environment = map[string]string{"HTTPS_PROXY": proxy}
 	return w
 }
 
@@ -62,8 +62,8 @@ func TestRangesOfNewCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := rangesWorld(t, tc.lan, tc.host, tc.proxy, tc.endpoint)
-			w.runUntilItWaits("up", "demo")
-			ranges := w.cluster().Spec.ClusterNetwork
+			w.RunUntilItWaits("up", "demo")
+			ranges := w.Cluster().Spec.ClusterNetwork
 			if got := ranges.Pods.String(); got != tc.wantPods {
 				t.Errorf("%s Want Pods in %s, got %s", tc.reason, tc.wantPods, got)
 			}
@@ -92,12 +92,12 @@ func TestGivenRangesThatOverlapAreRefused(t *testing.T) {
 			t.Run(name+strings.Join(more, ""), func(t *testing.T) {
 				t.Parallel()
 				w := rangesWorld(t, "192.168.0.0/24", "10.1.2.0/24", "http://joe:hunter2@10.7.1.9:3128", "unix:///run/docker.sock")
-				code, out, errs := w.run(append([]string{"up", "demo", tc.flag, tc.value}, more...)...)
+				code, out, errs := w.Run(append([]string{"up", "demo", tc.flag, tc.value}, more...)...)
 				if code != 1 || strings.Contains(out+errs, "hunter2") {
 					t.Errorf("%s Want exit code 1 and no secret, got %d:\n%s%s", tc.reason, code, out, errs)
 				}
-				mustContain(t, errs, append(tc.words, tc.flag, tc.value, "overlaps", "use another range")...)
-				if w.plane.created != 0 || len(w.clusters()) > 0 {
+				commandtest.Contains(t, errs, append(tc.words, tc.flag, tc.value, "overlaps", "use another range")...)
+				if w.Plane.Created != 0 || len(w.Clusters()) > 0 {
 					t.Errorf("%s Nothing may be created", tc.reason)
 				}
 			})
@@ -109,15 +109,13 @@ func TestGivenRangesThatOverlapAreRefused(t *testing.T) {
 func TestRangesOfAnExistingClusterStay(t *testing.T) {
 	t.Parallel()
 	w := rangesWorld(t, "192.168.0.0/24", "192.168.1.0/24", "", "unix:///run/docker.sock")
-	w.controllers = w.become
-	w.runUntilItWaits("up", "demo")
-	before := w.cluster().Spec.ClusterNetwork
-	w.hostNetworks = []input.UsedRange{{Prefix: netip.MustParsePrefix("10.0.0.0/8"), By: "a VPN"}}
+	w.Controllers = w.Become
+	w.RunUntilItWaits("up", "demo")
+	before := w.Cluster().Spec.ClusterNetwork
+	w.HostNetworks = []input.UsedRange{{Prefix: netip.MustParsePrefix("10.0.0.0/8"), By: "a VPN"}}
 	for _, args := range [][]string{{"up", "demo"}, {"up", "demo", "--pod-cidr", "10.244.0.0/16", "--service-cidr", "10.128.0.0/12"}} {
-		if code, out, errs := w.run(args...); code != 0 {
-			t.Fatalf("%s ended with %d:\n%s%s", args, code, out, errs)
-		}
-		if diff := cmp.Diff(before, w.cluster().Spec.ClusterNetwork); diff != "" {
+		w.MustRun(args...)
+		if diff := cmp.Diff(before, w.Cluster().Spec.ClusterNetwork); diff != "" {
 			t.Errorf("The ranges changed (-before +after)\n%s", diff)
 		}
 	}

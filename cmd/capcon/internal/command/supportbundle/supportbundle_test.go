@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package supportbundle_test
 
 import (
 	"archive/tar"
@@ -32,34 +32,32 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // bundleWorld is logsWorld with the secret of the bootstrap data wherever it can get to.
-func bundleWorld(t *testing.T) *world {
+func bundleWorld(t *testing.T) *commandtest.World {
 	t.Helper()
-	w := logsWorld(t)
-	ctx := t.Context()
+	w := commandtest.WithLogs(t)
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
 	}
-	_, err := w.engine.CreateContainer(ctx, engine.Spec{Name: plane.DefaultName, Image: "localhost/capcon/plane:dev"})
-	w.engine.SetLog(plane.DefaultName, "the plane says swordfish42\n")
-	w.engine.SetLog("demo-lb", "the balancer says swordfish42\n")
-	machine := &clusterv1.Machine{}
-	err = errors.Join(err, w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo-a"}, machine))
-	machine.Status.Conditions = []metav1.Condition{{Type: "Ready", Message: "two lines:\n\"swordfish42\""}}
-	machine.Status.NodeRef.Name = "demo-a"
-	err = errors.Join(err, w.client.Update(ctx, machine))
-	for _, object := range []client.Object{
+	must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{Name: plane.DefaultName, Image: commandtest.PlaneImage}))(t)
+	w.Engine.SetLog(plane.DefaultName, "the plane says swordfish42\n")
+	w.Engine.SetLog("demo-lb", "the balancer says swordfish42\n")
+	commandtest.Update(w, "demo-a", &clusterv1.Machine{}, func(machine *clusterv1.Machine) {
+		machine.Status.Conditions = []metav1.Condition{{Type: "Ready", Message: "two lines:\n\"swordfish42\""}}
+		machine.Status.NodeRef.Name = "demo-a"
+	})
+	w.Create(
 		&clusterv1.Cluster{ObjectMeta: meta("demo"), Spec: clusterv1.ClusterSpec{
 			Topology: clusterv1.Topology{ClassRef: clusterv1.ClusterClassRef{Name: "class"}},
 			InfrastructureRef: clusterv1.ContractVersionedObjectReference{
@@ -83,10 +81,7 @@ func bundleWorld(t *testing.T) *world {
 			Spec:       clusterv1.MachineSpec{ClusterName: "other", Bootstrap: clusterv1.Bootstrap{DataSecretName: ptr.To("none")}},
 		},
 		event("demo-a", "swordfish42 is wrong"), event("other-a", "of another cluster"),
-	} {
-		err = errors.Join(err, w.client.Create(ctx, object))
-	}
-	must.Succeed(t, err)
+	)
 	return w
 }
 
@@ -132,7 +127,7 @@ func TestSupportBundle(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		reason string
-		change func(*testing.T, *world)
+		change func(*testing.T, *commandtest.World)
 		want   []string
 		// errs are in errors.txt and on stderr.
 		errs []string
@@ -140,28 +135,32 @@ func TestSupportBundle(t *testing.T) {
 		"All": {reason: "Nothing is missing.", want: slices.Concat(containers, objects)},
 		"PlaneSilent": {
 			reason: "Containers and the plane's log need no plane that answers.",
-			change: func(_ *testing.T, w *world) { w.plane.state = plane.State{Exists: true, Detail: "is starting"} },
-			want:   slices.Concat(containers, []string{"errors.txt", "host.json", "management-plane.log", "status.json"}),
-			errs:   []string{"objects are missing", "not ready (is starting)"},
+			change: func(_ *testing.T, w *commandtest.World) {
+				w.Plane.Current = plane.State{Exists: true, Detail: "is starting"}
+			},
+			want: slices.Concat(containers, []string{"errors.txt", "host.json", "management-plane.log", "status.json"}),
+			errs: []string{"objects are missing", "not ready (is starting)"},
 		},
 		"PlaneRemoved": {
 			reason: "Memory knows the cluster.",
-			change: func(t *testing.T, w *world) {
-				w.plane.state = plane.State{}
-				must.Succeed(t, w.engine.RemoveContainer(t.Context(), plane.DefaultName))
+			change: func(t *testing.T, w *commandtest.World) {
+				w.Plane.Current = plane.State{}
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), plane.DefaultName))
 			},
 			want: slices.Concat(containers, []string{"errors.txt", "host.json", "status.json"}),
 			errs: []string{"objects are missing", "no management cluster found"},
 		},
 		"OneKindFails": {
 			reason: "Only what fails is missing.",
-			change: func(t *testing.T, w *world) { w.fail(t, "Cluster", "etcd: no leader, password=swordfish42") },
-			want:   slices.Concat(containers, []string{"errors.txt"}, objects),
-			errs:   []string{"status: ", "etcd: no leader, password=[redacted]"},
+			change: func(t *testing.T, w *commandtest.World) {
+				w.ReadErrors = map[string]error{"Cluster": errors.New("etcd: no leader, password=swordfish42")}
+			},
+			want: slices.Concat(containers, []string{"errors.txt"}, objects),
+			errs: []string{"status: ", "etcd: no leader, password=[redacted]"},
 		},
 		"ContainerFails": {
 			reason: "The other artifacts of the container are there.",
-			change: func(_ *testing.T, w *world) { w.engine.FailNext("Exec", errors.New("broken pipe")) },
+			change: func(_ *testing.T, w *commandtest.World) { w.Engine.FailNext("Exec", errors.New("broken pipe")) },
 			want: slices.DeleteFunc(slices.Concat(containers, []string{"errors.txt"}, objects), func(name string) bool {
 				return name == node+"journal.log"
 			}),
@@ -169,7 +168,7 @@ func TestSupportBundle(t *testing.T) {
 		},
 		"NoContainers": {
 			reason: "A cluster without an owner has objects.",
-			change: func(t *testing.T, w *world) { w.withoutOwner(t) },
+			change: func(t *testing.T, w *commandtest.World) { withoutOwner(w) },
 			want:   slices.DeleteFunc(slices.Clone(objects), func(name string) bool { return name == "objects/ContainerCluster/demo.yaml" }),
 		},
 	} {
@@ -179,20 +178,20 @@ func TestSupportBundle(t *testing.T) {
 			if tc.change != nil {
 				tc.change(t, w)
 			}
-			code, out, errs := w.run("support-bundle", "demo")
+			code, out, errs := w.Run("support-bundle", "demo")
 			const path = "support-bundle-demo-19700101T000000Z.tar.gz"
 			info, err := os.Stat(path)
 			if err != nil || code != 0 || info.Mode() != 0o600 {
 				t.Fatalf("%s\nGot %d, %v, %v: %s", tc.reason, code, info, err, errs)
 			}
-			mustContain(t, out, "Wrote "+path+": ", "Review the file")
+			commandtest.Contains(t, out, "Wrote "+path+": ", "Review the file")
 			files := readBundle(t, path)
 			slices.Sort(tc.want)
 			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(files))); diff != "" {
 				t.Errorf("%s\nFiles (-want +got):\n%s\n%s", tc.reason, diff, errs)
 			}
-			mustContain(t, files["errors.txt"], tc.errs...)
-			mustContain(t, errs, tc.errs...)
+			commandtest.Contains(t, files["errors.txt"], tc.errs...)
+			commandtest.Contains(t, errs, tc.errs...)
 			if tc.errs == nil && errs != "" {
 				t.Errorf("%s\nComplaints: %s", tc.reason, errs)
 			}
@@ -211,12 +210,9 @@ func TestSupportBundle(t *testing.T) {
 }
 
 // withoutOwner makes the cluster one that has just been created.
-func (w *world) withoutOwner(t *testing.T) {
-	t.Helper()
-	err := w.client.Delete(t.Context(), &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}})
-	if err = errors.Join(err, os.RemoveAll(w.state)); err != nil {
-		t.Fatal(err)
-	}
+func withoutOwner(w *commandtest.World) {
+	must.Succeed(w.T, w.Client.Delete(w.T.Context(), commandtest.ContainerCluster("demo", "")))
+	must.Succeed(w.T, os.RemoveAll(w.StateHome))
 }
 
 func TestSupportBundleOverwritesNothing(t *testing.T) {
@@ -224,9 +220,9 @@ func TestSupportBundleOverwritesNothing(t *testing.T) {
 	w := bundleWorld(t)
 	path := filepath.Join(t.TempDir(), "bundle.tar.gz")
 	must.Succeed(t, os.WriteFile(path, []byte("mine"), 0o600))
-	code, _, errs := w.run("support-bundle", "demo", "--file", path)
+	code, _, errs := w.Run("support-bundle", "demo", "--file", path)
 	if content, err := os.ReadFile(path); code != 1 || err != nil || string(content) != "mine" {
 		t.Errorf("Want code 1 and the file as it was, got %d, %v, %q", code, err, content)
 	}
-	mustContain(t, errs, "--file", "already exists", "use another path")
+	commandtest.Contains(t, errs, "--file", "already exists", "use another path")
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package commandtest
 
 import (
 	"errors"
@@ -25,13 +25,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
@@ -40,8 +40,8 @@ import (
 )
 
 // follow is the topology's part: what the Cluster says, the others get.
-func (w *world) follow(cluster *clusterv1.Cluster) {
-	ctx, topology := w.t.Context(), cluster.Spec.Topology
+func (w *World) follow(cluster *clusterv1.Cluster) {
+	ctx, topology := w.T.Context(), cluster.Spec.Topology
 	meta := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
 	}
@@ -58,8 +58,8 @@ func (w *world) follow(cluster *clusterv1.Cluster) {
 			Spec:       clusterv1.MachineDeploymentSpec{ClusterName: "demo", Replicas: topology.Workers.MachineDeployments[0].Replicas},
 		},
 	} {
-		if err := w.client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
-			w.t.Fatal(err)
+		if err := w.Client.Create(ctx, made); err != nil && !apierrors.IsAlreadyExists(err) {
+			w.T.Fatal(err)
 		}
 	}
 	conditions.Set(cluster, metav1.Condition{
@@ -68,11 +68,11 @@ func (w *world) follow(cluster *clusterv1.Cluster) {
 	})
 }
 
-// become makes the cluster what controllers would make of it.
-func (w *world) become() {
-	ctx := w.t.Context()
+// Become makes the cluster what controllers would make of it.
+func (w *World) Become() {
+	ctx := w.T.Context()
 	cluster := &clusterv1.Cluster{}
-	if w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster) != nil {
+	if w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster) != nil {
 		return // not applied yet
 	}
 	w.follow(cluster)
@@ -80,9 +80,9 @@ func (w *world) become() {
 	controlPlane, workers := &controlplanev1.KubeadmControlPlane{}, &clusterv1.MachineDeployment{}
 	key := client.ObjectKey{Namespace: "default", Name: "demo"}
 	err := errors.Join(
-		w.client.Get(ctx, key, infrastructure),
-		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
-		w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
+		w.Client.Get(ctx, key, infrastructure),
+		w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
+		w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
 	)
 	if err != nil || infrastructure.Spec.OwnerID != "" {
 		return // done already
@@ -106,24 +106,25 @@ func (w *world) become() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
 		Data:       map[string][]byte{"value": []byte("clusters: [{name: demo, cluster: {server: https://172.18.0.9:6443}}]")},
 	}
-	_, created := w.engine.CreateContainer(ctx, engine.Spec{
+	_, created := w.Engine.CreateContainer(ctx, engine.Spec{
 		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
 		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
 	})
-	err = errors.Join(created, w.engine.StartContainer(ctx, "demo-a-1234"),
-		w.client.Update(ctx, cluster), w.client.Update(ctx, infrastructure), w.client.Update(ctx, controlPlane),
-		w.client.Update(ctx, workers), w.client.Create(ctx, secret),
-		w.client.Create(ctx, readyMachine("demo-a", clusterv1.MachineControlPlaneLabel, "")))
+	err = errors.Join(created, w.Engine.StartContainer(ctx, "demo-a-1234"),
+		w.Client.Update(ctx, cluster), w.Client.Update(ctx, infrastructure), w.Client.Update(ctx, controlPlane),
+		w.Client.Update(ctx, workers), w.Client.Create(ctx, secret),
+		w.Client.Create(ctx, ReadyMachine("demo-a", clusterv1.MachineControlPlaneLabel, "")))
 	for i := range ptr.Deref(workers.Spec.Replicas, 0) {
-		name := fmt.Sprintf("demo-worker-%d", i)
-		err = errors.Join(err, w.client.Create(ctx, readyMachine(name, clusterv1.MachineDeploymentNameLabel, workers.Name)))
+		worker := ReadyMachine(fmt.Sprintf("demo-worker-%d", i), clusterv1.MachineDeploymentNameLabel, workers.Name)
+		worker.Labels[clusterv1.ClusterTopologyMachineDeploymentNameLabel] = cluster.Spec.Topology.Workers.MachineDeployments[0].Name
+		err = errors.Join(err, w.Client.Create(ctx, worker))
 	}
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 }
 
-func readyMachine(name, label, value string) *clusterv1.Machine {
+func ReadyMachine(name, label, value string) *clusterv1.Machine {
 	return &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{
 			clusterv1.ClusterNameLabel: "demo", label: value,
@@ -138,34 +139,34 @@ func readyMachine(name, label, value string) *clusterv1.Machine {
 	}
 }
 
-// vanish is the deletion as controllers and the garbage collector do it.
-func (w *world) vanish() {
-	ctx := w.t.Context()
+// Vanish is the deletion as controllers and the garbage collector do it.
+func (w *World) Vanish() {
+	ctx := w.T.Context()
 	cluster := &clusterv1.Cluster{}
-	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
+	if err := w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
 		return // not requested, or already deleted
 	}
-	if err := w.engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
-		w.t.Fatal(err)
+	if err := w.Engine.RemoveContainer(ctx, "demo-a-1234"); err != nil {
+		w.T.Fatal(err)
 	}
-	w.vanishObjects()
+	w.VanishObjects()
 }
 
-// vanishObjects of a Cluster that is being deleted, as where it has no containers.
-func (w *world) vanishObjects() {
-	ctx := w.t.Context()
+// VanishObjects of a Cluster that is being deleted, as where it has no containers.
+func (w *World) VanishObjects() {
+	ctx := w.T.Context()
 	cluster := &clusterv1.Cluster{}
-	if err := w.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
+	if err := w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "demo"}, cluster); err != nil || cluster.DeletionTimestamp.IsZero() {
 		return
 	}
 	for _, kind := range goneWithTheCluster() {
-		if err := w.client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
-			w.t.Fatal(err)
+		if err := w.Client.DeleteAllOf(ctx, kind, client.InNamespace("default")); err != nil {
+			w.T.Fatal(err)
 		}
 	}
 	cluster.Finalizers = nil
-	if err := w.client.Update(ctx, cluster); err != nil {
-		w.t.Fatal(err)
+	if err := w.Client.Update(ctx, cluster); err != nil {
+		w.T.Fatal(err)
 	}
 }
 

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package image_test
 
 import (
 	"bytes"
@@ -28,37 +28,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 )
 
 // loadWorld has a cluster demo of two nodes and a load balancer, and an image app:dev.
-func loadWorld(t *testing.T) (*world, *simulatednode.Containerd) {
+func loadWorld(t *testing.T) (*commandtest.World, *simulatednode.Containerd) {
 	t.Helper()
-	w := leftoverWorld(t)
-	owner := identity.Owner{Namespace: "default", Cluster: "demo", ID: "demo-id"}
-	for name, labels := range map[string]map[string]string{
-		"demo-b": owner.ContainerLabels(identity.RoleWorker, "demo-b"), "demo-lb": owner.ContainerLabels(identity.RoleLoadBalancer, ""),
-	} {
-		must.Get(w.engine.CreateContainer(t.Context(), engine.Spec{Name: name, Image: "localhost/capcon/node:v1.36.3", Labels: labels}))(t)
-		must.Succeed(t, w.engine.StartContainer(t.Context(), name))
-	}
-	must.Succeed(t, w.client.Create(t.Context(), &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"},
-		Spec:       clusterv1.ClusterSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{Kind: "ContainerCluster", Name: "demo"}},
-	}))
-	addImage(w.engine, "app:dev", "amd64")
+	w := commandtest.WithNodes(t)
+	addImage(w.Engine, "app:dev", "amd64")
 	nodes := &simulatednode.Containerd{}
-	w.engine.HandleExec(nodes.Exec)
+	w.Engine.HandleExec(nodes.Exec)
 	return w, nodes
 }
 
@@ -67,17 +52,17 @@ func addImage(e *simulated.Engine, tag, architecture string) {
 }
 
 // imagesOf the cluster, which nodes that join later get.
-func imagesOf(t *testing.T, w *world) []string {
+func imagesOf(t *testing.T, w *commandtest.World) []string {
 	t.Helper()
 	containerCluster := &infrav1.ContainerCluster{}
-	must.Succeed(t, w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo"}, containerCluster))
+	w.Get("demo", containerCluster)
 	return containerCluster.Spec.Images
 }
 
 // archiveOf an image of the engine, as a file.
-func archiveOf(t *testing.T, w *world, tag string) string {
+func archiveOf(t *testing.T, w *commandtest.World, tag string) string {
 	t.Helper()
-	stream := must.Get(w.engine.SaveImage(t.Context(), tag))(t)
+	stream := must.Get(w.Engine.SaveImage(t.Context(), tag))(t)
 	file := filepath.Join(t.TempDir(), "image.tar")
 	must.Succeed(t, os.WriteFile(file, must.Get(io.ReadAll(stream))(t), 0o600))
 	return file
@@ -86,11 +71,7 @@ func archiveOf(t *testing.T, w *world, tag string) string {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	w, nodes := loadWorld(t)
-	code, out, errs := w.run("load", "demo", "app:dev")
-	if code != 0 {
-		t.Fatalf("code %d: %s%s", code, out, errs)
-	}
-	mustContain(t, out+errs, "app:dev: copied to 2 of 2 nodes")
+	commandtest.Contains(t, w.MustRun("load", "demo", "app:dev"), "app:dev: copied to 2 of 2 nodes")
 	for _, node := range []string{"demo-a", "demo-b"} {
 		if diff := cmp.Diff([]string{"docker.io/library/app:dev"}, nodes.Names(node)); diff != "" {
 			t.Errorf("images of %s (-want +got):\n%s", node, diff)
@@ -103,23 +84,16 @@ func TestLoad(t *testing.T) {
 		t.Errorf("images of the ContainerCluster (-want +got):\n%s", diff)
 	}
 	nodes.Break("nothing has to be copied again")
-	if code, out, errs = w.run("load", "demo", "app:dev"); code != 0 {
-		t.Errorf("again: code %d", code)
-	}
-	mustContain(t, out+errs, "app:dev: copied to 0 of 2 nodes; already present in 2")
+	commandtest.Contains(t, w.MustRun("load", "demo", "app:dev"), "app:dev: copied to 0 of 2 nodes; already present in 2")
 }
 
 // TestLoadArchive: a file has the images of many nodes, by more than one name.
 func TestLoadArchive(t *testing.T) {
 	t.Parallel()
 	w, nodes := loadWorld(t)
-	addImage(w.engine, "localhost/tool:latest", "")
+	addImage(w.Engine, "localhost/tool:latest", "")
 	file := archiveOf(t, w, "localhost/tool:latest")
-	code, out, errs := w.run("load", "demo", file, "app:dev")
-	if code != 0 {
-		t.Fatalf("code %d: %s%s", code, out, errs)
-	}
-	mustContain(t, out+errs, "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: set imagePullPolicy: IfNotPresent")
+	commandtest.Contains(t, w.MustRun("load", "demo", file, "app:dev"), "localhost/tool:latest: copied to 2 of 2 nodes", "localhost/tool:latest: set imagePullPolicy: IfNotPresent")
 	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/tool:latest"}, nodes.Names("demo-b")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
@@ -141,9 +115,9 @@ func TestLoadFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, nodes := loadWorld(t)
-			addImage(w.engine, "tool:v1", "amd64")
+			addImage(w.Engine, "tool:v1", "amd64")
 			content := must.Get(os.ReadFile(archiveOf(t, w, "tool:v1")))(t)
-			w.engine.RemoveImage("tool:v1")
+			w.Engine.RemoveImage("tool:v1")
 			if tc.compressed {
 				var out bytes.Buffer
 				writer := gzip.NewWriter(&out)
@@ -153,9 +127,7 @@ func TestLoadFile(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), tc.file)
 			must.Succeed(t, os.WriteFile(file, content, 0o600))
-			if code, out, errs := w.run("load", "demo", file); code != 0 {
-				t.Fatalf("%s code %d: %s%s", tc.reason, code, out, errs)
-			}
+			w.MustRun("load", "demo", file)
 			if diff := cmp.Diff([]string{"docker.io/library/tool:v1"}, nodes.Names("demo-a")); diff != "" {
 				t.Errorf("%s images (-want +got):\n%s", tc.reason, diff)
 			}
@@ -168,16 +140,16 @@ func TestLoadFile(t *testing.T) {
 func TestLoadDropsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	w, _ := loadWorld(t)
-	addImage(w.engine, "app:old", "amd64")
+	addImage(w.Engine, "app:old", "amd64")
 	for _, name := range []string{"app:old", "app:dev"} {
-		code, out, errs := w.run("load", "demo", name)
+		code, out, errs := w.Run("load", "demo", name)
 		if code != 0 {
 			t.Fatalf("load %s: code %d: %s%s", name, code, out, errs)
 		}
 		if name == "app:dev" {
-			mustContain(t, out, "No longer copied into nodes that join later", "app:old")
+			commandtest.Contains(t, out, "No longer copied into nodes that join later", "app:old")
 		}
-		w.engine.RemoveImage("app:old")
+		w.Engine.RemoveImage("app:old")
 	}
 	if diff := cmp.Diff([]string{"app:dev"}, imagesOf(t, w)); diff != "" {
 		t.Errorf("images of the ContainerCluster (-want +got):\n%s", diff)
@@ -206,17 +178,15 @@ func TestLoadRefusesReservedNames(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "x.tar")
 			must.Succeed(t, os.WriteFile(file, content, 0o600))
-			code, _, errs := w.run("load", "demo", file)
+			code, _, errs := w.Run("load", "demo", file)
 			if code == 0 {
 				t.Error("code 0")
 			}
-			mustContain(t, errs, "the name "+name+" is reserved", "images load "+file)
-			if calls := slices.ContainsFunc(w.engine.MutatingCalls(), func(c simulated.Call) bool { return c.Method == "LoadImage" }); calls {
+			commandtest.Contains(t, errs, "the name "+name+" is reserved", "images load "+file)
+			if calls := slices.ContainsFunc(w.Engine.MutatingCalls(), func(c simulated.Call) bool { return c.Method == "LoadImage" }); calls {
 				t.Error("the archive was loaded")
 			}
-			if code, _, errs := w.run("images", "load", file); code != 0 {
-				t.Errorf("images load, which is the way to do it: %s", errs)
-			}
+			w.MustRun("images", "load", file)
 		})
 	}
 }
@@ -226,7 +196,7 @@ func TestLoadRefuses(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []string
-		before func(w *world, nodes *simulatednode.Containerd)
+		before func(w *commandtest.World, nodes *simulatednode.Containerd)
 		errs   []string
 	}{
 		"Absent": {
@@ -236,13 +206,13 @@ func TestLoadRefuses(t *testing.T) {
 		"Architecture": {
 			reason: "an image of another architecture would be copied, and its Pods fail",
 			args:   []string{"load", "demo", "arm:dev"},
-			before: func(w *world, _ *simulatednode.Containerd) { addImage(w.engine, "arm:dev", "arm64") },
+			before: func(w *commandtest.World, _ *simulatednode.Containerd) { addImage(w.Engine, "arm:dev", "arm64") },
 			errs:   []string{`image "arm:dev" has architecture arm64, but nodes have amd64; build it with --platform=linux/amd64`},
 		},
 		"ArchiveArchitecture": {
 			reason: "the same holds for an archive",
 			args:   []string{"load", "demo", "ARCHIVE"},
-			before: func(w *world, _ *simulatednode.Containerd) { addImage(w.engine, "arm:dev", "arm64") },
+			before: func(w *commandtest.World, _ *simulatednode.Containerd) { addImage(w.Engine, "arm:dev", "arm64") },
 			errs:   []string{`has architecture arm64, but nodes have amd64`},
 		},
 		"Digest": {
@@ -262,8 +232,8 @@ func TestLoadRefuses(t *testing.T) {
 		"NoSpace": {
 			reason: "a full disk is noticed before",
 			args:   []string{"load", "demo", "huge:dev"},
-			before: func(w *world, _ *simulatednode.Containerd) {
-				w.engine.AddImage(engine.Image{Tags: []string{"huge:dev"}, SizeBytes: 1 << 60}, nil)
+			before: func(w *commandtest.World, _ *simulatednode.Containerd) {
+				w.Engine.AddImage(engine.Image{Tags: []string{"huge:dev"}, SizeBytes: 1 << 60}, nil)
 			},
 			errs: []string{`save image "huge:dev": it has 1099511627776 MiB`, "MiB free; free some, or set TMPDIR"},
 		},
@@ -273,14 +243,18 @@ func TestLoadRefuses(t *testing.T) {
 		"Broken": {
 			reason: "what containerd says is in the error",
 			args:   []string{"load", "demo", "app:dev"},
-			before: func(_ *world, nodes *simulatednode.Containerd) { nodes.Break("ctr: no space left on device") },
-			errs:   []string{"load app:dev into node demo-", "no space left on device"},
+			before: func(_ *commandtest.World, nodes *simulatednode.Containerd) {
+				nodes.Break("ctr: no space left on device")
+			},
+			errs: []string{"load app:dev into node demo-", "no space left on device"},
 		},
 		"Stopped": {
 			reason: "a node that does not run misses the image",
 			args:   []string{"load", "demo", "app:dev"},
-			before: func(w *world, _ *simulatednode.Containerd) { w.engine.StopContainer(context.Background(), "demo-b", 0) }, //nolint:errcheck // It runs.
-			errs:   []string{"images not loaded into nodes that are not running: demo-b"},
+			before: func(w *commandtest.World, _ *simulatednode.Containerd) {
+				w.Engine.StopContainer(context.Background(), "demo-b", 0)
+			}, //nolint:errcheck // It runs.
+			errs: []string{"images not loaded into nodes that are not running: demo-b"},
 		},
 	}
 	for name, tc := range cases {
@@ -294,14 +268,14 @@ func TestLoadRefuses(t *testing.T) {
 				tc.args[at] = archiveOf(t, w, "arm:dev")
 			}
 			if at := slices.Index(tc.args, "ID"); at >= 0 {
-				image := must.Get(w.engine.InspectImage(t.Context(), "app:dev"))(t)
+				image := must.Get(w.Engine.InspectImage(t.Context(), "app:dev"))(t)
 				tc.args[at] = strings.TrimPrefix(image.ID, "sha256:")
 			}
-			code, out, errs := w.run(tc.args...)
+			code, out, errs := w.Run(tc.args...)
 			if code == 0 {
 				t.Errorf("%s: code 0:\n%s", tc.reason, out)
 			}
-			mustContain(t, errs, tc.errs...)
+			commandtest.Contains(t, errs, tc.errs...)
 			if names := nodes.Names("demo-a"); len(names) > 0 && name != "Stopped" {
 				t.Errorf("%s: demo-a got %q", tc.reason, names)
 			}
@@ -314,9 +288,7 @@ func TestLoadNames(t *testing.T) {
 	t.Parallel()
 	w, nodes := loadWorld(t)
 	nodes.SaveAs("localhost/")
-	if code, out, errs := w.run("load", "demo", "app:dev"); code != 0 {
-		t.Fatalf("code %d: %s%s", code, out, errs)
-	}
+	w.MustRun("load", "demo", "app:dev")
 	if diff := cmp.Diff([]string{"docker.io/library/app:dev", "localhost/app:dev"}, nodes.Names("demo-a")); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package command
+package up_test
 
 import (
 	"encoding/json"
@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -58,31 +59,31 @@ func TestUpPassesTheProxyOn(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			must.Get(w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{
+			w := commandtest.New(t)
+			must.Get(w.Engine.CreateNetwork(t.Context(), engine.NetworkSpec{
 				Name: "capcon", Subnets: []netip.Prefix{netip.MustParsePrefix("172.30.0.0/16")},
 			}))(t)
-			w.controllers, w.environment = w.become, tc.given
-			code, out, errs := w.run("up", "demo")
+			w.Controllers, w.Environment = w.Become, tc.given
+			code, out, errs := w.Run("up", "demo")
 			if code != 0 || strings.Contains(out+errs, "hunter2") || !strings.Contains(errs, tc.line) || strings.Contains(errs, " proxy: ") != (tc.line != "") {
 				t.Errorf("%s up ended with %d:\n%s%s", tc.reason, code, out, errs)
 			}
-			w.wantEnvironment(t, tc.reason, tc.want)
-			w.environment = map[string]string{"HTTP_PROXY": "http://other.example.com:3128"}
-			w.run("up", "demo", "--workers", "1")
-			w.wantEnvironment(t, "A cluster that is there keeps what it has.", tc.want)
+			wantEnvironment(w, tc.reason, tc.want)
+			w.Environment = map[string]string{"HTTP_PROXY": "http://other.example.com:3128"}
+			w.Run("up", "demo", "--workers", "1")
+			wantEnvironment(w, "A cluster that is there keeps what it has.", tc.want)
 		})
 	}
 }
 
-func (w *world) wantEnvironment(t *testing.T, reason string, want []infrav1.EnvironmentVariable) {
-	t.Helper()
+func wantEnvironment(w *commandtest.World, reason string, want []infrav1.EnvironmentVariable) {
+	w.T.Helper()
 	var got []infrav1.EnvironmentVariable
-	if raw := w.variable("environment"); raw != nil {
-		must.Succeed(t, json.Unmarshal(raw, &got))
+	if raw := variable(w, "environment"); raw != nil {
+		must.Succeed(w.T, json.Unmarshal(raw, &got))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s Environment (-want +got):\n%s", reason, diff)
+		w.T.Errorf("%s Environment (-want +got):\n%s", reason, diff)
 	}
 }
 
@@ -90,10 +91,10 @@ func (w *world) wantEnvironment(t *testing.T, reason string, want []infrav1.Envi
 func TestUpCreatesTheNetworkForItsProxy(t *testing.T) {
 	t.Parallel()
 	for proxy, want := range map[string]bool{"http://127.0.0.1:3128": false, "http://10.0.0.1:3128": true} {
-		w := newWorld(t)
-		w.controllers, w.environment = w.become, map[string]string{"HTTPS_PROXY": proxy}
-		w.run("up", "demo", "--network", "other")
-		_, err := w.engine.InspectNetwork(t.Context(), "other")
+		w := commandtest.New(t)
+		w.Controllers, w.Environment = w.Become, map[string]string{"HTTPS_PROXY": proxy}
+		w.Run("up", "demo", "--network", "other")
+		_, err := w.Engine.InspectNetwork(t.Context(), "other")
 		if (err == nil) != want {
 			t.Errorf("%s: the network is %v", proxy, err)
 		}

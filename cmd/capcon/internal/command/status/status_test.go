@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+func setAvailable(w *commandtest.World) {
+	w.T.Helper()
+	commandtest.Update(w, "demo", &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) {
+		cluster.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
+		conditions.Set(cluster, metav1.Condition{Type: clusterv1.ClusterAvailableCondition, Status: metav1.ConditionTrue, Reason: "Available"})
+	})
+}
+
+// After a restart of the engine Cluster API still reports what was true before.
+func TestStatusOfStoppedContainer(t *testing.T) {
+	t.Parallel()
+	w := commandtest.Created(t)
+	setAvailable(w)
+	commandtest.Contains(t, w.MustRun("status"), "1/1             1/1      available")
+	commandtest.Contains(t, w.MustRun("status", "demo"), "1/1             1/1      available", "True   Available  0s")
+
+	must.Succeed(t, w.Engine.StopContainer(t.Context(), "demo-a-1234", time.Second))
+	commandtest.Contains(t, w.MustRun("status"), "not available: container demo-a-1234 is exited")
+	commandtest.Contains(t, w.MustRun("status", "demo"), "1/1      not available: container demo-a-1234 is exited", "False                 not available: container demo-a-1234 is exited")
+	commandtest.Contains(t, w.MustRun("status", "-o", "json"), `"available": false`)
+}
+
+// The Pods of a claim whose node was deleted stay pending, in a cluster that is available.
+func TestStatusOfVolumeWithoutNode(t *testing.T) {
+	t.Parallel()
+	w := commandtest.WithVolume(t)
+	setAvailable(w)
+	commandtest.Lacks(t, w.MustRun("status"), "PersistentVolume") // its node exists
+	must.Succeed(t, w.Workload.DeleteAllOf(t.Context(), &corev1.Node{}))
+	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
+		commandtest.Contains(t, w.MustRun(args...), "default/data", "VolumeNodeDeleted", "kubectl --namespace default delete persistentvolumeclaim data")
+	}
+	w.Workload = nil
+	commandtest.Lacks(t, w.MustRun("status"), "PersistentVolume")
+}
+
+// Both forms of status go by the Nodes, which Cluster API's summary follows by some seconds.
+func TestStatusGoesByTheNodes(t *testing.T) {
+	t.Parallel()
+	w := commandtest.Created(t)
+	setAvailable(w)
+	for _, name := range []string{"demo-a", "demo-worker-0"} {
+		commandtest.Update(w, name, &clusterv1.Machine{}, func(machine *clusterv1.Machine) {
+			conditions.Set(machine, metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: "NodeNotReady"})
+		})
+	}
+	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
+		out := w.MustRun(args...)
+		commandtest.Contains(t, out, "0/1  0/1  not available: control plane: 0 of 1 available")
+		commandtest.Lacks(t, out, "True")
+	}
+}
+
+func TestStatusWithoutEngine(t *testing.T) {
+	t.Parallel()
+	w := commandtest.New(t)
+	w.Engine.Down()
+	for _, format := range []string{"text", "json"} {
+		commandtest.Contains(t, w.MustFail("status", "-o", format), "unavailable", "get engine info")
+	}
+}
