@@ -106,7 +106,7 @@ Restart: ## Restart the engine and all containers below clusters of 1+1 and of 3
 EngineStopsDuringBootstrap: ## Stop the engine, on Podman the host, for a minute at ten points of each bootstrap (OPERATIONS=init POINTS="1 2")
 	@POINTS="$${POINTS:-0 1 2 3 4 5 6 8 10 12 configmap}" $(CLUSTER) $@
 
-Soak: ## Silent connections, and 200 changes of control planes below clients that never pause (CHANGES=200 CLUSTERS=1 SILENCE=10m)
+Soak: ## 200 changes of control planes below clients that never pause (CHANGES=200 CLUSTERS=1)
 	@$(CLUSTER) $@
 
 Upgrade: ## Upgrade capcon and its management plane from an earlier commit, with a live cluster (FROM=commit)

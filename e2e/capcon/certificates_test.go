@@ -55,8 +55,7 @@ crictl ps --quiet --name '^(etcd|kube-apiserver)$' | xargs crictl stop`
 func TestCertificates(t *testing.T) {
 	eng := integration.Engine(t, nodeImage, loadBalancerImage, planeImage)
 	program := build(t, certificatesCluster)
-	program.mustRun("down", certificatesCluster)
-	t.Cleanup(func() { _, _ = program.run(context.WithoutCancel(t.Context()), "down", certificatesCluster) })
+	program.downBeforeAndAfter()
 	program.mustRun("up", certificatesCluster, "--control-planes", "3", "--workers", "0")
 	cluster := program.connectCluster()
 	before := machineNames(t, program)
@@ -103,7 +102,6 @@ func TestCertificates(t *testing.T) {
 	if strings.Contains(again, "renewing") || strings.Contains(again, "restarting") {
 		t.Errorf("A second run renewed again:\n%s", again)
 	}
-	program.mustRun("down", certificatesCluster)
 }
 
 func machineNames(t *testing.T, program *capcon) []string {

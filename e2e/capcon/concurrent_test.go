@@ -24,15 +24,10 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -63,8 +58,8 @@ type concurrent struct {
 // cluster. RUNS (20) of each; SEED repeats the offsets.
 func TestConcurrentPlane(t *testing.T) {
 	eng := integration.Engine(t, nodeImage, loadBalancerImage, planeImage)
-	seed := uint64(numberFrom(t, "SEED", int(time.Now().UnixNano()>>10)))
-	runs := numberFrom(t, "RUNS", 20)
+	seed := uint64(number(t, "SEED", int(time.Now().UnixNano()>>10)))
+	runs := number(t, "RUNS", 20)
 	t.Logf("SEED=%d RUNS=%d", seed, runs)
 	c := &concurrent{
 		capcon: build(t, "concurrent"), engine: eng, plane: plane.New(eng, plane.Options{}),
@@ -81,19 +76,6 @@ func TestConcurrentPlane(t *testing.T) {
 	if left := ours(t, eng); !slices.Equal(before, left) {
 		t.Errorf("left on the engine: %q, before %q", left, before)
 	}
-}
-
-func numberFrom(t *testing.T, variable string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	number, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return number
 }
 
 // upDuringUp where there is no plane.
@@ -229,17 +211,9 @@ func (c *concurrent) clusters(ctx context.Context) (id string, names []string, e
 	if err != nil {
 		return "", nil, err
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(state.Kubeconfig)
+	api, err := connectPlane(c.t.Output(), state.Kubeconfig)
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", state.Detail, err)
-	}
-	scheme := runtime.NewScheme()
-	if err := clusterv1.AddToScheme(scheme); err != nil {
-		return "", nil, err
-	}
-	api, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return "", nil, err
 	}
 	list := &clusterv1.ClusterList{}
 	if err := api.List(ctx, list); err != nil {

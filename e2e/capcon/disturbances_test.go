@@ -54,23 +54,13 @@ func (d *drift) disturb(container engine.Container, reason, message string, comm
 // loadBalancer is the container as it is now.
 func (d *drift) loadBalancer() engine.Container {
 	d.t.Helper()
-	containers := d.containers()
-	i := slices.IndexFunc(containers, isLoadBalancer)
-	if i < 0 {
-		d.t.Fatal("there is no load balancer")
-	}
-	return containers[i]
+	return loadBalancerOf(d.t, d.engine, d.program.cluster)
 }
 
 // worker is one of the nodes that run no API server.
 func (d *drift) worker() engine.Container {
 	d.t.Helper()
-	containers := d.containers()
-	i := slices.IndexFunc(containers, func(c engine.Container) bool { return c.Labels[identity.LabelRole] == string(identity.RoleWorker) })
-	if i < 0 {
-		d.t.Skip("the cluster has no worker")
-	}
-	return containers[i]
+	return anyWorker(d.t, d.engine, d.program.cluster)
 }
 
 // answers: all Nodes are Ready, by the kubeconfig that users have.

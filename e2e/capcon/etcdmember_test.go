@@ -54,7 +54,7 @@ func TestEtcdMemberWithoutNode(t *testing.T) {
 	edit(t, d.api, d.key(), &controlplanev1.KubeadmControlPlane{}, func(c *controlplanev1.KubeadmControlPlane) {
 		c.Spec.Replicas = ptr.To[int32](3)
 	})
-	key := client.ObjectKey{Namespace: d.cluster.Namespace, Name: d.endSecondAsVoter(t, first)}
+	key := client.ObjectKey{Namespace: d.cluster.Namespace, Name: endSecondAsVoter(t, d, first)}
 	machine := &clusterv1.Machine{}
 	eventually(t, "the Machine is deleted", func(ctx context.Context) (string, error) {
 		if err := d.api.Get(ctx, key, machine); err != nil {
@@ -66,7 +66,7 @@ func TestEtcdMemberWithoutNode(t *testing.T) {
 		t.Fatalf("Machine %s has become a Node: nothing was tested", key.Name)
 	}
 	d.comesUp(t, 3)
-	d.etcdHealthy(t)
+	etcdHealthy(t, d)
 	for _, machine := range machines(t, d.program) {
 		if machine.Name == key.Name {
 			t.Errorf("Machine %s is still there", key.Name)
@@ -76,7 +76,7 @@ func TestEtcdMemberWithoutNode(t *testing.T) {
 }
 
 // endSecondAsVoter returns the Machine of the second control plane.
-func (d *declared) endSecondAsVoter(t *testing.T, first string) string {
+func endSecondAsVoter(t *testing.T, d *declared, first string) string {
 	t.Helper()
 	var machine string
 	eventually(t, "the second control plane votes in etcd", func(ctx context.Context) (string, error) {

@@ -53,33 +53,25 @@ func TestExternalEndpoint(t *testing.T) {
 	d.containerCluster.Spec.LoadBalancer = infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}
 	d.create(t)
 	external := startEndpoint(t, eng)
-	steps := []struct {
-		name string
-		run  func(t *testing.T)
-	}{
-		{"waits for an endpoint", d.waitsForEndpoint},
+	runSteps(t, []step{
+		{"waits for an endpoint", func(t *testing.T) { waitsForEndpoint(t, d) }},
 		{"gets an endpoint", func(t *testing.T) {
 			edit(t, d.api, d.key(), &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
 				c.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: external.address.String(), Port: endpointPort}
 			})
-			external.serve(t, d.controlPlaneAddress(t))
+			external.serve(t, controlPlaneAddress(t, d))
 		}},
 		{"1+1 ready", func(t *testing.T) { d.comesUp(t, 2) }},
-		{"has no load balancer", func(t *testing.T) { d.usesEndpoint(t, external.address) }},
+		{"has no load balancer", func(t *testing.T) { usesEndpoint(t, d, external.address) }},
 		{"is deleted", d.delete},
-	}
-	for _, step := range steps {
-		if !t.Run(step.name, step.run) {
-			t.Fatalf("step %q failed; those after it need it", step.name)
-		}
-	}
+	})
 	if _, err := eng.InspectContainer(t.Context(), endpointName); err != nil {
 		t.Errorf("the endpoint, which is not the cluster's, was not left alone: %v", err)
 	}
 }
 
 // waitsForEndpoint: the conditions say what is missing, and nothing is made.
-func (d *declared) waitsForEndpoint(t *testing.T) {
+func waitsForEndpoint(t *testing.T, d *declared) {
 	eventually(t, "the cluster asks for an endpoint", func(ctx context.Context) (string, error) {
 		found := &infrav1.ContainerCluster{}
 		if err := d.api.Get(ctx, d.key(), found); err != nil {
@@ -104,7 +96,7 @@ func (d *declared) waitsForEndpoint(t *testing.T) {
 }
 
 // controlPlaneAddress waits for the one control plane to have an address.
-func (d *declared) controlPlaneAddress(t *testing.T) netip.Addr {
+func controlPlaneAddress(t *testing.T, d *declared) netip.Addr {
 	t.Helper()
 	var address netip.Addr
 	eventually(t, "an address of the control plane", func(ctx context.Context) (string, error) {
@@ -128,7 +120,7 @@ func (d *declared) controlPlaneAddress(t *testing.T) netip.Addr {
 
 // usesEndpoint: the endpoint is the given one everywhere, and there is nothing
 // in its place.
-func (d *declared) usesEndpoint(t *testing.T, address netip.Addr) {
+func usesEndpoint(t *testing.T, d *declared, address netip.Addr) {
 	containers := must.Get(d.engine.ListContainers(t.Context(), map[string]string{identity.LabelCluster: externalCluster}))(t)
 	for _, container := range containers {
 		if isLoadBalancer(container) {

@@ -76,7 +76,7 @@ func TestFailureDomains(t *testing.T) {
 		} else {
 			workers = append(workers, domain)
 		}
-		d.isIn(t, nodes, &machine, domain)
+		isIn(t, d, nodes, &machine, domain)
 	}
 	slices.Sort(controlPlanes)
 	slices.Sort(workers)
@@ -86,12 +86,12 @@ func TestFailureDomains(t *testing.T) {
 	if diff := cmp.Diff([]string{"edge", "zone-b"}, workers); diff != "" {
 		t.Errorf("workers are in (-want, +got):\n%s", diff)
 	}
-	d.refusesUnknownDomain(t)
+	refusesUnknownDomain(t, d)
 	d.delete(t)
 }
 
 // isIn checks all objects that report where a machine is.
-func (d *declared) isIn(t *testing.T, nodes kubernetes.Interface, machine *clusterv1.Machine, domain string) {
+func isIn(t *testing.T, d *declared, nodes kubernetes.Interface, machine *clusterv1.Machine, domain string) {
 	t.Helper()
 	infrastructure := &infrav1.ContainerMachine{}
 	must.Succeed(t, d.api.Get(t.Context(), client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.InfrastructureRef.Name}, infrastructure))
@@ -110,7 +110,7 @@ func (d *declared) isIn(t *testing.T, nodes kubernetes.Interface, machine *clust
 
 // refusesUnknownDomain: a machine that is to be where nothing is waits, and
 // says so, until it is deleted.
-func (d *declared) refusesUnknownDomain(t *testing.T) {
+func refusesUnknownDomain(t *testing.T, d *declared) {
 	t.Helper()
 	deployment := d.deployment(domainsCluster+"-zone-d", 1)
 	deployment.Spec.Template.Spec.FailureDomain = "zone-d"

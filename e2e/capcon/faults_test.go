@@ -55,9 +55,6 @@ const (
 //	COUNT  how many faults; default 8
 //	SEED   repeats a sample
 func TestFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	eng := integration.Engine(t)
 	seed := uint64(number(t, "SEED", int(time.Now().UnixNano()>>10)))
 	count := number(t, "COUNT", 8)

@@ -31,7 +31,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -81,16 +80,4 @@ func programLayer(t *testing.T, name string, content []byte) v1.Layer {
 		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
 	}))(t)
 	return layer
-}
-
-// putImage imports a docker-archive into a node's containerd.
-func putImage(t *testing.T, eng engine.Executor, container string, archive []byte) {
-	t.Helper()
-	output, err := eng.Exec(t.Context(), container, engine.Command{
-		Args:  []string{"ctr", "--namespace=k8s.io", "images", "import", "-"},
-		Stdin: bytes.NewReader(archive),
-	})
-	if err != nil {
-		t.Fatalf("import image into %s: %v\n%s%s", container, err, output.Stdout, output.Stderr)
-	}
 }

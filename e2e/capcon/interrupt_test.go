@@ -76,9 +76,6 @@ func operations() map[string]operation {
 //	              as soon as kubeadm has written its ConfigMap, and the container must be kept
 //	INTERRUPTION  one of interruptions; default engine-SIGTERM, on Podman host-reboot
 func TestEngineStopsDuringBootstrap(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	eng := integration.Engine(t)
 	info := must.Get(eng.Info(t.Context()))(t)
 	if reason := inUse(t, eng, info.Name, interruptCluster); reason != "" {

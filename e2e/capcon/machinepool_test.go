@@ -56,21 +56,13 @@ func TestMachinePool(t *testing.T) {
 	program.mustRun("up", poolCluster, "--control-planes", "1", "--workers", "0")
 	p := &pool{program: program, engine: eng}
 	p.create(t, 2)
-	steps := []struct {
-		name string
-		run  func(t *testing.T)
-	}{
+	runSteps(t, []step{
 		{"two", func(t *testing.T) { p.has(t, 2) }},
 		{"killed", p.survivesKill},
 		{"container removed", p.replacesLost},
 		{"drained first", p.isDrained},
 		{"deleted", p.isDeleted},
-	}
-	for _, step := range steps {
-		if !t.Run(step.name, step.run) {
-			t.Fatalf("step %q failed; those after it need it", step.name)
-		}
-	}
+	})
 }
 
 // pool is the machine pool of the test, named as its cluster.
@@ -180,7 +172,7 @@ func (p *pool) isDrained(t *testing.T) {
 	before := p.containers(t)
 	chosen := before[0]
 	name := chosen.Labels[identity.LabelMachine]
-	putImage(t, p.engine, chosen.Name, webtoolArchive(t))
+	loadWebtool(t, p.program.at(t))
 	cluster := p.program.at(t).connectCluster()
 	release := hold(t, cluster, name)
 	api := management(t, p.program)

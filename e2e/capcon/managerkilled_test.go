@@ -62,13 +62,10 @@ type killed struct {
 //	PERIOD   between two kills; default 20s
 //	LASTING  for how long clusters are created; default 30m
 func TestManagerKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	if os.Getuid() != 0 {
 		t.Skip("killing a process in a container takes root")
 	}
-	period, lasting := durationFrom(t, "PERIOD", 20*time.Second), durationFrom(t, "LASTING", 30*time.Minute)
+	period, lasting := parsed(t, time.ParseDuration, "PERIOD", 20*time.Second), parsed(t, time.ParseDuration, "LASTING", 30*time.Minute)
 	eng := integration.Engine(t, nodeImage, loadBalancerImage, planeImage)
 	unused := unusedVolumes(t, eng)
 	k := &killed{engine: eng, name: "killed-" + identity.NewOwnerID()}
@@ -103,19 +100,6 @@ func TestManagerKilled(t *testing.T) {
 		t.Errorf("the manager was killed %d times, want at least %d", kills, want)
 	}
 	k.nothingIsLeft(t, managed, unused)
-}
-
-func durationFrom(t *testing.T, variable string, otherwise time.Duration) time.Duration {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	duration, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return duration
 }
 
 // createAndDelete clusters, one after the other. Those that are deleted half-way are

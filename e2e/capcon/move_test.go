@@ -28,18 +28,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
@@ -86,10 +82,7 @@ func TestMove(t *testing.T) {
 	m.deploy(t)
 	m.healthy(t, m.home, machinesOfMove)
 	asking := startTraffic(t, config)
-	steps := []struct {
-		name string
-		run  func(t *testing.T)
-	}{
+	runSteps(t, []step{
 		{"there", func(t *testing.T) { m.moves(t, m.home, m.away) }},
 		{"nothing to collect", m.nothingToCollect},
 		{"1 to 2 there", func(t *testing.T) { m.scale(t, m.away, 2) }},
@@ -106,18 +99,8 @@ func TestMove(t *testing.T) {
 			}
 		}},
 		{"down", func(t *testing.T) { program.at(t).mustRun("down", moveCluster) }},
-		{"nothing left", func(t *testing.T) {
-			left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
-			if len(left) > 0 {
-				t.Errorf("left on the engine: %q", left)
-			}
-		}},
-	}
-	for _, step := range steps {
-		if !t.Run(step.name, step.run) {
-			t.Fatalf("step %q failed; those after it need it", step.name)
-		}
-	}
+		{"nothing left", func(t *testing.T) { nothingLeftSince(t, eng, before) }},
+	})
 }
 
 // move is the cluster of the test and the two planes that it moves between.
@@ -140,13 +123,9 @@ func (m *move) addPool(t *testing.T) {
 // deploy a workload whose Pods are to stay the same.
 func (m *move) deploy(t *testing.T) {
 	t.Helper()
-	archive := webtoolArchive(t)
-	nodes := nodeContainers(t, m.engine, moveCluster)
-	for _, container := range nodes {
-		putImage(t, m.engine, container.Name, archive)
-	}
+	loadWebtool(t, m.program)
 	deployServers(t, m.cluster)
-	webPods(t, m.cluster, len(nodes))
+	webPods(t, m.cluster, len(nodeContainers(t, m.engine, moveCluster)))
 }
 
 // side is one management plane, which logs what it changes on the engine.
@@ -172,14 +151,7 @@ func (m *move) connectImage(t *testing.T, name string, p *plane.Plane, image str
 	ready := must.Get(p.Ensure(t.Context(), image, nil))(t)
 	path := filepath.Join(t.TempDir(), name)
 	must.Succeed(t, os.WriteFile(path, ready.Kubeconfig, 0o600))
-	config := must.Get(clientcmd.RESTConfigFromKubeConfig(ready.Kubeconfig))(t)
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme,
-	} {
-		must.Succeed(t, add(scheme))
-	}
-	api := must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
+	api := must.Get(connectPlane(t.Output(), ready.Kubeconfig))(t)
 	return &side{name: name, kubeconfig: path, api: api}
 }
 

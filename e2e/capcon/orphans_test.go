@@ -92,10 +92,7 @@ func TestOrphans(t *testing.T) {
 	kept.comesUp(t, 1)
 	kept.delete(t)
 	kept.program.mustRun("down", orphansCluster)
-	left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
-	if len(left) > 0 {
-		t.Errorf("left on the engine: %q", left)
-	}
+	nothingLeftSince(t, eng, before)
 }
 
 // gcNamesTheOwner of so many containers, which it would remove if it is given the owner ID,

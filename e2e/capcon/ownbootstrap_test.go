@@ -47,7 +47,6 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -148,14 +147,9 @@ func refusesAnonymous(t *testing.T, program *capcon) {
 // backendUp: the load balancer itself holds the API server for up.
 func backendUp(t *testing.T, eng engine.Engine, backend string) {
 	t.Helper()
-	containers, err := eng.ListContainers(t.Context(), map[string]string{
-		identity.LabelCluster: ownCluster, identity.LabelRole: string(identity.RoleLoadBalancer),
-	})
-	if err != nil || len(containers) != 1 {
-		t.Fatalf("%d load balancers: %v", len(containers), err)
-	}
+	balancer := loadBalancerOf(t, eng, ownCluster).Name
 	eventually(t, "the load balancer's backend is up", func(ctx context.Context) (string, error) {
-		state, err := loadbalancer.Observe(ctx, eng, containers[0].Name)
+		state, err := loadbalancer.Observe(ctx, eng, balancer)
 		if err != nil {
 			return "", err
 		}

@@ -162,24 +162,15 @@ func (c *capcon) connectCluster() kubernetes.Interface {
 
 // TestQuickstart goes through the life of a cluster in the order in which a
 // person would, with a reboot and other disturbances before it grows. Each step
-// needs those before it. Steps that do not depend on the engine run on one of them,
-// unless ALL is set in the environment.
+// needs those before it. Steps that do not depend on the engine run on the one that they are
+// named after, unless ALL is set in the environment.
 func TestQuickstart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	eng := integration.Engine(t)
 	program := build(t, clusterName)
 	before := ours(t, eng)
-	program.mustRun("down", clusterName)
-	t.Cleanup(func() {
-		// What a failed step left must not disturb the next run.
-		if t.Failed() && os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", clusterName)
-		}
-	})
+	program.downBeforeAndAfter()
 
-	steps := []quickstartStep{
+	steps := []step{
 		{"up 1+1", func(t *testing.T) { upTraced(t, program.at(t)) }},
 		{"nodes ready", func(t *testing.T) { nodesReady(t, program.at(t).connectCluster(), 2) }},
 		{"nodes have the memory asked for", func(t *testing.T) { nodesAreLimited(t, eng, program.at(t)) }},
@@ -202,34 +193,13 @@ func TestQuickstart(t *testing.T) {
 		}},
 		{"the plane as a node sees it", func(t *testing.T) { planeFromNode(t, eng, program.at(t)) }},
 		{"down", func(t *testing.T) { program.at(t).mustRun("down", clusterName) }},
-		{"nothing left", func(t *testing.T) {
-			// What was there before may have gone for reasons of its owner.
-			left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
-			if len(left) > 0 {
-				t.Errorf("left on the engine: %q", left)
-			}
-		}},
+		{"nothing left", func(t *testing.T) { nothingLeftSince(t, eng, before) }},
 	}
-	info := must.Get(eng.Info(t.Context()))(t)
-	for _, step := range steps {
-		if !step.isFor(info.Name) {
-			continue
-		}
-		if !t.Run(step.name, step.run) {
-			t.Fatalf("step %q failed; those after it need it", step.name)
-		}
-	}
-}
-
-// quickstartStep is named after the engine that it runs on, where it is one of them.
-type quickstartStep struct {
-	name string
-	run  func(t *testing.T)
-}
-
-func (s quickstartStep) isFor(engine string) bool {
-	only, _, isOnly := strings.Cut(s.name, ": ")
-	return !isOnly || only == engine || os.Getenv("ALL") != ""
+	name := must.Get(eng.Info(t.Context()))(t).Name
+	runSteps(t, slices.DeleteFunc(steps, func(s step) bool {
+		only, _, isOnly := strings.Cut(s.name, ": ")
+		return isOnly && only != name && os.Getenv("ALL") == ""
+	}))
 }
 
 // at returns the program logging to a sub-test.
@@ -364,12 +334,45 @@ func listNodeContainers(ctx context.Context, eng engine.ContainerReader, cluster
 	return containers, nil
 }
 
+// loadBalancerOf a cluster.
+func loadBalancerOf(t *testing.T, eng engine.ContainerReader, cluster string) engine.Container {
+	t.Helper()
+	found := must.Get(eng.ListContainers(t.Context(), map[string]string{
+		identity.LabelCluster: cluster, identity.LabelRole: string(identity.RoleLoadBalancer),
+	}))(t)
+	if len(found) != 1 {
+		t.Fatalf("%d load balancers of cluster %s", len(found), cluster)
+	}
+	return found[0]
+}
+
+// anyWorker of a cluster.
+func anyWorker(t *testing.T, eng engine.ContainerReader, cluster string) engine.Container {
+	t.Helper()
+	containers := nodeContainers(t, eng, cluster)
+	i := slices.IndexFunc(containers, func(c engine.Container) bool { return c.Labels[identity.LabelRole] == string(identity.RoleWorker) })
+	if i < 0 {
+		t.Skip("the cluster has no worker")
+	}
+	return containers[i]
+}
+
 func ids(containers []engine.Container) []string {
 	all := make([]string, 0, len(containers))
 	for _, container := range containers {
 		all = append(all, container.ID)
 	}
 	return all
+}
+
+// nothingLeftSince the engine had these things. They may have gone since, for reasons of
+// their owner.
+func nothingLeftSince(t *testing.T, eng engine.Engine, before []string) {
+	t.Helper()
+	left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
+	if len(left) > 0 {
+		t.Errorf("left on the engine: %q", left)
+	}
 }
 
 // ours names everything on the engine that this project made.

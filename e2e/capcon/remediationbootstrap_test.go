@@ -69,19 +69,19 @@ func TestRemediationOfBootstrap(t *testing.T) {
 	d.create(t)
 	watchHealth(t, d.api, bootstrapsCluster)
 	for _, ordinal := range []string{"first", "second", "third"} {
-		if !t.Run(ordinal, d.replacesFailed) {
+		if !t.Run(ordinal, func(t *testing.T) { replacesFailed(t, d) }) {
 			t.Fatalf("the %s control plane was not replaced; those after it need it", ordinal)
 		}
 	}
 	d.comesUp(t, 3)
 	t.Logf("three control planes ready after %s, three failed bootstraps included", time.Since(began).Round(time.Second))
-	d.etcdHealthy(t)
+	etcdHealthy(t, d)
 	checkBootstraps(t, bootstraps, machines(t, d.program))
 	d.delete(t)
 }
 
 // replacesFailed waits for a bootstrap to fail, and for its Machine to be gone.
-func (d *declared) replacesFailed(t *testing.T) {
+func replacesFailed(t *testing.T, d *declared) {
 	var failed client.ObjectKey
 	eventuallyWithin(t, 10*time.Minute, "a bootstrap that failed", func(ctx context.Context) (string, error) {
 		found := &infrav1.ContainerMachineList{}
@@ -118,7 +118,7 @@ func (d *declared) replacesFailed(t *testing.T) {
 }
 
 // etcdHealthy: nothing of the Machines that failed is left in etcd.
-func (d *declared) etcdHealthy(t *testing.T) {
+func etcdHealthy(t *testing.T, d *declared) {
 	t.Helper()
 	eventually(t, "etcd is healthy", func(ctx context.Context) (string, error) {
 		controlPlane := &controlplanev1.KubeadmControlPlane{}

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -62,10 +61,7 @@ func TestRemoteEngine(t *testing.T) {
 	nodesReady(t, remoteClientOf(t, program), 1)
 	closeTunnels()
 	program.mustRun("down", remoteCluster)
-	left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
-	if len(left) > 0 {
-		t.Errorf("left on the engine: %q", left)
-	}
+	nothingLeftSince(t, eng, before)
 }
 
 // TestRemoteEngineTLS: the same through TLS, where server and client have to have a

@@ -59,12 +59,7 @@ func onAnotherHost(t *testing.T, environment string) *capcon {
 	script := fmt.Sprintf("#!/bin/sh\nexec ip netns exec %s env %s %s \"$@\"\n", remoteNamespace, environment, program.path)
 	must.Succeed(t, os.WriteFile(wrapper, []byte(script), 0o700)) //nolint:gosec // It is run.
 	program.path = wrapper
-	program.mustRun("down", remoteCluster)
-	t.Cleanup(func() {
-		if t.Failed() && os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", remoteCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	return program
 }
 
@@ -72,9 +67,6 @@ func onAnotherHost(t *testing.T, environment string) *capcon {
 // remoteServer.
 func openNetwork(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	if os.Getuid() != 0 {
 		t.Skip("making a network namespace takes root")
 	}

@@ -30,10 +30,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -61,9 +62,6 @@ const restartCluster = "restart-test"
 //	WORKERS         default 1
 //	KILLS           how many containers are killed at the end; default fewKills
 func TestRestart(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	eng := integration.Engine(t)
 	program := build(t, restartCluster)
 	controlPlanes, workers := number(t, "CONTROL_PLANES", 1), number(t, "WORKERS", 1)
@@ -157,13 +155,20 @@ func wantedRestarts(kind string, known []string) (names []string, byName bool) {
 	return []string{engineStopped}, false
 }
 
+// number in an environment variable.
 func number(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	return parsed(t, strconv.Atoi, variable, otherwise)
+}
+
+// parsed value of an environment variable.
+func parsed[T any](t *testing.T, parse func(string) (T, error), variable string, otherwise T) T {
 	t.Helper()
 	text := os.Getenv(variable)
 	if text == "" {
 		return otherwise
 	}
-	value, err := strconv.Atoi(text)
+	value, err := parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", variable, err)
 	}
@@ -175,13 +180,7 @@ func number(t *testing.T, variable string, otherwise int) int {
 // container again.
 func reloadLoadBalancer(t *testing.T, eng engine.Engine, cluster string) {
 	t.Helper()
-	balancers, err := eng.ListContainers(t.Context(), map[string]string{
-		identity.LabelCluster: cluster, identity.LabelRole: string(identity.RoleLoadBalancer),
-	})
-	if err != nil || len(balancers) != 1 {
-		t.Fatalf("list load balancers: %d, %v", len(balancers), err)
-	}
-	name := balancers[0].Name
+	name := loadBalancerOf(t, eng, cluster).Name
 	before := must.Get(newestWorker(t.Context(), eng, name))(t)
 	must.Get(eng.Exec(t.Context(), name, engine.Command{Args: []string{"bash", "-c", "kill -USR2 1"}}))(t)
 	eventually(t, "another process of haproxy", func(ctx context.Context) (string, error) {
@@ -261,7 +260,8 @@ func connectPlane(warnings io.Writer, kubeconfig []byte) (client.Client, error) 
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, rbacv1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme,
+		bootstrapv1.AddToScheme, controlplanev1.AddToScheme, infrav1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register types: %w", err)

@@ -18,13 +18,10 @@ package capcon_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -66,29 +63,9 @@ func serviceAnswers(t *testing.T, cluster kubernetes.Interface, name string) {
 	for _, url := range []string{address, hostPort} {
 		eventually(t, "an answer of "+url, func(ctx context.Context) (string, error) {
 			_, err := get(ctx, newClient(), url)
-			if err != nil {
-				err = fmt.Errorf("%w; %s", err, describeService(ctx, cluster, name))
-			}
 			return "", err
 		})
 	}
-}
-
-// describeService has its status and its last Event.
-func describeService(ctx context.Context, cluster kubernetes.Interface, name string) string {
-	service, serviceErr := cluster.CoreV1().Services("default").Get(ctx, name, metav1.GetOptions{})
-	events, eventsErr := cluster.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Service,involvedObject.name=" + name})
-	if err := errors.Join(serviceErr, eventsErr); err != nil {
-		return err.Error()
-	}
-	last := corev1.Event{}
-	for _, event := range events.Items {
-		if event.LastTimestamp.After(last.LastTimestamp.Time) {
-			last = event
-		}
-	}
-	return fmt.Sprintf("status %v, %s; last Event at %s: %s: %s", service.Status.LoadBalancer.Ingress,
-		service.Annotations[serviceloadbalancer.HostPortsAnnotation], last.LastTimestamp, last.Reason, last.Message)
 }
 
 // scaleUnderLoad adds a worker and removes one, while clients of a web application, which

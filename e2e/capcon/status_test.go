@@ -182,12 +182,7 @@ func stopped(ctx context.Context, eng engine.Engine, cluster string) ([]string, 
 func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcon) {
 	t.Helper()
 	statusIsGood(t, program)
-	containers := nodeContainers(t, eng, program.cluster)
-	i := slices.IndexFunc(containers, func(c engine.Container) bool { return c.Labels[identity.LabelRole] == string(identity.RoleWorker) })
-	if i < 0 {
-		t.Skip("the cluster has no worker")
-	}
-	worker, api := containers[i], management(t, program)
+	worker, api := anyWorker(t, eng, program.cluster), management(t, program)
 	key := client.ObjectKey{Namespace: worker.Labels[identity.LabelNamespace], Name: worker.Labels[identity.LabelMachine]}
 	maintain := func(change func(*infrav1.ContainerMachine)) {
 		t.Helper()

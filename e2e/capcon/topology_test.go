@@ -17,7 +17,6 @@ limitations under the License.
 package capcon_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -59,24 +58,13 @@ const (
 //	NEXT  set: upgrade from the current to the next Kubernetes; default: from the
 //	      previous to the current
 func TestTopology(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	c := &topology{engine: integration.Engine(t), program: build(t, topologyCluster), from: previousVersion, to: currentVersion}
 	if os.Getenv("NEXT") != "" {
 		c.from, c.to = currentVersion, nextVersion
 	}
 	before := ours(t, c.engine)
-	c.program.mustRun("down", topologyCluster)
-	t.Cleanup(func() {
-		if t.Failed() && os.Getenv("KEEP") == "" {
-			_, _ = c.program.run(context.WithoutCancel(t.Context()), "down", topologyCluster)
-		}
-	})
-	steps := []struct {
-		name string
-		run  func(t *testing.T)
-	}{
+	c.program.downBeforeAndAfter()
+	runSteps(t, []step{
 		{"up 1+1", func(t *testing.T) {
 			c.program.at(t).mustRun("up", topologyCluster, "--kubernetes-version", c.from, "--control-planes", "1", "--workers", "1")
 			c.haveVersion(t, c.from)
@@ -88,18 +76,8 @@ func TestTopology(t *testing.T) {
 			c.haveVersion(t, c.to)
 		}},
 		{"down", func(t *testing.T) { c.program.at(t).mustRun("down", topologyCluster) }},
-		{"nothing left", func(t *testing.T) {
-			left := slices.DeleteFunc(ours(t, c.engine), func(thing string) bool { return slices.Contains(before, thing) })
-			if len(left) > 0 {
-				t.Errorf("left on the engine: %q", left)
-			}
-		}},
-	}
-	for _, step := range steps {
-		if !t.Run(step.name, step.run) {
-			t.Fatalf("step %q failed; those after it need it", step.name)
-		}
-	}
+		{"nothing left", func(t *testing.T) { nothingLeftSince(t, c.engine, before) }},
+	})
 }
 
 // topology is a cluster that is changed by its topology.

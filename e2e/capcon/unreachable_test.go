@@ -23,7 +23,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,9 +42,6 @@ const unreachableCluster = "unreachable-test"
 // or one in a virtual machine. All it may use is 127.0.0.1. Only its own
 // packets are rejected, so that nothing else on the host is disturbed.
 func TestUnreachableNetwork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs an engine and the images, and minutes; run without -short")
-	}
 	if os.Getuid() != 0 {
 		t.Skip("rejecting packets takes root")
 	}
@@ -53,12 +49,7 @@ func TestUnreachableNetwork(t *testing.T) {
 	before := ours(t, eng)
 	program := build(t, unreachableCluster)
 	program.attributes = confined(t)
-	program.mustRun("down", unreachableCluster)
-	t.Cleanup(func() {
-		if t.Failed() && os.Getenv("KEEP") == "" {
-			_, _ = program.run(context.WithoutCancel(t.Context()), "down", unreachableCluster)
-		}
-	})
+	program.downBeforeAndAfter()
 	program.mustRun("up", unreachableCluster, "--control-planes", "1", "--workers", "1")
 	isConfined(t, eng, program)
 	nodesReady(t, program.connectCluster(), 2)
@@ -68,10 +59,7 @@ func TestUnreachableNetwork(t *testing.T) {
 	allCommands(t, program)
 	nodesReady(t, program.connectCluster(), 3)
 	program.mustRun("down", unreachableCluster)
-	left := slices.DeleteFunc(ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
-	if len(left) > 0 {
-		t.Errorf("left on the engine: %q", left)
-	}
+	nothingLeftSince(t, eng, before)
 }
 
 // allCommands that are about a cluster succeed. It runs afterwards.

@@ -50,7 +50,7 @@ func TestUpgrade(t *testing.T) {
 	older := *program
 	older.path = previous
 	older.mustRun("up", moveCluster, "--control-planes", "1", "--workers", "1")
-	m := &move{program: program, engine: eng, cluster: older.connectCluster()}
+	m := &move{program: &older, engine: eng, cluster: older.connectCluster()}
 	m.deploy(t)
 	config := must.Get(clientcmd.RESTConfigFromKubeConfig(older.kubeconfig(moveCluster)))(t)
 	asking := startTraffic(t, config)

@@ -58,6 +58,22 @@ func eventuallyWithin(t *testing.T, patience time.Duration, what string, check f
 	})
 }
 
+// step of a test, which needs those before it.
+type step struct {
+	name string
+	run  func(t *testing.T)
+}
+
+// runSteps as sub-tests, until one fails.
+func runSteps(t *testing.T, steps []step) {
+	t.Helper()
+	for _, step := range steps {
+		if !t.Run(step.name, step.run) {
+			t.Fatalf("step %q failed; those after it need it", step.name)
+		}
+	}
+}
+
 // everywhere lets a Pod run on control planes too.
 func everywhere() []corev1.Toleration {
 	return []corev1.Toleration{{Operator: corev1.TolerationOpExists}}

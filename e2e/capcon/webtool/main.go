@@ -15,8 +15,7 @@ limitations under the License.
 */
 
 // Command webtool is the workload of the quick start's test: a server that
-// says which Pod answers, a client that asks one until it answers, and one that
-// repeats its input.
+// says which Pod answers, and a client that requests it until it answers.
 package main
 
 import (
@@ -43,9 +42,6 @@ func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 0, len(args) == 1 && args[0] == "serve":
 		return serve()
-	case len(args) == 1 && args[0] == "repeat":
-		_, err := io.Copy(os.Stdout, os.Stdin)
-		return err
 	case len(args) > 1 && args[0] == "get":
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -56,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("arguments %q are none of \"serve\", the default, \"repeat\" and \"get URL...\"", args)
+	return fmt.Errorf("arguments %q are neither \"serve\", the default, nor \"get URL...\"", args)
 }
 
 func serve() error {
