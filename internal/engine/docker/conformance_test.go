@@ -18,7 +18,12 @@ package docker_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/containerd/errdefs"
@@ -78,4 +83,82 @@ func harness(t *testing.T, endpoint string) enginetest.Harness {
 		}
 	}
 	return out
+}
+
+// TestIntegrationRestart restarts an engine, so it starts one of its own.
+func TestIntegrationRestart(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	daemon := startDaemon(t)
+	tested := harness(t, daemon.endpoint())
+	tested.RestartEngine = daemon.Restart
+	enginetest.RestartConformance(t, tested)
+}
+
+// daemon is a dockerd alongside the one that others use, in a network namespace
+// of its own: the two would share bridges and iptables. Switching those off is
+// no way, because dockerd then removes the bridge of the other.
+type daemon struct {
+	enginetest.Daemon
+
+	directory string
+}
+
+func startDaemon(t *testing.T) *daemon {
+	t.Helper()
+	for _, program := range []string{"dockerd", "unshare", "ip"} {
+		if _, err := exec.LookPath(program); err != nil || os.Getuid() != 0 {
+			t.Skipf("an engine to restart needs root and the program %s", program)
+		}
+	}
+	d := &daemon{directory: t.TempDir()}
+	d.writeConfig(t)
+	raw := must.Get(client.New(client.WithHost(d.endpoint())))(t)
+	t.Cleanup(func() { _ = raw.Close() })
+	d.Daemon = enginetest.Daemon{
+		Name: "dockerd", Log: filepath.Join(d.directory, "log"), Command: d.command,
+		Ping: func(ctx context.Context) error {
+			_, err := raw.Ping(ctx, client.PingOptions{})
+			return err
+		},
+	}
+	d.Start(t)
+	t.Cleanup(func() { d.Stop(t) })
+	return d
+}
+
+func (d *daemon) endpoint() string { return "unix://" + filepath.Join(d.directory, "docker.sock") }
+
+// writeConfig takes over which runtime the host's own engine uses: a
+// restricted host needs a special one.
+func (d *daemon) writeConfig(t *testing.T) {
+	t.Helper()
+	config := map[string]any{}
+	content, err := os.ReadFile("/etc/docker/daemon.json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err == nil {
+		must.Succeed(t, json.Unmarshal(content, &config))
+	}
+	kept := map[string]any{}
+	for _, key := range []string{"runtimes", "default-runtime"} {
+		if value, ok := config[key]; ok {
+			kept[key] = value
+		}
+	}
+	if content, err = json.Marshal(kept); err != nil {
+		t.Fatal(err)
+	}
+	must.Succeed(t, os.WriteFile(filepath.Join(d.directory, "daemon.json"), content, 0o600))
+}
+
+func (d *daemon) command() *exec.Cmd {
+	return exec.Command("unshare", "--net", "sh", "-c", `ip link set lo up && exec dockerd "$@"`, "dockerd",
+		"--config-file", filepath.Join(d.directory, "daemon.json"),
+		"--host", d.endpoint(),
+		"--data-root", filepath.Join(d.directory, "data"),
+		"--exec-root", filepath.Join(d.directory, "exec"),
+		"--pidfile", filepath.Join(d.directory, "pid"),
+	)
 }

@@ -17,14 +17,22 @@ limitations under the License.
 package docker
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 	"github.com/moby/moby/client/pkg/versions"
 
@@ -136,3 +144,64 @@ func (e *Engine) container(ctx context.Context, name string) (string, error) {
 func couldBeID(name string) bool {
 	return strings.Trim(name, "0123456789abcdef") == ""
 }
+
+// typed gives an error of the client its kind, by the status the engine
+// answered with or by how the connection went wrong.
+func typed(err error) error {
+	return engine.WithKind(err, kindOf(err))
+}
+
+func kindOf(err error) error {
+	var network net.Error
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return engine.ErrUnauthorized
+	case client.IsErrConnectionFailed(err), errdefs.IsUnavailable(err), errors.As(err, &network):
+		return engine.ErrUnavailable
+	case errdefs.IsNotFound(err):
+		return engine.ErrNotFound
+	case errdefs.IsConflict(err):
+		return engine.ErrConflict
+	case errdefs.IsInvalidArgument(err):
+		return engine.ErrInvalid
+	case errdefs.IsUnauthorized(err):
+		return engine.ErrUnauthorized
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		// The engine went away in the middle of its answer.
+		return engine.ErrUnavailable
+	}
+	return nil
+}
+
+func isKind(err, kind error) bool { return errors.Is(typed(err), kind) }
+
+// repairGateways lets the client read networks of an older Docker, such as 20.10. It
+// reports the gateway of an IPv6 subnet that it chose with a prefix length, and one such
+// network of any user makes the client fail to decode a list of all networks.
+func repairGateways(response *http.Response) {
+	if request := response.Request; request != nil && request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/networks") {
+		response.Body = &repairedBody{raw: response.Body}
+	}
+}
+
+// repairedBody reads the raw body at the first Read: a hook of the client must not.
+type repairedBody struct {
+	raw      io.ReadCloser
+	repaired *bytes.Reader
+}
+
+func (b *repairedBody) Read(p []byte) (int, error) {
+	if b.repaired == nil {
+		content, err := io.ReadAll(b.raw)
+		if err != nil {
+			return 0, err
+		}
+		pattern := regexp.MustCompile(`("Gateway":\s*"[^"/]+)/\d+"`)
+		b.repaired = bytes.NewReader(pattern.ReplaceAll(content, []byte(`$1"`)))
+	}
+	return b.repaired.Read(p)
+}
+
+func (b *repairedBody) Close() error { return b.raw.Close() }

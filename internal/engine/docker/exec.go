@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -106,4 +107,34 @@ func (e *Engine) exitCode(ctx context.Context, id string) (int, error) {
 			return 0, fmt.Errorf("wait for exit code: %w", err)
 		}
 	}
+}
+
+// ContainerLog implements engine.Logs.
+func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
+	fail := func(err error) error { return fmt.Errorf("read log of container %q: %w", name, err) }
+	raw, err := e.inspect(ctx, name)
+	if err != nil {
+		return err
+	}
+	options := client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Follow: request.Follow}
+	if request.Tail > 0 {
+		options.Tail = strconv.Itoa(request.Tail)
+	}
+	stream, err := e.client.ContainerLogs(ctx, raw.ID, options)
+	if err != nil {
+		return fail(typed(err))
+	}
+	defer stream.Close()
+	if raw.Config != nil && raw.Config.Tty {
+		_, err = io.Copy(out, stream)
+	} else {
+		err = engine.Demultiplex(stream, out, out)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fail(err)
+	}
+	return nil
 }

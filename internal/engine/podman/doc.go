@@ -31,18 +31,18 @@ limitations under the License.
 //     removal of volumes: what has the exact name is looked at first
 //     (containers.go, networks.go, volumes.go);
 //   - nearly every error has the status 500, and its root cause in a field for
-//     programs (errors.go);
+//     programs (request.go);
 //   - a list says no addresses: running containers are inspected (containers.go);
 //   - volumes are mounted without set-uid, devices and programs, a tmpfs is
 //     filled from the image, systemd is detected: all is asked for otherwise
 //     (spec.go);
 //   - a container may have the gateway's address; what it was promised is
-//     recorded in an annotation (addresses.go);
+//     recorded in an annotation (conflicts.go);
 //   - a container whose connection to a network failed cannot be inspected
 //     (networks.go);
 //   - the host port that the engine chooses is chosen when the container is
 //     created, and kept;
-//   - a pull says how many layers there are, not how many bytes (pull.go);
+//   - a pull says how many layers there are, not how many bytes (images.go);
 //   - there is no event of a process that is OOMKilled, and before 5.0
 //     network events do not name the network (events.go);
 //   - before 5.0 a container does not record why it did not start.

@@ -25,6 +25,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -244,5 +245,40 @@ func explainConnection(err error) error {
 			err, another, engine.ErrUnavailable)
 	default:
 		return fmt.Errorf("%w: %w", err, cmp.Or(kindOf(err), engine.ErrUnavailable))
+	}
+}
+
+// channelTimeout bounds opening a channel of an ssh connection, which takes one round trip.
+const channelTimeout = 10 * time.Second
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// limited ends a dial with a timeout error after the limit. golang.org/x/crypto/ssh waits
+// forever for a channel that is opened at the moment the connection breaks.
+func limited(limit time.Duration, dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		type result struct {
+			conn net.Conn
+			err  error
+		}
+		dialed := make(chan result)
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		go func() {
+			conn, err := dial(ctx, network, address)
+			select {
+			case dialed <- result{conn, err}:
+			case <-ctx.Done():
+				if err == nil {
+					_ = conn.Close()
+				}
+			}
+		}()
+		select {
+		case r := <-dialed:
+			return r.conn, r.err
+		case <-ctx.Done():
+			return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrDeadlineExceeded}
+		}
 	}
 }

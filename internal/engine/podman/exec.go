@@ -25,6 +25,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -160,4 +161,32 @@ func (e *Engine) exitCode(ctx context.Context, path string, broken error) (int, 
 			return 0, fmt.Errorf("wait for exit code: %w", err)
 		}
 	}
+}
+
+// ContainerLog implements engine.Logs.
+func (e *Engine) ContainerLog(ctx context.Context, name string, request engine.LogRequest, out io.Writer) error {
+	fail := func(err error) error { return fmt.Errorf("read log of container %q: %w", name, err) }
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return err
+	}
+	read := get(containerPath(id)+"/logs").with("stdout", "true").with("stderr", "true").
+		with("follow", strconv.FormatBool(request.Follow))
+	if request.Tail > 0 {
+		read = read.with("tail", strconv.Itoa(request.Tail))
+	}
+	stream, err := e.stream(ctx, read)
+	if err != nil {
+		return fail(err)
+	}
+	defer stream.Close()
+	// Podman frames the log of a container with a terminal too.
+	err = engine.Demultiplex(stream, out, out)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fail(err)
+	}
+	return nil
 }

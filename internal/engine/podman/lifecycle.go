@@ -17,6 +17,7 @@ limitations under the License.
 package podman
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,4 +179,24 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 			return fail(err)
 		}
 	}
+}
+
+// always is the policy that survives a boot of the host everywhere:
+// podman-restart.service of Podman 4.3 starts no container of another. While
+// the host runs, Podman takes it as unless-stopped: what was stopped through
+// its API stays stopped. After a boot that is started too.
+const always = "always"
+
+func restartPolicy(policy engine.RestartPolicy) string {
+	if policy == engine.RestartUnlessStopped || policy == engine.RestartAlways {
+		return always
+	}
+	return string(cmp.Or(policy, engine.RestartNever))
+}
+
+func observedRestartPolicy(policy string) engine.RestartPolicy {
+	if policy == always {
+		return engine.RestartUnlessStopped
+	}
+	return cmp.Or(engine.RestartPolicy(policy), engine.RestartNever)
 }

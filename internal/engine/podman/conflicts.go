@@ -150,3 +150,32 @@ func (e *Engine) attachedTo(ctx context.Context, network string) ([]engine.Conta
 	attached, err := e.running(ctx, map[string][]string{"network": {network}})
 	return slices.DeleteFunc(attached, func(container engine.Container) bool { return !isAttached(container, network) }), err
 }
+
+// takenPort says which host port of a container that did not start is taken, or
+// nil: by another container, which is observed, or by a process of the engine's
+// host.
+func (e *Engine) takenPort(ctx context.Context, raw define.InspectContainerData, cause error) (error, error) {
+	if raw.HostConfig == nil {
+		return nil, nil
+	}
+	wanted := publishedPorts(raw.HostConfig.PortBindings)
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	others, err := e.running(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("find container that publishes the host port: %w", err)
+	}
+	return adapter.PortClaim{ID: raw.ID, Ports: wanted, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
+}
+
+// saysPortTaken reads Podman's words. It answers 500 for every failure to
+// publish a port, and a process of the engine's host that listens cannot be seen
+// through the API; nor can it be probed from here, who may be on another machine.
+// The phrase is the kernel's EADDRINUSE as Go prints it, the same rootful and
+// rootless. Should it change, the start still fails with the cause, only without
+// the type; the conformance suite would notice.
+func saysPortTaken(cause error, port uint16) bool {
+	text := cause.Error()
+	return strings.Contains(text, "address already in use") && adapter.NamesPort(text, port)
+}
