@@ -26,6 +26,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -158,6 +159,7 @@ func TestPortClaim(t *testing.T) {
 	t.Parallel()
 	local, other := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")
 	cause := errors.New("listen 127.0.0.1:6443: in use")
+	holder := engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}}
 	cases := map[string]struct {
 		reason string
 		wanted engine.PortBinding
@@ -168,19 +170,19 @@ func TestPortClaim(t *testing.T) {
 		"same address": {
 			reason: "another container is named",
 			wanted: engine.PortBinding{HostAddress: local, HostPort: 6443},
-			holder: engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
+			holder: holder,
 			want:   `host port 6443 is in use by container "holder": ` + cause.Error(),
 		},
 		"all addresses": {
 			reason: "all addresses include the one that is taken",
 			wanted: engine.PortBinding{HostPort: 6443},
-			holder: engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
+			holder: holder,
 			want:   `host port 6443 is in use by container "holder": ` + cause.Error(),
 		},
 		"another address": {
 			reason: "both can be listened on",
 			wanted: engine.PortBinding{HostAddress: other, HostPort: 6443},
-			holder: engine.Container{ID: "other", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}},
+			holder: holder,
 		},
 		"itself": {
 			reason: "a container does not keep itself from starting",
@@ -237,16 +239,12 @@ func TestSource(t *testing.T) {
 	if err := whole.Or(other); !errors.Is(err, other) {
 		t.Errorf("after the end: %v, want the client's error", err)
 	}
-	failing := &adapter.Source{Reader: io.MultiReader(strings.NewReader("con"), errorReader{own})}
+	failing := &adapter.Source{Reader: io.MultiReader(strings.NewReader("con"), iotest.ErrReader(own))}
 	_, _ = io.ReadAll(failing)
 	if err := failing.Or(other); !errors.Is(err, own) {
 		t.Errorf("after the reader's error: %v, want that", err)
 	}
 }
-
-type errorReader struct{ err error }
-
-func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
 
 func readAll(stream io.Reader) (engine.Output, error) {
 	content, err := io.ReadAll(stream)

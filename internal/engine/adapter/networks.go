@@ -103,6 +103,21 @@ func (c SubnetChoice) subnet(ctx context.Context, name string) (netip.Prefix, er
 	return netip.Prefix{}, errors.New("engine allocated no IPv4 subnet")
 }
 
+// ExplainCreate finds out whether a network was not created because its subnet is another's,
+// which an engine's answer may say, or the networks that there are.
+func ExplainCreate(ctx context.Context, networks engine.Inventory, prefixes []netip.Prefix, cause error, isTaken bool) error {
+	if !isTaken {
+		var err error
+		if isTaken, err = InUse(ctx, networks, prefixes); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	if isTaken {
+		return &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
+	}
+	return cause
+}
+
 // InUse reports whether a network of the engine overlaps one of the prefixes.
 func InUse(ctx context.Context, networks engine.Inventory, prefixes []netip.Prefix) (bool, error) {
 	if len(prefixes) == 0 {

@@ -27,6 +27,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestCheckNetwork(t *testing.T) {
@@ -50,9 +51,7 @@ func TestCheckAttachment(t *testing.T) {
 	t.Parallel()
 	eng := simulated.New()
 	subnet := netip.MustParsePrefix("10.0.0.0/24")
-	if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "net", Subnets: []netip.Prefix{subnet}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "net", Subnets: []netip.Prefix{subnet}}))(t)
 	for title, c := range map[string]struct {
 		attachment engine.Attachment
 		want       error
@@ -129,9 +128,7 @@ func TestCreateNetwork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eng := simulated.New()
-			if _, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "other", Subnets: []netip.Prefix{inUse}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "other", Subnets: []netip.Prefix{inUse}}))(t)
 			var created [][]netip.Prefix
 			err := adapter.CreateNetwork(t.Context(), eng, engine.NetworkSpec{Name: "net", Subnets: c.subnets}, adapter.SubnetChoice{
 				Choose: func(context.Context, string) ([]engine.Subnet, error) {
@@ -177,5 +174,29 @@ func TestCreateNetworkWithoutChoice(t *testing.T) {
 		if err == nil || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, want an error", title, err)
 		}
+	}
+}
+
+func TestExplainCreate(t *testing.T) {
+	t.Parallel()
+	eng := simulated.New()
+	inUse, cause := netip.MustParsePrefix("10.0.0.0/24"), errors.New("cause")
+	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "other", Subnets: []netip.Prefix{inUse}}))(t)
+	for title, c := range map[string]struct {
+		prefix          string
+		isTaken, isKind bool
+	}{
+		"the engine says so": {"10.0.1.0/24", true, true},
+		"of a network":       {"10.0.0.0/25", false, true},
+		"another cause":      {"10.0.1.0/24", false, false},
+	} {
+		err := adapter.ExplainCreate(t.Context(), eng, []netip.Prefix{netip.MustParsePrefix(c.prefix)}, cause, c.isTaken)
+		if engine.IsTaken(err, engine.ResourceSubnet) != c.isKind || !errors.Is(err, cause) {
+			t.Errorf("%s: %v, want that the subnet is taken: %v", title, err, c.isKind)
+		}
+	}
+	must.Succeed(t, eng.Close())
+	if err := adapter.ExplainCreate(t.Context(), eng, []netip.Prefix{inUse}, cause, false); !errors.Is(err, cause) || !errors.Is(err, engine.ErrUnavailable) {
+		t.Errorf("an engine that does not answer: %v, want both errors", err)
 	}
 }

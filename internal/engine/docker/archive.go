@@ -18,7 +18,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -33,22 +32,14 @@ import (
 // gives every file to the container's user; without it, to the owner that the
 // archive says.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	fail := func(err error) error { return engine.Failed("upload to", name, err) }
 	id, err := e.container(ctx, name)
 	if err != nil {
-		return fail(err)
+		return engine.Failed("upload to", name, err)
 	}
-	source := &adapter.Source{Reader: archive}
-	_, err = e.client.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: "/", Content: source})
-	if err = source.Or(typed(err)); err == nil {
-		return nil
-	}
-	// An answer that comes before the archive is read may be lost in the broken
-	// connection: that there is no such container.
-	if _, inspectErr := e.inspect(ctx, name); errors.Is(inspectErr, engine.ErrNotFound) {
-		return fail(inspectErr)
-	}
-	return fail(err)
+	return adapter.Upload(ctx, name, archive, e.inspect, func(source io.Reader) error {
+		_, err := e.client.CopyToContainer(ctx, id, client.CopyToContainerOptions{DestinationPath: "/", Content: source})
+		return typed(err)
+	})
 }
 
 // Download implements engine.Archiver.

@@ -79,7 +79,7 @@ func observed(raw container.InspectResponse) engine.Container {
 		out.Restart = engine.RestartPolicy(raw.HostConfig.RestartPolicy.Name)
 	}
 	if raw.State != nil {
-		out.Status = status(raw.State.Status)
+		out.Status = adapter.Status(string(raw.State.Status))
 		out.OOMKilled, out.Error = raw.State.OOMKilled, raw.State.Error
 		out.StartedAt, out.FinishedAt = parseTime(raw.State.StartedAt), parseTime(raw.State.FinishedAt)
 		if out.Status == engine.StatusExited {
@@ -93,22 +93,6 @@ func observed(raw container.InspectResponse) engine.Container {
 		out.Ports = publishedPorts(raw.NetworkSettings.Ports)
 	}
 	return out
-}
-
-// states are what Docker and Podman's Docker API say. Docker's "dead" is a removal that
-// did not come to its end.
-var states = map[container.ContainerState]engine.Status{
-	container.StateCreated:    engine.StatusCreated,
-	container.StateRunning:    engine.StatusRunning,
-	"stopping":                engine.StatusRunning,
-	container.StatePaused:     engine.StatusPaused,
-	container.StateRestarting: engine.StatusRestarting,
-	container.StateRemoving:   engine.StatusRemoving,
-	container.StateDead:       engine.StatusRemoving,
-}
-
-func status(state container.ContainerState) engine.Status {
-	return cmp.Or(states[state], engine.StatusExited)
 }
 
 // parseTime returns the zero time for Docker's "0001-01-01T00:00:00Z" and for
@@ -181,7 +165,7 @@ func listed(summary container.Summary) engine.Container {
 	out := engine.Container{
 		ID: summary.ID, Name: ownName(summary.Names), Labels: summary.Labels,
 		Image: summary.Image, ImageID: summary.ImageID,
-		Status: status(summary.State), CreatedAt: time.Unix(summary.Created, 0),
+		Status: adapter.Status(string(summary.State)), CreatedAt: time.Unix(summary.Created, 0),
 		Networks: map[string]engine.Endpoint{},
 	}
 	if summary.NetworkSettings != nil {

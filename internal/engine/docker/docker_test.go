@@ -18,7 +18,6 @@ package docker
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/netip"
 	"strings"
@@ -51,7 +50,6 @@ func TestHostConfig(t *testing.T) {
 	}{
 		"zero": {
 			reason: "the zero values are the safe ones",
-			want:   container.HostConfig{RestartPolicy: container.RestartPolicy{Name: "no"}},
 		},
 		"security": {
 			reason: "each bound has its own option",
@@ -68,22 +66,17 @@ func TestHostConfig(t *testing.T) {
 		"engine socket": {
 			reason: "neither SELinux nor another user namespace may keep root from the socket",
 			spec:   engine.Spec{Security: engine.Security{EngineSocket: true}},
-			want: container.HostConfig{
-				RestartPolicy: container.RestartPolicy{Name: "no"}, UsernsMode: "host", SecurityOpt: []string{"label=disable"},
-			},
+			want:   container.HostConfig{UsernsMode: "host", SecurityOpt: []string{"label=disable"}},
 		},
 		"privileged": {
 			reason: "an engine that remaps users takes it in its own user namespace only",
 			spec:   engine.Spec{Security: engine.Security{Privileged: true}},
-			want: container.HostConfig{
-				RestartPolicy: container.RestartPolicy{Name: "no"}, UsernsMode: "host", Privileged: true,
-			},
+			want:   container.HostConfig{UsernsMode: "host", Privileged: true},
 		},
 		"resources": {
 			reason: "no swap in addition to the memory",
 			spec:   engine.Spec{Resources: engine.Resources{MemoryBytes: 1 << 30, MilliCPU: 1500, Pids: 100, OpenFiles: 4096}},
 			want: container.HostConfig{
-				RestartPolicy: container.RestartPolicy{Name: "no"},
 				Resources: container.Resources{
 					Memory: 1 << 30, MemorySwap: 1 << 30, NanoCPUs: 1_500_000_000, PidsLimit: &pids,
 					Ulimits: []*container.Ulimit{{Name: "nofile", Soft: 4096, Hard: 4096}},
@@ -98,8 +91,7 @@ func TestHostConfig(t *testing.T) {
 				{Type: engine.MountBind, Source: "/lib/modules", Target: "/lib/modules", ReadOnly: true},
 			}},
 			want: container.HostConfig{
-				RestartPolicy: container.RestartPolicy{Name: "no"},
-				Tmpfs:         map[string]string{"/run": "rw,exec"},
+				Tmpfs: map[string]string{"/run": "rw,exec"},
 				Mounts: []mount.Mount{
 					{Type: "volume", Target: "/var"},
 					{Type: "bind", Source: "/lib/modules", Target: "/lib/modules", ReadOnly: true},
@@ -110,7 +102,6 @@ func TestHostConfig(t *testing.T) {
 			reason: "Docker has a driver for them",
 			spec:   engine.Spec{CDIDevices: []string{"vendor.com/class=name"}},
 			want: container.HostConfig{
-				RestartPolicy: container.RestartPolicy{Name: "no"},
 				Resources: container.Resources{
 					DeviceRequests: []container.DeviceRequest{{Driver: "cdi", DeviceIDs: []string{"vendor.com/class=name"}}},
 				},
@@ -122,7 +113,7 @@ func TestHostConfig(t *testing.T) {
 				{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 6443, ContainerPort: 6443}, {ContainerPort: 80},
 			}},
 			want: container.HostConfig{
-				RestartPolicy: container.RestartPolicy{Name: "no"}, NetworkMode: "net",
+				NetworkMode: "net",
 				PortBindings: network.PortMap{
 					network.MustParsePort("6443/tcp"): {{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: "6443"}},
 					network.MustParsePort("80/tcp"):   {{}},
@@ -131,49 +122,32 @@ func TestHostConfig(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c.want.Init = &noInit
-			if diff := cmp.Diff(&c.want, hostConfig(c.spec), cmpopts.EquateEmpty(), netipComparers()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
+		c.want.Init = &noInit
+		if c.want.RestartPolicy.Name == "" {
+			c.want.RestartPolicy.Name = "no"
+		}
+		if diff := cmp.Diff(&c.want, hostConfig(c.spec), cmpopts.EquateEmpty(), netipComparers()); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
+		}
 	}
 }
 
 func TestSubnets(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		config []network.IPAMConfig
-		want   []engine.Subnet
-	}{
-		"both families": {
-			reason: "IPv4 first, and a subnet without the bits of a host",
-			config: []network.IPAMConfig{
-				{Subnet: netip.MustParsePrefix("fd00::/64"), Gateway: netip.MustParseAddr("fd00::1")},
-				{
-					Subnet: netip.MustParsePrefix("172.18.0.1/16"), Gateway: netip.MustParseAddr("172.18.0.1"),
-					IPRange: netip.MustParsePrefix("172.18.128.0/17"),
-				},
-			},
-			want: []engine.Subnet{
-				{Prefix: netip.MustParsePrefix("172.18.0.0/16"), Gateway: netip.MustParseAddr("172.18.0.1"), Dynamic: netip.MustParsePrefix("172.18.128.0/17")},
-				{Prefix: netip.MustParsePrefix("fd00::/64"), Gateway: netip.MustParseAddr("fd00::1")},
-			},
+	got := subnets(network.IPAM{Config: []network.IPAMConfig{
+		{}, // the network none has a configuration without a subnet
+		{Subnet: netip.MustParsePrefix("fd00::/64"), Gateway: netip.MustParseAddr("fd00::1")},
+		{
+			Subnet: netip.MustParsePrefix("172.18.0.1/16"), Gateway: netip.MustParseAddr("172.18.0.1"),
+			IPRange: netip.MustParsePrefix("172.18.128.0/17"),
 		},
-		"no subnet": {
-			reason: "the network none has a configuration without",
-			config: []network.IPAMConfig{{}},
-		},
+	}})
+	want := []engine.Subnet{
+		{Prefix: netip.MustParsePrefix("172.18.0.0/16"), Gateway: netip.MustParseAddr("172.18.0.1"), Dynamic: netip.MustParsePrefix("172.18.128.0/17")},
+		{Prefix: netip.MustParsePrefix("fd00::/64"), Gateway: netip.MustParseAddr("fd00::1")},
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, subnets(network.IPAM{Config: c.config}), netipComparers()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
+	if diff := cmp.Diff(want, got, netipComparers()); diff != "" {
+		t.Errorf("IPv4 first, and a subnet without the bits of a host (-want +got):\n%s", diff)
 	}
 }
 
@@ -234,43 +208,23 @@ func TestPinnedPorts(t *testing.T) {
 	}
 }
 
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	for state, want := range map[container.ContainerState]engine.Status{
-		"created": engine.StatusCreated, "running": engine.StatusRunning, "paused": engine.StatusPaused,
-		"restarting": engine.StatusRestarting, "exited": engine.StatusExited, "removing": engine.StatusRemoving,
-		"dead": engine.StatusRemoving, "stopped": engine.StatusExited, "stopping": engine.StatusRunning,
-	} {
-		if got := status(state); got != want {
-			t.Errorf("status of %q is %q, want %q", state, got, want)
-		}
-	}
-}
-
 // TestSaysPortTaken has the texts that Docker 20.10 and 28 answer with; the
 // conformance suite has those of the engine at hand.
 func TestSaysPortTaken(t *testing.T) {
 	t.Parallel()
 	const prefix = "driver failed programming external connectivity on endpoint a (0f): "
-	cases := map[string]struct {
-		text string
-		want bool
-	}{
-		"allocated":     {prefix + "Bind for 127.0.0.1:6443 failed: port is already allocated", true},
-		"listening":     {prefix + "Error starting userland proxy: listen tcp4 0.0.0.0:6443: bind: address already in use", true},
-		"Docker 28":     {prefix + "failed to bind host port for 127.0.0.1:6443:172.17.0.2:80/tcp: address already in use", true},
-		"another port":  {prefix + "Bind for 127.0.0.1:7443 failed: port is already allocated", false},
-		"longer port":   {prefix + "Bind for 127.0.0.1:64430 failed: port is already allocated", false},
-		"another cause": {"OCI runtime create failed: 127.0.0.1:6443", false},
-		"an address":    {"Address already in use", false},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := saysPortTaken(errors.New(c.text), 6443); got != c.want {
-				t.Errorf("%q says that port 6443 is taken: %v, want %v", c.text, got, c.want)
-			}
-		})
+	for text, want := range map[string]bool{
+		prefix + "Bind for 127.0.0.1:6443 failed: port is already allocated":                             true,
+		prefix + "Error starting userland proxy: listen tcp4 0.0.0.0:6443: bind: address already in use": true,
+		prefix + "failed to bind host port for 127.0.0.1:6443:172.17.0.2:80/tcp: address already in use": true, // Docker 28
+		prefix + "Bind for 127.0.0.1:7443 failed: port is already allocated":                             false,
+		prefix + "Bind for 127.0.0.1:64430 failed: port is already allocated":                            false,
+		"OCI runtime create failed: 127.0.0.1:6443":                                                      false,
+		"Address already in use": false,
+	} {
+		if got := saysPortTaken(errors.New(text), 6443); got != want {
+			t.Errorf("%q says that port 6443 is taken: %v, want %v", text, got, want)
+		}
 	}
 }
 
@@ -308,16 +262,10 @@ func TestTranslate(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, ok := translate(c.message)
-			if ok != c.ok {
-				t.Fatalf("%s: reported %v, want %v", c.reason, ok, c.ok)
-			}
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(engine.Event{}, "Time")); ok && diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
+		got, ok := translate(c.message)
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(engine.Event{}, "Time")); ok != c.ok || ok && diff != "" {
+			t.Errorf("%s: %s: reported %v (-want +got):\n%s", name, c.reason, ok, diff)
+		}
 	}
 }
 
@@ -353,24 +301,6 @@ func TestPullProgress(t *testing.T) {
 		if diff := cmp.Diff(step.want, layers.sum()); noted && diff != "" {
 			t.Errorf("step %d, %q (-want +got):\n%s", i, step.status, diff)
 		}
-	}
-}
-
-func TestCouldBeID(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{"cafe": true, "0f3": true, "cafe-1": false, "node": false} {
-		if got := couldBeID(name); got != want {
-			t.Errorf("%q could be the beginning of an ID: %v, want %v", name, got, want)
-		}
-	}
-}
-
-func TestTypedErrorKeepsTextAndCause(t *testing.T) {
-	t.Parallel()
-	cause := errors.New("its own words")
-	err := fmt.Errorf("do: %w", engine.WithKind(cause, engine.ErrNotFound))
-	if !errors.Is(err, engine.ErrNotFound) || !errors.Is(err, cause) || err.Error() != "do: its own words" {
-		t.Errorf("error %q, want the cause's text and both kinds", err)
 	}
 }
 

@@ -37,6 +37,7 @@ import (
 	"github.com/moby/moby/client/pkg/versions"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // MinimumAPIVersion is the oldest API that this package speaks: Docker 20.10,
@@ -130,7 +131,7 @@ func (e *Engine) container(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", fmt.Errorf("container without a name: %w", engine.ErrInvalid)
 	}
-	if !couldBeID(name) {
+	if !adapter.CouldBeID(name) {
 		return name, nil
 	}
 	found, err := e.inspect(ctx, name)
@@ -138,11 +139,6 @@ func (e *Engine) container(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return found.ID, nil
-}
-
-// couldBeID reports whether name could be the beginning of an ID.
-func couldBeID(name string) bool {
-	return strings.Trim(name, "0123456789abcdef") == ""
 }
 
 // typed gives an error of the client its kind, by the status the engine

@@ -19,7 +19,6 @@ package docker
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
@@ -27,6 +26,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/eventstream"
 )
 
@@ -99,18 +99,10 @@ func (m labelMemory) observe(message events.Message) {
 	switch {
 	case message.Type != events.ContainerEventType:
 	case message.Action == events.ActionCreate:
-		m[message.Actor.ID] = containerLabels(message.Actor.Attributes)
+		m[message.Actor.ID] = adapter.Labels(message.Actor.Attributes, ownAttributes)
 	case message.Action == events.ActionDestroy:
 		delete(m, message.Actor.ID)
 	}
-}
-
-func containerLabels(attributes map[string]string) map[string]string {
-	labels := maps.Clone(attributes)
-	for _, own := range ownAttributes {
-		delete(labels, own)
-	}
-	return labels
 }
 
 // engineTime is the engine's clock in the form that Docker takes.
@@ -153,7 +145,7 @@ func translate(message events.Message) (engine.Event, bool) {
 		event.ContainerID, event.Container = message.Actor.ID, attributes["name"]
 		// Docker sends it with EventDie alone, and always as a number.
 		event.ExitCode, _ = strconv.Atoi(attributes["exitCode"])
-		event.Labels = containerLabels(attributes)
+		event.Labels = adapter.Labels(attributes, ownAttributes)
 	case events.NetworkEventType:
 		event.Kind, ok = networkEvents[message.Action]
 		event.ContainerID, event.Network = attributes["container"], attributes["name"]

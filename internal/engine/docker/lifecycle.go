@@ -19,7 +19,6 @@ package docker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -88,13 +87,6 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	return nil
 }
 
-const (
-	// removalPoll is how often a removal that someone else began is looked at.
-	removalPoll = 50 * time.Millisecond
-	// removalPatience bounds how long its end is waited for in one call.
-	removalPatience = 20 * time.Second
-)
-
 // RemoveContainer implements engine.ContainerWriter. A conflict is a removal
 // that is under way already, whose end is waited for.
 func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
@@ -102,18 +94,10 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 	if err != nil {
 		return engine.IgnoreNotFound(err)
 	}
-	for began := time.Now(); ; {
+	return adapter.Remove(ctx, name, func() (bool, error) {
 		_, err := e.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-		if err == nil || errdefs.IsNotFound(err) {
-			return nil
-		}
-		if !errdefs.IsConflict(err) || time.Since(began) > removalPatience {
-			return engine.Failed("remove", name, typed(err))
-		}
-		if err := adapter.Wait(ctx, removalPoll); err != nil {
-			return fmt.Errorf("wait for removal of container %q, which is already in progress: %w", name, err)
-		}
-	}
+		return errdefs.IsConflict(err), typed(err)
+	})
 }
 
 // explainStart finds out why a container did not start.

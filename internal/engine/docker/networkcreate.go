@@ -181,21 +181,11 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 // is another's. Docker answers 403 for it, and 500 where it noticed late, by
 // the gateway's address.
 func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
-	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
-	if errdefs.IsPermissionDenied(cause) {
-		return conflict
-	}
-	if kindOf(cause) != nil {
+	isTaken := errdefs.IsPermissionDenied(cause)
+	if !isTaken && kindOf(cause) != nil {
 		return typed(cause)
 	}
-	inUse, err := adapter.InUse(ctx, e, prefixes)
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	if inUse {
-		return conflict
-	}
-	return cause
+	return adapter.ExplainCreate(ctx, e, prefixes, cause, isTaken)
 }
 
 // settle gives way to an older network of the same name. Ours cannot make one,

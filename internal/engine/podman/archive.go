@@ -18,7 +18,6 @@ package podman
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -30,23 +29,15 @@ import (
 // Upload implements engine.Archiver. copyUIDGID is false: otherwise Podman gives
 // every file to the container's user.
 func (e *Engine) Upload(ctx context.Context, name string, archive io.Reader) error {
-	fail := func(err error) error { return engine.Failed("upload to", name, err) }
 	id, err := e.container(ctx, name)
 	if err != nil {
-		return fail(err)
+		return engine.Failed("upload to", name, err)
 	}
-	source := &adapter.Source{Reader: archive}
-	request := put(containerPath(id)+"/archive").with("path", "/").with("copyUIDGID", "false")
-	request.body = source
-	if err = source.Or(e.call(ctx, request, nil)); err == nil {
-		return nil
-	}
-	// An answer that comes before the archive is read may be lost in the broken
-	// connection: that there is no such container.
-	if _, inspectErr := e.inspect(ctx, name); errors.Is(inspectErr, engine.ErrNotFound) {
-		return fail(inspectErr)
-	}
-	return fail(err)
+	return adapter.Upload(ctx, name, archive, e.inspect, func(source io.Reader) error {
+		request := put(containerPath(id)+"/archive").with("path", "/").with("copyUIDGID", "false")
+		request.body = source
+		return e.call(ctx, request, nil)
+	})
 }
 
 // Download implements engine.Archiver.

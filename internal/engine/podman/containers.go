@@ -17,7 +17,6 @@ limitations under the License.
 package podman
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +81,7 @@ func (e *Engine) container(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", fmt.Errorf("container without a name: %w", engine.ErrInvalid)
 	}
-	if !couldBeID(name) {
+	if !adapter.CouldBeID(name) {
 		return name, nil
 	}
 	raw, err := e.inspect(ctx, name)
@@ -91,9 +90,6 @@ func (e *Engine) container(ctx context.Context, name string) (string, error) {
 	}
 	return raw.ID, nil
 }
-
-// couldBeID reports whether name could be the beginning of an ID.
-func couldBeID(name string) bool { return strings.Trim(name, "0123456789abcdef") == "" }
 
 func observed(raw define.InspectContainerData) engine.Container {
 	out := engine.Container{
@@ -107,7 +103,7 @@ func observed(raw define.InspectContainerData) engine.Container {
 		out.Restart = observedRestartPolicy(raw.HostConfig.RestartPolicy.Name)
 	}
 	if raw.State != nil {
-		out.Status = status(raw.State.Status)
+		out.Status = adapter.Status(raw.State.Status)
 		out.OOMKilled, out.Error = raw.State.OOMKilled, raw.State.Error
 		out.StartedAt, out.FinishedAt = when(raw.State.StartedAt), when(raw.State.FinishedAt)
 		if out.Status == engine.StatusExited {
@@ -138,21 +134,6 @@ func imageID(id string) string {
 	}
 	return "sha256:" + id
 }
-
-// states are Podman's names. An initialized container has its namespaces and its
-// address, and no process yet.
-var states = map[string]engine.Status{
-	"created":     engine.StatusCreated,
-	"configured":  engine.StatusCreated,
-	"initialized": engine.StatusCreated,
-	"running":     engine.StatusRunning,
-	"stopping":    engine.StatusRunning,
-	"paused":      engine.StatusPaused,
-	"restarting":  engine.StatusRestarting,
-	"removing":    engine.StatusRemoving,
-}
-
-func status(state string) engine.Status { return cmp.Or(states[state], engine.StatusExited) }
 
 // when returns the zero time for the times before 1970 that stand for none.
 func when(at time.Time) time.Time {
@@ -233,7 +214,7 @@ func labelFilter(selector map[string]string) map[string][]string {
 func listed(one summary) engine.Container {
 	out := engine.Container{
 		ID: one.ID, Labels: one.Labels, Image: one.Image, ImageID: imageID(one.ImageID),
-		Status: status(one.State), CreatedAt: one.Created, Networks: map[string]engine.Endpoint{},
+		Status: adapter.Status(one.State), CreatedAt: one.Created, Networks: map[string]engine.Endpoint{},
 	}
 	if len(one.Names) > 0 {
 		out.Name = one.Names[0]
@@ -257,7 +238,7 @@ func (e *Engine) running(ctx context.Context, filters map[string][]string) ([]en
 	}
 	var ids []string
 	for _, one := range found {
-		if holdsPorts(status(one.State)) {
+		if holdsPorts(adapter.Status(one.State)) {
 			ids = append(ids, one.ID)
 		}
 	}

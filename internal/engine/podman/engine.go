@@ -27,12 +27,13 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/blang/semver/v4"
 	"github.com/containers/podman/v5/pkg/bindings"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
@@ -64,10 +65,9 @@ type Options struct {
 type Engine struct {
 	options Options
 
-	mu      sync.Mutex
-	closed  bool
-	link    *link
-	attempt *attempt
+	closed     atomic.Bool
+	link       atomic.Pointer[link]
+	connecting singleflight.Group
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -77,15 +77,6 @@ type link struct {
 	*bindings.Connection
 	// base is what the paths of requests are below.
 	base string
-	// version of the API that the service answered with.
-	version semver.Version
-}
-
-// attempt is a connection being made, for all who wait for it.
-type attempt struct {
-	done chan struct{}
-	link *link
-	err  error
 }
 
 // New returns an engine. It does not connect: Info does, and returns what is
@@ -105,19 +96,11 @@ func New(options Options) (*Engine, error) {
 
 // Close implements engine.Host.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closed = true
-	if e.link != nil {
-		e.link.Client.CloseIdleConnections()
+	e.closed.Store(true)
+	if link := e.link.Load(); link != nil {
+		link.Client.CloseIdleConnections()
 	}
 	return nil
-}
-
-func (e *Engine) isClosed() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.closed
 }
 
 // Ping connects. It is much cheaper than Info, for which Podman runs other programs.
@@ -130,42 +113,35 @@ func (e *Engine) Ping(ctx context.Context) error {
 // once for all concurrent callers, and continues when the first of them
 // gives up.
 func (e *Engine) open(ctx context.Context) (*link, error) {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
+	if e.closed.Load() {
 		return nil, engine.WithKind(fmt.Errorf("connection to %s is closed", e.safeEndpoint()), engine.ErrUnavailable)
 	}
-	if e.link != nil {
-		defer e.mu.Unlock()
-		return e.link, nil
+	connected := e.link.Load()
+	if connected != nil {
+		return connected, nil
 	}
-	making := e.attempt
-	if making == nil {
-		making = &attempt{done: make(chan struct{})}
-		e.attempt = making
-		go e.connect(context.WithoutCancel(ctx), making)
-	}
-	e.mu.Unlock()
-
+	dialed := e.connecting.DoChan("", func() (any, error) {
+		if made := e.link.Load(); made != nil {
+			return made, nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+		defer cancel()
+		made, err := e.dial(ctx)
+		e.link.Store(made)
+		return made, err
+	})
+	var err error
 	select {
-	case <-making.done:
+	case result := <-dialed:
+		connected, _ = result.Val.(*link)
+		err = result.Err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("connect to the Podman engine at %s: %w", e.safeEndpoint(), ctx.Err())
+		err = ctx.Err()
 	}
-	if making.err != nil {
-		return nil, fmt.Errorf("connect to the Podman engine at %s: %w", e.safeEndpoint(), making.err)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the Podman engine at %s: %w", e.safeEndpoint(), err)
 	}
-	return making.link, nil
-}
-
-func (e *Engine) connect(ctx context.Context, making *attempt) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	making.link, making.err = e.dial(ctx)
-	e.mu.Lock()
-	e.link, e.attempt = making.link, nil
-	e.mu.Unlock()
-	close(making.done)
+	return connected, nil
 }
 
 func (e *Engine) dial(ctx context.Context) (*link, error) {
@@ -191,15 +167,15 @@ func (e *Engine) dial(ctx context.Context) (*link, error) {
 	if transport, ok := connection.Client.Transport.(*http.Transport); ok && connection.URI.Scheme == "ssh" {
 		transport.DialContext = limited(channelTimeout, transport.DialContext)
 	}
-	found := bindings.ServiceVersion(connected)
-	if found.EQ(semver.Version{}) {
+	version := bindings.ServiceVersion(connected)
+	if version.EQ(semver.Version{}) {
 		return nil, fmt.Errorf("response is not from a Podman engine: %w", engine.ErrUnavailable)
 	}
-	if found.LT(semver.MustParse(MinimumVersion)) {
+	if version.LT(semver.MustParse(MinimumVersion)) {
 		return nil, fmt.Errorf("unsupported version: requires Podman %s or later, found %s; upgrade it: %w",
-			MinimumVersion, found, engine.ErrUnavailable)
+			MinimumVersion, version, engine.ErrUnavailable)
 	}
-	return &link{Connection: connection, base: e.base(connection.URI), version: *found}, nil
+	return &link{Connection: connection, base: e.base(connection.URI)}, nil
 }
 
 // base of requests: the host is a made-up one but for tcp.
@@ -217,13 +193,8 @@ func (e *Engine) base(uri *url.URL) string {
 // forget gives a connection up that goes through ssh: once that has ended, the
 // bindings do not make it again. The others are made for each request.
 func (e *Engine) forget(broken *link) {
-	if broken.URI.Scheme != "ssh" {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.link == broken {
-		e.link = nil
+	if broken.URI.Scheme == "ssh" {
+		e.link.CompareAndSwap(broken, nil)
 	}
 }
 

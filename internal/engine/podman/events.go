@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/eventstream"
 )
 
@@ -71,7 +72,7 @@ type message struct {
 
 // Events implements engine.EventSource.
 func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
-	eventstream.Follow(ctx, e.isClosed, e.follow, handle)
+	eventstream.Follow(ctx, e.closed.Load, e.follow, handle)
 }
 
 // follow reads one stream to its end; Podman 4.3 ends it when it rotates the file that it
@@ -136,10 +137,7 @@ func translate(from message) (engine.Event, bool) {
 			// Always a number.
 			event.ExitCode, _ = strconv.Atoi(attributes["containerExitCode"])
 		}
-		event.Labels = maps.Clone(attributes)
-		for _, own := range ownAttributes {
-			delete(event.Labels, own)
-		}
+		event.Labels = adapter.Labels(attributes, ownAttributes)
 	case networkType:
 		event.Kind, ok = networkEvents[from.Action]
 		event.Network = attributes["network"]

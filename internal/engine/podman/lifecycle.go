@@ -146,13 +146,6 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	return nil
 }
 
-const (
-	// removalPoll is how often a removal that someone else began is looked at.
-	removalPoll = 50 * time.Millisecond
-	// removalPatience bounds how long its end is waited for in one call.
-	removalPatience = 20 * time.Second
-)
-
 // RemoveContainer implements engine.ContainerWriter. Podman answers with
 // different errors while someone else removes the container: whether it is still
 // there decides, and it is tried again.
@@ -163,22 +156,16 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 	}
 	// Without a timeout of 0 Podman would stop it gently first, for ten seconds.
 	request := remove(containerPath(id)).with("force", "true").with("volumes", "true").with("timeout", "0")
-	for began := time.Now(); ; {
+	return adapter.Remove(ctx, name, func() (bool, error) {
 		err := e.call(ctx, request, nil)
-		if err == nil || errors.Is(err, engine.ErrNotFound) {
-			return nil
+		if err == nil || errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrUnavailable) || ctx.Err() != nil {
+			return false, err
 		}
-		fail := func(err error) error { return engine.Failed("remove", name, err) }
-		if errors.Is(err, engine.ErrUnavailable) || ctx.Err() != nil || time.Since(began) > removalPatience {
-			return fail(err)
+		if _, inspectErr := e.inspect(ctx, name); errors.Is(inspectErr, engine.ErrNotFound) {
+			return false, nil
 		}
-		if _, err := e.inspect(ctx, name); errors.Is(err, engine.ErrNotFound) {
-			return nil
-		}
-		if err := adapter.Wait(ctx, removalPoll); err != nil {
-			return fail(err)
-		}
-	}
+		return true, err
+	})
 }
 
 // always is the policy that survives a boot of the host everywhere:

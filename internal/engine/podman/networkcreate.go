@@ -133,29 +133,15 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 	case errors.Is(err, engine.ErrUnavailable), ctx.Err() != nil:
 		return err
 	default:
-		return e.explainCreate(ctx, prefixes, err)
+		return adapter.ExplainCreate(ctx, e, prefixes, err, saysSubnetTaken(err))
 	}
 }
 
-// explainCreate finds out whether a network was not created because its subnet
-// is another's, which Podman answers 500 for: of a network, which is observed, or
-// of the host's own, which only the text of the error shows.
-func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
-	conflict := &engine.ConflictError{Resource: engine.ResourceSubnet, Value: fmt.Sprint(prefixes), Err: cause}
-	inUse, err := adapter.InUse(ctx, e, prefixes)
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	if inUse {
-		return conflict
-	}
-	// The words of Podman's network library, the same from 4.3 to 5.8. Should
-	// they change, the creation still fails with the cause, only without the
-	// type.
-	if strings.Contains(cause.Error(), "is already used on the host or by another config") {
-		return conflict
-	}
-	return cause
+// saysSubnetTaken reads the words of Podman's network library, the same from 4.3 to 5.8: that
+// the subnet is one of the host's own shows nowhere else. Should they change, the creation
+// still fails with the cause, only without the type.
+func saysSubnetTaken(cause error) bool {
+	return strings.Contains(cause.Error(), "is already used on the host or by another config")
 }
 
 // sweep removes the temporary networks that interrupted creations of the name

@@ -21,9 +21,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/containers/podman/v5/libpod/define"
@@ -147,13 +149,10 @@ func TestContainerOf(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := must.Get(containerOf(c.spec))(t)
-			if diff := cmp.Diff(c.want, got, comparers()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
+		got := must.Get(containerOf(c.spec))(t)
+		if diff := cmp.Diff(c.want, got, comparers()); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
+		}
 	}
 }
 
@@ -316,16 +315,10 @@ func TestTranslate(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, ok := translate(c.message)
-			if ok != c.ok {
-				t.Fatalf("%s: reported %v, want %v", c.reason, ok, c.ok)
-			}
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(engine.Event{}, "Time")); ok && diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
+		got, ok := translate(c.message)
+		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(engine.Event{}, "Time")); ok != c.ok || ok && diff != "" {
+			t.Errorf("%s: %s: reported %v (-want +got):\n%s", name, c.reason, ok, diff)
+		}
 	}
 }
 
@@ -341,18 +334,8 @@ func TestDemultiplex(t *testing.T) {
 	}
 }
 
-func TestStatusAndTimes(t *testing.T) {
+func TestWhen(t *testing.T) {
 	t.Parallel()
-	for state, want := range map[string]engine.Status{
-		"created": engine.StatusCreated, "configured": engine.StatusCreated, "initialized": engine.StatusCreated,
-		"running": engine.StatusRunning, "stopping": engine.StatusRunning, "paused": engine.StatusPaused,
-		"exited": engine.StatusExited, "stopped": engine.StatusExited, "removing": engine.StatusRemoving,
-		"restarting": engine.StatusRestarting, "unknown": engine.StatusExited,
-	} {
-		if got := status(state); got != want {
-			t.Errorf("status of %q is %q, want %q", state, got, want)
-		}
-	}
 	if !when(time.Unix(-62135596800, 0)).IsZero() || when(time.Unix(1, 0)).IsZero() {
 		t.Error("the year 1 stands for no time, and no other does")
 	}
@@ -366,4 +349,26 @@ func TestNewRefusesOtherSchemes(t *testing.T) {
 			t.Errorf("%q: %v, want it refused, without the password", uri, err)
 		}
 	}
+}
+
+func TestLimited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		answer := make(chan struct{})
+		late := limited(channelTimeout, func(context.Context, string, string) (net.Conn, error) {
+			<-answer
+			return there, nil
+		})
+		if conn, err := late(t.Context(), "tcp", "d:80"); conn != nil || !errors.Is(typed(err), engine.ErrUnavailable) {
+			t.Errorf("dial that does not end = %v, %v, want %v", conn, err, engine.ErrUnavailable)
+		}
+		close(answer)
+		if _, err := here.Read(make([]byte, 1)); err == nil {
+			t.Error("the connection that came late is open")
+		}
+		if conn, err := late(t.Context(), "tcp", "d:80"); conn != there || err != nil {
+			t.Errorf("dial = %v, %v, want the connection", conn, err)
+		}
+	})
 }

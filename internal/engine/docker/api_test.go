@@ -19,6 +19,7 @@ package docker_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -57,18 +58,25 @@ const (
 		"Status": {"IPAM": {"Subnets": {"172.18.0.0/16": {"IPsInUse": 3, "DynamicIPsAvailable": 65533}}}}}`
 )
 
-// answering is an engine that answers requests of one version of the API, and only of that.
-func answering(t *testing.T, version string, answers map[string]string) *docker.Engine {
+// answering is an engine that answers requests of one version of the API, and only of that. An
+// error is that of a value it refuses.
+func answering(t *testing.T, version string, answers map[string]any) *docker.Engine {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Api-Version", version)
-		answer, ok := answers[strings.TrimPrefix(request.URL.Path, "/v"+version)]
-		if !ok && request.URL.Path != "/_ping" {
-			w.WriteHeader(http.StatusNotFound)
-			answer = fmt.Sprintf(`{"message": "no answer for %s"}`, request.URL.Path)
+		switch answer := answers[strings.TrimPrefix(request.URL.Path, "/v"+version)].(type) {
+		case string:
+			_, _ = io.WriteString(w, answer)
+		case error:
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprintf(w, `{"message": %q}`, answer)
+		default:
+			if request.URL.Path != "/_ping" {
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = fmt.Fprintf(w, `{"message": "no answer for %s"}`, request.URL.Path)
+			}
 		}
-		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(server.Close)
 	return must.Get(docker.New("", client.WithHost("tcp://"+server.Listener.Addr().String())))(t)
@@ -85,7 +93,7 @@ func TestAPIVersions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng := answering(t, tc.version, map[string]string{
+			eng := answering(t, tc.version, map[string]any{
 				"/containers/a/json": tc.container, "/networks/net": tc.network, "/networks": "[" + tc.network + "]",
 			})
 			container := must.Get(eng.InspectContainer(t.Context(), "a"))(t)
@@ -117,6 +125,53 @@ func TestUnsupportedAPIVersion(t *testing.T) {
 		_, err := answering(t, version, nil).InspectContainer(t.Context(), "a")
 		if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "requires Docker Engine 20.10 (API 1.41) or later") {
 			t.Errorf("API version %q: got %v", version, err)
+		}
+	}
+}
+
+// Docker before version 23 keeps its ID where deleted data do not take it with them.
+func TestStorageID(t *testing.T) {
+	t.Parallel()
+	storageID := func(id, network string) string {
+		eng := answering(t, "1.41", map[string]any{
+			"/version": `{"Version": "20.10.24", "ApiVersion": "1.41"}`, "/info": fmt.Sprintf(`{"ID": %q}`, id),
+			"/networks/none": fmt.Sprintf(`{"Name": "none", "Id": %q}`, network),
+		})
+		return must.Get(eng.Info(t.Context()))(t).StorageID
+	}
+	first := storageID("A", "1")
+	for name, tc := range map[string]struct {
+		reason, id, network string
+		same                bool
+	}{
+		"same":   {"It stays.", "A", "1", true},
+		"wiped":  {"Its permanent network is a new one.", "A", "2", false},
+		"cloned": {"Virtual machines have clones of the network.", "B", "1", false},
+	} {
+		if got := storageID(tc.id, tc.network); (got == first) != tc.same || got == "" {
+			t.Errorf("%s: %s\ngot %q, the first was %q", name, tc.reason, got, first)
+		}
+	}
+}
+
+// Docker takes static addresses only where a subnet was configured, and says so at start, with
+// the status of any other value that it refuses.
+func TestStartWithoutStaticAddresses(t *testing.T) {
+	t.Parallel()
+	const noStatic = "user specified IP address is supported only when connecting to networks with user configured subnets"
+	for message, want := range map[string]bool{
+		"invalid config for network mine: invalid endpoint settings:\n" + noStatic: true,
+		noStatic: true, // Docker 20.10
+		`exec: "absent": executable file not found in $PATH`: false,
+	} {
+		const container = `{"Id": "1", "Name": "/a", "State": {"Status": "created"}}`
+		eng := answering(t, "1.41", map[string]any{
+			"/containers/a/json": container, "/containers/1/json": container, "/containers/1/start": errors.New(message),
+			"/containers/json": "[]",
+		})
+		err := eng.StartContainer(t.Context(), "a")
+		if !errors.Is(err, engine.ErrInvalid) || errors.Is(err, engine.ErrNoStaticAddresses) != want {
+			t.Errorf("%q: got %v, want that the network cannot serve: %v", message, err, want)
 		}
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/containers/podman/v5/libpod/define"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -74,17 +75,14 @@ func TestFollowPull(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []engine.PullProgress
-			err := follow(strings.NewReader(c.stream), func(p engine.PullProgress) { got = append(got, p) })
-			if !errors.Is(err, c.kind) {
-				t.Fatalf("%s: %v, want %v", c.reason, err, c.kind)
-			}
-			if diff := cmp.Diff(c.want, got, comparers()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
-			}
-		})
+		var got []engine.PullProgress
+		err := follow(strings.NewReader(c.stream), func(p engine.PullProgress) { got = append(got, p) })
+		if !errors.Is(err, c.kind) {
+			t.Errorf("%s: %s: %v, want %v", name, c.reason, err, c.kind)
+		}
+		if diff := cmp.Diff(c.want, got, comparers()); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", name, c.reason, diff)
+		}
 	}
 }
 
@@ -98,9 +96,7 @@ type service struct {
 	header          http.Header
 }
 
-func (s *service) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Libpod-API-Version", "4.3.1")
+func (s *service) serve(w http.ResponseWriter, request *http.Request) {
 	_, call, _ := strings.Cut(request.URL.EscapedPath(), "/libpod")
 	switch {
 	case call == "/images/pull":
@@ -125,9 +121,14 @@ func (s *service) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-func (s *service) engine(t *testing.T) *Engine {
+// serving is an engine whose requests a service of Podman 4.3.1 answers.
+func serving(t *testing.T, serve http.HandlerFunc) *Engine {
 	t.Helper()
-	server := httptest.NewServer(s)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Libpod-API-Version", "4.3.1")
+		serve(w, request)
+	}))
 	t.Cleanup(server.Close)
 	e := must.Get(New(Options{URI: "tcp" + strings.TrimPrefix(server.URL, "http")}))(t)
 	t.Cleanup(func() { _ = e.Close() })
@@ -148,28 +149,22 @@ func TestPullAsksTheRegistryOfTheCredentials(t *testing.T) {
 		"pinned":    {"Podman 4 refuses a tag next to a digest", "r.example/a:1" + digest, "r.example/a" + digest, "r.example"},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := &service{}
-			err := s.engine(t).PullImage(t.Context(), tc.name, &engine.Credentials{Username: "user", Password: "secret"}, nil)
-			must.Succeed(t, err)
-			if s.pulled != tc.want {
-				t.Errorf("%s: pulled %q, want %q", tc.reason, s.pulled, tc.want)
-			}
-			// A map from registries is kept to, credentials without a key are not.
-			text := must.Get(base64.URLEncoding.DecodeString(s.header.Get("X-Registry-Config")))(t)
-			got := map[string]map[string]string{}
-			if err := json.Unmarshal(text, &got); err != nil {
-				t.Fatalf("credentials %q: %v", text, err)
-			}
-			want := map[string]map[string]string{tc.registry: {"username": "user", "password": "secret"}}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: credentials (-want +got):\n%s", tc.reason, diff)
-			}
-			if single := s.header.Get("X-Registry-Auth"); single != "" {
-				t.Error("credentials are sent for any registry as well")
-			}
-		})
+		s := &service{}
+		must.Succeed(t, serving(t, s.serve).PullImage(t.Context(), tc.name, &engine.Credentials{Username: "user", Password: "secret"}, nil))
+		if s.pulled != tc.want {
+			t.Errorf("%s: %s: pulled %q, want %q", name, tc.reason, s.pulled, tc.want)
+		}
+		// A map from registries is kept to, credentials without a key are not.
+		text := must.Get(base64.URLEncoding.DecodeString(s.header.Get("X-Registry-Config")))(t)
+		got := map[string]map[string]string{}
+		must.Succeed(t, json.Unmarshal(text, &got))
+		want := map[string]map[string]string{tc.registry: {"username": "user", "password": "secret"}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s: credentials (-want +got):\n%s", name, tc.reason, diff)
+		}
+		if single := s.header.Get("X-Registry-Auth"); single != "" {
+			t.Error("credentials are sent for any registry as well")
+		}
 	}
 }
 
@@ -192,23 +187,59 @@ func TestLocalImageOfShortName(t *testing.T) {
 		"built by this one": {"the name in full", "localhost/capcon/node:v1", []string{"localhost/capcon/node:v1"}, "localhost/capcon/node:v1"},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := &service{local: tc.local}
-			e := s.engine(t)
-			found, err := e.InspectImage(t.Context(), tc.name)
-			if tc.want == "" {
-				if !errors.Is(err, engine.ErrNotFound) {
-					t.Errorf("%s: found %q, %v, want ErrNotFound", tc.reason, found.ID, err)
-				}
+		s := &service{local: tc.local}
+		e := serving(t, s.serve)
+		found, err := e.InspectImage(t.Context(), tc.name)
+		if tc.want == "" {
+			if !errors.Is(err, engine.ErrNotFound) {
+				t.Errorf("%s: %s: found %q, %v, want ErrNotFound", name, tc.reason, found.ID, err)
+			}
+			continue
+		}
+		if err != nil || found.ID != imageID(tc.want) {
+			t.Errorf("%s: %s: found %q, %v, want %q", name, tc.reason, found.ID, err, tc.want)
+		}
+		if _, err := e.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: tc.name}); err != nil || s.created != tc.want {
+			t.Errorf("%s: %s: created from %q, %v, want %q", name, tc.reason, s.created, err, tc.want)
+		}
+	}
+}
+
+func TestPostNetwork(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason   string
+		cause    error
+		failures int
+		// requests is how many there are, fails whether the last one does.
+		requests int
+		fails    bool
+	}{
+		"Created":          {"One request is enough.", errNoSuchInterface, 0, 1, false},
+		"InterfaceAppears": {"Nothing was created: another request is the remedy.", errNoSuchInterface, 3, 4, false},
+		"NeverWorks":       {"A host whose interfaces Podman cannot read is reported.", errNoSuchInterface, 100, interfaceAttempts, true},
+		"Exists":           {"Any other cause stays one.", define.ErrNetworkExists, 1, 1, true},
+	}
+	for name, tc := range cases {
+		requests := 0
+		e := serving(t, func(w http.ResponseWriter, request *http.Request) {
+			if !strings.HasSuffix(request.URL.Path, "/networks/create") {
 				return
 			}
-			if err != nil || found.ID != imageID(tc.want) {
-				t.Errorf("%s: found %q, %v, want %q", tc.reason, found.ID, err, tc.want)
+			requests++
+			if requests > tc.failures {
+				_ = json.NewEncoder(w).Encode(networkBody{Name: "capcon"})
+				return
 			}
-			if _, err := e.CreateContainer(t.Context(), engine.Spec{Name: "a", Image: tc.name}); err != nil || s.created != tc.want {
-				t.Errorf("%s: created from %q, %v, want %q", tc.reason, s.created, err, tc.want)
-			}
+			w.WriteHeader(http.StatusInternalServerError)
+			_ = json.NewEncoder(w).Encode(map[string]any{
+				"cause": tc.cause.Error(), "message": "route ip+net: " + tc.cause.Error(), "response": http.StatusInternalServerError,
+			})
 		})
+		var created networkBody
+		err := e.postNetwork(t.Context(), networkBody{Name: "capcon"}, &created)
+		if requests != tc.requests || (err != nil) != tc.fails || err == nil && created.Name != "capcon" {
+			t.Errorf("%s: %s Want %d requests, and an error: %t; got %d, %v, %+v", name, tc.reason, tc.requests, tc.fails, requests, err, created)
+		}
 	}
 }
