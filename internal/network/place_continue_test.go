@@ -114,6 +114,30 @@ func TestPlaceAfterItsCallerGaveUp(t *testing.T) {
 	}
 }
 
+// uninspectable does not inspect a container that runs, for a reason that nobody knows.
+type uninspectable struct{ *simulated.Engine }
+
+func (u uninspectable) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
+	container, err := u.Engine.InspectContainer(ctx, name)
+	if container.Status == engine.StatusRunning {
+		return engine.Container{}, errors.New("no space left on device")
+	}
+	return container, err
+}
+
+// TestPlaceKeepsWhatRuns: the bootstrap of a container that was started may have reached the
+// cluster.
+func TestPlaceKeepsWhatRuns(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	if _, err := network.Place(t.Context(), uninspectable{eng}, placement("a")); err == nil {
+		t.Error("Place did not fail")
+	}
+	if container, err := eng.InspectContainer(t.Context(), "a"); err != nil || container.Status != engine.StatusRunning {
+		t.Errorf("container: %s, %v, want it running", container.Status, err)
+	}
+}
+
 // unfilled is an engine whose first start of a container was interrupted.
 type unfilled struct{ *simulated.Engine }
 

@@ -77,14 +77,19 @@ func (p *placer) attempt(ctx context.Context) (engine.Container, error) {
 	if err != nil {
 		return engine.Container{}, err
 	}
-	container, err := p.start(ctx, id, addresses)
-	switch {
-	case err == nil:
-		return container, nil
-	case interrupted(err):
-		return engine.Container{}, err
+	if err := p.start(ctx, id, addresses); err != nil {
+		if interrupted(err) {
+			return engine.Container{}, err
+		}
+		return engine.Container{}, errors.Join(err, p.remove(ctx, id))
 	}
-	return engine.Container{}, errors.Join(err, p.remove(ctx, id))
+	// It runs from here on, and what it runs may already be part of a cluster: no error
+	// is a reason to remove it.
+	container, err := p.engine.InspectContainer(ctx, id)
+	if err != nil {
+		return engine.Container{}, fmt.Errorf("inspect: %w", err)
+	}
+	return container, nil
 }
 
 // interrupted says that the engine did not answer a call, or that the caller did
@@ -136,30 +141,26 @@ func (p *placer) claim(ctx context.Context) (string, []netip.Addr, error) {
 }
 
 // start takes a created container to where it runs.
-func (p *placer) start(ctx context.Context, id string, addresses []netip.Addr) (engine.Container, error) {
+func (p *placer) start(ctx context.Context, id string, addresses []netip.Addr) error {
 	if err := p.claimed(ctx, id, addresses); err != nil {
-		return engine.Container{}, err
+		return err
 	}
 	if p.placement.Prepare != nil {
 		if err := p.placement.Prepare(ctx, addresses); err != nil {
-			return engine.Container{}, fmt.Errorf("prepare: %w", err)
+			return fmt.Errorf("prepare: %w", err)
 		}
 	}
 	err := p.engine.StartContainer(ctx, id)
 	if errors.Is(err, engine.ErrNoStaticAddresses) {
-		return engine.Container{}, &UnusableError{
+		return &UnusableError{
 			Network: p.placement.Network, Reason: "has a subnet that the engine chose, in which containers cannot have static addresses",
 			Remedy: "remove it and create it with --subnet, or use another network; it is created if it does not exist",
 		}
 	}
 	if err != nil {
-		return engine.Container{}, engine.Failed("start", p.placement.Spec.Name, err)
+		return engine.Failed("start", p.placement.Spec.Name, err)
 	}
-	container, err := p.engine.InspectContainer(ctx, id)
-	if err != nil {
-		return engine.Container{}, fmt.Errorf("inspect: %w", err)
-	}
-	return container, nil
+	return nil
 }
 
 // choose returns the addresses to try: those given, and one for each other
