@@ -23,7 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -41,7 +41,7 @@ func TestCallsDoNotGrowWithTheCluster(t *testing.T) {
 				o.Others = append(o.Others, machine, containerMachine, builders.DataSecret(machine.Name, builders.JoinWorkerData))
 			}
 		}))
-		w.Nodes.FirstBoot(bootstrap.Done)
+		w.Nodes.FirstBoot(record.Done)
 		w.SettleCluster()
 		for _, machine := range w.ContainerMachines() {
 			w.SettleMachine(machine.Name)

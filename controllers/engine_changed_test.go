@@ -20,7 +20,7 @@ import (
 	"testing"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -30,7 +30,7 @@ import (
 func switched(t *testing.T) *world.World {
 	t.Helper()
 	w := world.New(t, builders.New())
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	w.SettleCluster()
 	w.SettleMachine(builders.Machine)
 	w.Engine.SwitchStorage("another")
@@ -151,7 +151,7 @@ func TestAnotherEngine(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, builders.New())
 		w.Engine.SwitchStorage("") // It has no images, so that nothing but the network is created.
-		w.Nodes.FirstBoot(bootstrap.Done)
+		w.Nodes.FirstBoot(record.Done)
 		look(w)
 		object, _ := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
 		if got, recorded := object.Annotations[infrav1.EngineAnnotation]; recorded {

@@ -27,7 +27,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/faults"
@@ -86,7 +86,7 @@ func newMachine(name, data string) []client.Object {
 // newFleet is a fleet whose nodes bootstrap within a moment.
 func newFleet(w *world.World) *fleet {
 	f := &fleet{World: w, containerd: &simulatednode.Containerd{}}
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	for _, image := range []string{appImage, newNodeImage} {
 		w.Engine.AddImage(engine.Image{Tags: []string{image}}, map[string][]byte{"file": []byte(image)})
 	}

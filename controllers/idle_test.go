@@ -38,7 +38,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -52,7 +52,7 @@ func TestIdleClusterIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := world.New(t, builders.New(builders.ControlPlane(builders.InitData), anotherControlPlane))
-		w.Nodes.FirstBoot(bootstrap.Done)
+		w.Nodes.FirstBoot(record.Done)
 		looks := &atomic.Int64{}
 		stop := run(t, w, looks)
 		defer stop()
@@ -196,7 +196,7 @@ func TestRefusedIsTriedAgainAtLeisure(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := world.New(t, builders.New(tc.options...))
-				w.Nodes.FirstBoot(bootstrap.Failed)
+				w.Nodes.FirstBoot(record.Failed)
 				tc.refuse(w)
 				looks := &atomic.Int64{}
 				stop := run(t, w, looks)

@@ -25,7 +25,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/faults"
@@ -90,7 +90,7 @@ func TestPoolFaults(t *testing.T) {
 func (p poolWork) run(t *testing.T, f faults.Fault) *faults.Injector {
 	t.Helper()
 	w := world.New(t, builders.New(builders.MachinePool(2)))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	if !p.fresh {
 		w.SettlePool()
 		p.setup(w)

@@ -28,7 +28,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -50,19 +50,19 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 		}
 	}
 	switch result.State {
-	case bootstrap.Done:
+	case record.Done:
 		if err := r.record(ctx, s, func(record *infrav1.MachineBootstrap) {
 			record.Completed, record.Recreating = ptr.To(true), nil
 		}); err != nil {
 			return err
 		}
 		s.setBootstrapCompleted(metav1.ConditionTrue, infrav1.BootstrapCompletedReason, "")
-	case bootstrap.Failed:
+	case record.Failed:
 		if err := r.readBootstrapData(ctx, s); err != nil {
 			return err
 		}
 		s.reportFailure(infrav1.BootstrapFailedReason, result)
-	case bootstrap.Interrupted:
+	case record.Interrupted:
 		return r.recoverInterrupted(ctx, s, next, result)
 	default:
 		s.reportProgress(r.Clock.Since(s.container.CreatedAt))
@@ -73,23 +73,23 @@ func (r *Reconciler) observeBootstrap(ctx context.Context, s *scope, next nextAc
 	return nil
 }
 
-func (r *Reconciler) readRecord(ctx context.Context, s *scope) (bootstrap.Result, error) {
+func (r *Reconciler) readRecord(ctx context.Context, s *scope) (record.Result, error) {
 	key, container := client.ObjectKeyFromObject(s.containerMachine), s.container.Name
 	if id, found := r.bootstrapped.Load(key); found && id == s.container.ID {
-		return bootstrap.Result{State: bootstrap.Done}, nil
+		return record.Result{State: record.Done}, nil
 	}
-	archive, err := r.Engine.Download(ctx, container, bootstrap.RecordPath)
+	archive, err := r.Engine.Download(ctx, container, record.Path)
 	if errors.Is(err, engine.ErrNotFound) {
-		return bootstrap.Result{}, nil
+		return record.Result{}, nil
 	}
 	if err != nil {
-		return bootstrap.Result{}, fmt.Errorf("download bootstrap record of container %q: %w", container, err)
+		return record.Result{}, fmt.Errorf("download bootstrap record of container %q: %w", container, err)
 	}
-	result, err := bootstrap.ReadRecord(archive)
+	result, err := record.Read(archive)
 	if err := errors.Join(err, archive.Close()); err != nil {
-		return bootstrap.Result{}, fmt.Errorf("read bootstrap record of container %q: %w", container, err)
+		return record.Result{}, fmt.Errorf("read bootstrap record of container %q: %w", container, err)
 	}
-	if result.State == bootstrap.Done {
+	if result.State == record.Done {
 		r.bootstrapped.Store(key, s.container.ID)
 	}
 	return result, nil
@@ -106,6 +106,6 @@ func (s *scope) reportProgress(running time.Duration) {
 	s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrappingReason, "bootstrap is running in container "+s.container.Name)
 }
 
-func (s *scope) reportFailure(reason string, result bootstrap.Result) {
+func (s *scope) reportFailure(reason string, result record.Result) {
 	s.setBootstrapCompleted(metav1.ConditionFalse, reason, result.Message(s.config.Secrets()...))
 }

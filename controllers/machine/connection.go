@@ -28,7 +28,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
 // connectionInterval is how often the end of a connection is checked for. Nothing reports it;
@@ -41,7 +41,7 @@ const connectionInterval = 2 * time.Second
 // read them, such as that of ClusterResourceSets, find objects that do not exist. Other managers
 // probe the same endpoint in the same way.
 func (r *Reconciler) waitForDisconnect(ctx context.Context, s *scope) error {
-	if s.hasStarted() || s.config.KubeadmOperation() != bootstrap.KubeadmInit {
+	if s.hasStarted() || s.config.KubeadmOperation() != userdata.KubeadmInit {
 		return nil
 	}
 	_, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))

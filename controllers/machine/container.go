@@ -32,7 +32,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -238,7 +238,7 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 	if err != nil {
 		minor = 0
 	}
-	archive, err := bootstrap.Archive(bootstrap.Input{
+	archive, err := script.Archive(script.Input{
 		Config:   s.config,
 		Instance: s.instance(),
 		KubeletFlags: node.KubeletFlags(node.Kubelet{

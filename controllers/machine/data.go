@@ -29,6 +29,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -100,25 +101,25 @@ func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
 
 // parse returns what the data secret asks for, adapted to a container. No
 // error quotes the data.
-func (s *scope) parse(secret *corev1.Secret) (bootstrap.Config, error) {
+func (s *scope) parse(secret *corev1.Secret) (userdata.Config, error) {
 	value := secret.Data[dataSecretValue]
 	if len(value) == 0 {
-		return bootstrap.Config{}, fmt.Errorf("bootstrap data Secret %q has no key %q; the bootstrap provider must write it", secret.Name, dataSecretValue)
+		return userdata.Config{}, fmt.Errorf("bootstrap data Secret %q has no key %q; the bootstrap provider must write it", secret.Name, dataSecretValue)
 	}
 	config, err := bootstrap.Parse(value, string(secret.Data[dataSecretFormat]), s.instance())
 	if err != nil {
-		return bootstrap.Config{}, fmt.Errorf("parse bootstrap data Secret %q: %w", secret.Name, err)
+		return userdata.Config{}, fmt.Errorf("parse bootstrap data Secret %q: %w", secret.Name, err)
 	}
-	config, err = config.Adapt(bootstrap.ContainerAdaptation())
+	config, err = config.Adapt()
 	if err != nil {
-		return bootstrap.Config{}, fmt.Errorf("adapt bootstrap data Secret %q to a container: %w", secret.Name, err)
+		return userdata.Config{}, fmt.Errorf("adapt bootstrap data Secret %q to a container: %w", secret.Name, err)
 	}
 	return config, nil
 }
 
 // instance is what templates in bootstrap data may know of the machine.
-func (s *scope) instance() bootstrap.Instance {
-	return bootstrap.Instance{
+func (s *scope) instance() userdata.Instance {
+	return userdata.Instance{
 		ID:       s.containerName(),
 		Hostname: identity.HostName(s.machine.Name),
 		Zone:     s.failureDomain(),

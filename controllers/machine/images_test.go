@@ -23,7 +23,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	noderecord "github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
@@ -39,7 +39,7 @@ func TestCopyWaits(t *testing.T) {
 		machine, containerMachine := builders.MachinePair(second)
 		o.Others = append(o.Others, machine, containerMachine, builders.DataSecret(second, builders.JoinWorkerData))
 	}))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(noderecord.Done)
 	w.Engine.AddImage(engine.Image{Tags: []string{"app:dev"}}, map[string][]byte{"app": []byte("app")})
 	containerd, asked, waits := &simulatednode.Containerd{}, 0, time.Duration(0)
 	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {

@@ -25,7 +25,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
@@ -37,7 +37,7 @@ func (r *Reconciler) checkMounts(_ context.Context, s *scope) error {
 		return nil
 	}
 	var refusals []string
-	for _, refused := range node.CheckMounts(s.mounts(), bootstrap.Paths()) {
+	for _, refused := range node.CheckMounts(s.mounts(), script.Paths()) {
 		refusals = append(refusals, refused.Error())
 	}
 	if len(refusals) == 0 {

@@ -30,7 +30,8 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -45,7 +46,7 @@ const (
 // recoverInterrupted recreates the container of an interrupted bootstrap that may run again.
 // Otherwise the bootstrap has failed, and an intention to recreate the container, which an
 // earlier reconcile recorded, is withdrawn.
-func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope, next nextAction, result bootstrap.Result) error {
+func (r *Reconciler) recoverInterrupted(ctx context.Context, s *scope, next nextAction, result record.Result) error {
 	if err := r.readBootstrapData(ctx, s); err != nil {
 		return err
 	}
@@ -88,19 +89,19 @@ func (r *Reconciler) recreate(ctx context.Context, s *scope) error {
 // that the container holds: kubeadm init and the join of a worker may while Kubernetes does
 // not run in it. The join of a control plane may have left a member in etcd, which only the
 // replacement of the whole Machine removes.
-func (r *Reconciler) canRetryBootstrap(ctx context.Context, s *scope, result bootstrap.Result) (bool, error) {
+func (r *Reconciler) canRetryBootstrap(ctx context.Context, s *scope, result record.Result) (bool, error) {
 	if result.KubernetesUp || s.nextAttempt() > maxAttempts {
 		return false, nil
 	}
 	switch s.config.KubeadmOperation() {
-	case bootstrap.KubeadmInit:
+	case userdata.KubeadmInit:
 		// Although its Node may have registered: no other control plane can replace this
 		// one, and no other controller completes the cluster.
 		blocker, err := r.initBlocker(ctx, s)
 		return blocker == "" && err == nil, err
-	case bootstrap.KubeadmJoinWorker:
+	case userdata.KubeadmJoinWorker:
 		return !s.holdsNode(), nil
-	case bootstrap.KubeadmNone, bootstrap.KubeadmJoinControlPlane:
+	case userdata.KubeadmNone, userdata.KubeadmJoinControlPlane:
 	}
 	return false, nil
 }
@@ -159,14 +160,14 @@ func (r *Reconciler) creationBlocker(ctx context.Context, s *scope) (string, err
 	operation := s.config.KubeadmOperation()
 	first := s.containerMachine.Spec.Bootstrap.Attempt == 0
 	switch {
-	case operation == bootstrap.KubeadmInit && s.isRecreating():
+	case operation == userdata.KubeadmInit && s.isRecreating():
 		// The Cluster was not initialized when the container was removed.
 		return r.otherControlPlane(ctx, s)
-	case operation == bootstrap.KubeadmInit && !first:
+	case operation == userdata.KubeadmInit && !first:
 		return r.initBlocker(ctx, s)
-	case operation == bootstrap.KubeadmInit && ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false):
+	case operation == userdata.KubeadmInit && ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false):
 		return clusterInitialized, nil
-	case first || s.isRecreating() || operation == bootstrap.KubeadmInit || operation == bootstrap.KubeadmJoinWorker:
+	case first || s.isRecreating() || operation == userdata.KubeadmInit || operation == userdata.KubeadmJoinWorker:
 		return "", nil
 	}
 	return "its bootstrap has started and is not repeatable", nil

@@ -28,7 +28,7 @@ import (
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
 // +kubebuilder:rbac:groups=addons.cluster.x-k8s.io,resources=clusterresourcesetbindings,verbs=get;update
@@ -38,7 +38,7 @@ import (
 // and not again: where that init is interrupted or its Machine replaced, the next cluster
 // would have no Pod network.
 func (r *Reconciler) resetResourceSets(ctx context.Context, s *scope) error {
-	if s.config.KubeadmOperation() != bootstrap.KubeadmInit {
+	if s.config.KubeadmOperation() != userdata.KubeadmInit {
 		return nil
 	}
 	binding := &addonsv1.ClusterResourceSetBinding{}

@@ -33,7 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -57,7 +57,7 @@ type scope struct {
 	container *engine.Container
 	// config is the bootstrap data; empty where it was not needed or there
 	// is none any more.
-	config bootstrap.Config
+	config userdata.Config
 	// registryFiles that the container is created with, contents by their paths from the
 	// root. They may have credentials in them.
 	registryFiles map[string]string

@@ -26,6 +26,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
 // readData of the MachinePool as far as there is any. The machine controller reports data that
@@ -41,7 +42,7 @@ func (r *Reconciler) readData(ctx context.Context, s *scope) error {
 		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
 	}
 	// Of no instance: what a template takes from it is not another configuration.
-	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), bootstrap.Instance{})
+	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), userdata.Instance{})
 	if err != nil {
 		return nil //nolint:nilerr // See above.
 	}
@@ -55,13 +56,13 @@ func (r *Reconciler) readData(ctx context.Context, s *scope) error {
 // far as that is recorded.
 func (s *scope) hasOtherData(made *infrav1.ContainerMachine) bool {
 	recorded := made.Annotations[infrav1.BootstrapDataHashAnnotation]
-	return bootstrap.SameVersion(recorded, s.dataHash) && recorded != s.dataHash
+	return userdata.SameVersion(recorded, s.dataHash) && recorded != s.dataHash
 }
 
 // recordData on an instance that is new, or was created by a release that recorded nothing that
 // can be compared.
 func (s *scope) recordData(made *infrav1.ContainerMachine) {
-	if s.dataHash != "" && !bootstrap.SameVersion(made.Annotations[infrav1.BootstrapDataHashAnnotation], s.dataHash) {
+	if s.dataHash != "" && !userdata.SameVersion(made.Annotations[infrav1.BootstrapDataHashAnnotation], s.dataHash) {
 		metav1.SetMetaDataAnnotation(&made.ObjectMeta, infrav1.BootstrapDataHashAnnotation, s.dataHash)
 	}
 }

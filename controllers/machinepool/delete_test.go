@@ -27,7 +27,7 @@ import (
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -102,7 +102,7 @@ func TestDelete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := world.New(t, builders.New(builders.MachinePool(2)))
-			w.Nodes.FirstBoot(bootstrap.Done)
+			w.Nodes.FirstBoot(record.Done)
 			c.setup(w)
 			if _, there := world.Get(w, builders.Pool, &clusterv1.MachinePool{}); there {
 				editMachinePool(w, func(m *clusterv1.MachinePool) { m.Finalizers = []string{clusterv1.MachinePoolFinalizer} })
@@ -151,7 +151,7 @@ func TestDeleteWithoutOwner(t *testing.T) {
 		machine, containerMachine := builders.MachinePair(other)
 		o.Others = append(o.Others, machine, containerMachine)
 	}))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	w.SettlePool()
 	edit(w, func(p *infrav1.ContainerMachinePool) { p.OwnerReferences = nil })
 	editMachinePool(w, func(m *clusterv1.MachinePool) { m.Finalizers = []string{clusterv1.MachinePoolFinalizer} })

@@ -24,7 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -35,7 +35,7 @@ import (
 func lostPool(t *testing.T) *world.World {
 	t.Helper()
 	w := world.New(t, builders.New(builders.MachinePool(6)))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	w.SettleCluster()
 	w.SettlePool()
 	for _, name := range names(w) {

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -108,7 +108,7 @@ func replaced() map[string]reconcileTest {
 				replicas: 1,
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
-					w.Nodes.FirstBoot(bootstrap.Failed)
+					w.Nodes.FirstBoot(record.Failed)
 					replicas(2)(t, w)
 				},
 			},

@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/labels/format"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -84,7 +84,7 @@ func TestReconcile(t *testing.T) {
 func (test reconcileTest) run(t *testing.T) {
 	t.Helper()
 	w := world.New(t, builders.New(append([]builders.Option{builders.MachinePool(test.args.replicas)}, test.args.options...)...))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	outcome := w.SettlePool()
 	before := names(w)
 	if test.args.change != nil {

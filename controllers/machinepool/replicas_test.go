@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -37,7 +37,7 @@ import (
 func TestStaleCache(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(builders.MachinePool(2)))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	w.SettlePool()
 	before := names(w)
 	knowing := w.Pool.Client.(client.WithWatch) //nolint:forcetypeassert // the world's clients are
@@ -67,7 +67,7 @@ func TestStaleCache(t *testing.T) {
 func TestIdlePoolIsSilent(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, builders.New(builders.MachinePool(3)))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	w.SettlePool()
 	writes, live := len(w.Writes.Made()), 0
 	w.Pool.Live = interceptor.NewClient(w.Client, interceptor.Funcs{

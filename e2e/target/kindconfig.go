@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
@@ -129,13 +129,5 @@ func kubeletConfiguration(flags []string) (map[string]any, error) {
 }
 
 func kubeProxyConfiguration() map[string]any {
-	conntrack := map[string]any{}
-	for key, value := range bootstrap.ContainerAdaptation().KubeProxyConntrack {
-		var scalar any = value
-		if number, err := strconv.Atoi(value); err == nil {
-			scalar = number
-		}
-		conntrack[key] = scalar
-	}
-	return map[string]any{"kind": "KubeProxyConfiguration", "conntrack": conntrack}
+	return map[string]any{"kind": "KubeProxyConfiguration", "conntrack": map[string]any{"maxPerCore": userdata.ConntrackMaxPerCore}}
 }

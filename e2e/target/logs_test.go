@@ -31,7 +31,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -128,7 +128,7 @@ func TestCollectNodeWritesFiles(t *testing.T) {
 	t.Parallel()
 	e, directory := newEngine(t), t.TempDir()
 	err := errors.Join(e.StartContainer(t.Context(), "node"),
-		e.WriteFile("node", bootstrap.LogPath, []byte("log\n")),
+		e.WriteFile("node", record.LogPath, []byte("log\n")),
 		e.WriteFile("node", "/var/log/pods/a/0.log", []byte("pod\n")),
 		collectNode(t.Context(), e, newManagement(t), source{namespace, "machine", "node"}, directory))
 	must.Succeed(t, err)

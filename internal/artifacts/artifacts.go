@@ -28,10 +28,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
+	"github.com/capi-samples/cluster-api-provider-container/internal/redact"
 )
 
 // Engine is what collecting needs of an engine.
@@ -133,5 +133,5 @@ func (c Collector) command(ctx context.Context, container, name string, args, se
 }
 
 func (c Collector) text(name string, content []byte, secrets []string) error {
-	return c.Write(name, []byte(bootstrap.Redact(string(content), secrets...)))
+	return c.Write(name, []byte(redact.Text(string(content), secrets...)))
 }

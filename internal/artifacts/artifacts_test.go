@@ -27,7 +27,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -93,7 +93,7 @@ func TestNode(t *testing.T) {
 	t.Parallel()
 	const podLog = podLogs + "/kube-system_etcd_1/etcd/0.log"
 	files := map[string]string{
-		bootstrap.LogPath: "password=x\n", podLog: "correct horse\n", "/var/log/other": "not of a Pod\n",
+		record.LogPath: "password=x\n", podLog: "correct horse\n", "/var/log/other": "not of a Pod\n",
 	}
 	stopped := map[string]string{
 		"console.log":                        "systemd says --token [redacted]\n",
@@ -144,7 +144,7 @@ func TestNode(t *testing.T) {
 // One artifact that fails leaves the others.
 func TestNodeWithFailures(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, map[string]string{bootstrap.LogPath: "log\n"})
+	e := newEngine(t, map[string]string{record.LogPath: "log\n"})
 	broken := errors.New("broken")
 	e.FailNext("Exec", broken)
 	var written []string

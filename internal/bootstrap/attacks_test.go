@@ -24,6 +24,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/reader"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
 // attacks are data that is small and expands, in one way each. All of it must be refused, within the limits that
@@ -31,7 +34,7 @@ import (
 func attacks(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	const header = "#cloud-config\n"
-	zeros := base64.StdEncoding.EncodeToString(compressed(tb, strings.Repeat("\x00", maxDecodedBytes/2)))
+	zeros := base64.StdEncoding.EncodeToString(compressed(tb, strings.Repeat("\x00", reader.MaxDecodedBytes/2)))
 	return map[string][]byte{
 		"a template that doubles a variable": []byte("## template: jinja\n" + header + "{% set a = 'aaaaaaaa' %}\n" +
 			strings.Repeat("{% set a = a ~ a %}\n", 24)),
@@ -56,8 +59,8 @@ func TestAttacks(t *testing.T) {
 	for name, attack := range attacks(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Parse(attack, FormatCloudConfig, Instance{Hostname: "h"})
-			var invalid *InvalidError
+			_, err := Parse(attack, userdata.FormatCloudConfig, userdata.Instance{Hostname: "h"})
+			var invalid *reader.InvalidError
 			if !errors.As(err, &invalid) {
 				t.Fatalf("got error %v, want an *InvalidError", err)
 			}

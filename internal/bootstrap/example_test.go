@@ -22,6 +22,9 @@ import (
 	"fmt"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
 const cloudConfig = `## template: jinja
@@ -39,13 +42,13 @@ runcmd:
 
 // A machine's data becomes an archive; the node's record becomes a condition's message.
 func Example() {
-	instance := bootstrap.Instance{ID: "a1b2", Hostname: "node-1"}
+	instance := userdata.Instance{ID: "a1b2", Hostname: "node-1"}
 	config, err := bootstrap.Parse([]byte(cloudConfig), "", instance)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	config, err = config.Adapt(bootstrap.ContainerAdaptation())
+	config, err = config.Adapt()
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,7 +56,7 @@ func Example() {
 	fmt.Println(config.KubeadmOperation())
 	fmt.Printf("%s", config.Files[0].Content)
 
-	archive, err := bootstrap.Archive(bootstrap.Input{
+	archive, err := script.Archive(script.Input{
 		Config:       config,
 		Instance:     instance,
 		KubeletFlags: []string{"--provider-id=container:///node-1"},
@@ -69,8 +72,8 @@ func Example() {
 	}
 	fmt.Println(first.Name)
 
-	// Later, from a download of bootstrap.RecordPath:
-	result := bootstrap.Result{State: bootstrap.Failed, Step: "runcmd[0]", ExitCode: 1, LogTail: "using token abcdef.0123456789abcdef"}
+	// Later, from a download of record.Path:
+	result := record.Result{State: record.Failed, Step: "runcmd[0]", ExitCode: 1, LogTail: "using token abcdef.0123456789abcdef"}
 	fmt.Println(result.Message(config.Secrets()...))
 
 	// Output:

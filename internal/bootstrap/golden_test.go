@@ -32,28 +32,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		must.Succeed(t, os.WriteFile(file, []byte(got), 0o644))
-		return
-	}
-	want := must.Get(os.ReadFile(file))(t)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; go test -update writes it):\n%s", file, diff)
-	}
-}
-
 // TestArchiveGolden follows cloud-config and Ignition from the secret to the archive.
 func TestArchiveGolden(t *testing.T) {
 	t.Parallel()
-	instance := Instance{ID: "demo-1-a1b2", Hostname: "demo-1", Zone: "a"}
-	formats := map[string]string{".yaml": FormatCloudConfig, ".json": FormatIgnition}
+	instance := userdata.Instance{ID: "demo-1-a1b2", Hostname: "demo-1", Zone: "a"}
+	formats := map[string]string{".yaml": userdata.FormatCloudConfig, ".json": userdata.FormatIgnition}
 	sources, err := filepath.Glob("testdata/archive/*.[yj]*")
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources: %v", err)
@@ -63,8 +53,8 @@ func TestArchiveGolden(t *testing.T) {
 			t.Parallel()
 			data := must.Get(os.ReadFile(source))(t)
 			config := must.Get(Parse(data, formats[filepath.Ext(source)], instance))(t)
-			config = must.Get(config.Adapt(ContainerAdaptation()))(t)
-			in := Input{
+			config = must.Get(config.Adapt())(t)
+			in := script.Input{
 				Config:   config,
 				Instance: instance,
 				KubeletFlags: []string{
@@ -75,10 +65,15 @@ func TestArchiveGolden(t *testing.T) {
 					"etc/systemd/system/containerd.service.d/20-a.conf": "[Service]\n",
 				},
 			}
-			archive := must.Get(Archive(in))(t)
-			golden(t, strings.TrimSuffix(source, filepath.Ext(source))+".golden", listing(t, archive))
+			archive := must.Get(script.Archive(in))(t)
+			got, file := listing(t, archive), strings.TrimSuffix(source, filepath.Ext(source))+".golden"
+			if *update {
+				must.Succeed(t, os.WriteFile(file, []byte(got), 0o644))
+			} else if diff := cmp.Diff(string(must.Get(os.ReadFile(file))(t)), got); diff != "" {
+				t.Errorf("%s (-want +got; go test -update writes it):\n%s", file, diff)
+			}
 			arePaths(t, archive, in.SystemFiles)
-			again, err := Archive(in)
+			again, err := script.Archive(in)
 			if err != nil || !bytes.Equal(archive, again) {
 				t.Errorf("equal input gives equal bytes (%v)", err)
 			}
@@ -90,7 +85,7 @@ func TestArchiveGolden(t *testing.T) {
 func arePaths(t *testing.T, archive []byte, systemFiles map[string]string) {
 	t.Helper()
 	// What hides the kubelet's drop-in costs no more than that drop-in.
-	allowed := append(Paths(), "/"+kubeletDropIns)
+	allowed := append(script.Paths(), "/etc/systemd/system/kubelet.service.d")
 	for name := range systemFiles {
 		allowed = append(allowed, "/"+path.Dir(name))
 	}
@@ -114,6 +109,10 @@ func arePaths(t *testing.T, archive []byte, systemFiles map[string]string) {
 func listing(t *testing.T, archive []byte) string {
 	t.Helper()
 	var out strings.Builder
+	ours := [][]byte{nil}
+	for _, file := range must.Get(filepath.Glob("script/*"))(t) {
+		ours = append(ours, must.Get(os.ReadFile(file))(t))
+	}
 	reader := tar.NewReader(bytes.NewReader(archive))
 	for {
 		header, err := reader.Next()
@@ -127,39 +126,11 @@ func listing(t *testing.T, archive []byte) string {
 			fmt.Fprintf(&out, " -> %s", header.Linkname)
 		}
 		out.WriteString("\n")
-		ours := [][]byte{nil, script, ignitionScript, initScript, kubeletScript, kubeletDropIn, unit}
 		if slices.ContainsFunc(ours, func(file []byte) bool { return bytes.Equal(content, file) }) {
 			continue
 		}
 		for line := range strings.SplitSeq(strings.TrimSuffix(string(content), "\n"), "\n") {
 			out.WriteString("    " + line + "\n")
 		}
-	}
-}
-
-func TestAdaptKubeadmGolden(t *testing.T) {
-	t.Parallel()
-	sources, err := filepath.Glob("testdata/kubeadm/*.yaml")
-	if err != nil || len(sources) == 0 {
-		t.Fatalf("no sources: %v", err)
-	}
-	for _, source := range append(sources, "testdata/kubeadm/script.sh") {
-		t.Run(filepath.Base(source), func(t *testing.T) {
-			t.Parallel()
-			data := must.Get(os.ReadFile(source))(t)
-			got := must.Get(adaptKubeadm(data, ContainerAdaptation()))(t)
-			again, err := adaptKubeadm(got, ContainerAdaptation())
-			if err != nil || !bytes.Equal(got, again) {
-				t.Errorf("what is adapted needs nothing more (%v):\n%s", err, cmp.Diff(string(got), string(again)))
-			}
-			switch filepath.Base(source) {
-			case "not-kubeadm.yaml", "cluster-only.yaml", "script.sh":
-				if !bytes.Equal(data, got) {
-					t.Errorf("it must stay byte for byte:\n%s", cmp.Diff(string(data), string(got)))
-				}
-			default:
-				golden(t, strings.TrimSuffix(source, ".yaml")+".golden", string(got))
-			}
-		})
 	}
 }

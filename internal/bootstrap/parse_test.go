@@ -17,263 +17,37 @@ limitations under the License.
 package bootstrap
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/reader"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
-func compress(t *testing.T, content string) string {
-	t.Helper()
-	var buffer bytes.Buffer
-	w := gzip.NewWriter(&buffer)
-	must.Get(w.Write([]byte(content)))(t)
-	must.Succeed(t, w.Close())
-	return buffer.String()
-}
-
-func TestParseFiles(t *testing.T) {
+func TestParse(t *testing.T) {
 	t.Parallel()
-	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-	zipped := encode(compress(t, "hello\n"))
-	cases := map[string]struct {
-		reason string
-		yaml   string
-		want   File
-	}{
-		"plain":       {reason: "content is taken as it is", yaml: "content: 'hello'", want: File{Content: []byte("hello")}},
-		"none":        {reason: "none is no encoding", yaml: "{content: hello, encoding: none}", want: File{Content: []byte("hello")}},
-		"text/plain":  {reason: "cloud-init's name for none", yaml: "{content: hello, encoding: text/plain}", want: File{Content: []byte("hello")}},
-		"b64":         {reason: "base64", yaml: "{encoding: b64, content: " + encode("hello") + "}", want: File{Content: []byte("hello")}},
-		"base64":      {reason: "case does not matter", yaml: "{encoding: BASE64, content: " + encode("hello") + "}", want: File{Content: []byte("hello")}},
-		"wrapped":     {reason: "base64 may be on several lines", yaml: "{encoding: base64, content: \"aGVs\\nbG8=\\n\"}", want: File{Content: []byte("hello")}},
-		"unpadded":    {reason: "padding may be missing", yaml: "{encoding: base64, content: aGVsbG8}", want: File{Content: []byte("hello")}},
-		"gz+b64":      {reason: "compressed", yaml: "{encoding: gz+b64, content: " + zipped + "}", want: File{Content: []byte("hello\n")}},
-		"gz+base64":   {reason: "compressed", yaml: "{encoding: gz+base64, content: " + zipped + "}", want: File{Content: []byte("hello\n")}},
-		"gzip+b64":    {reason: "compressed", yaml: "{encoding: gzip+b64, content: " + zipped + "}", want: File{Content: []byte("hello\n")}},
-		"gzip+base64": {reason: "compressed", yaml: "{encoding: gzip+base64, content: " + zipped + "}", want: File{Content: []byte("hello\n")}},
-		"gz":          {reason: "gzip without base64 comes as !!binary", yaml: "{encoding: gz, content: !!binary " + zipped + "}", want: File{Content: []byte("hello\n")}},
-		"binary":      {reason: "!!binary is decoded", yaml: "{content: !!binary AAEC}", want: File{Content: []byte{0, 1, 2}}},
-		"mode quoted": {reason: "modes are octal", yaml: "{permissions: '0640'}", want: File{Mode: 0o640}},
-		"mode number": {reason: "modes are octal without quotes too", yaml: "{permissions: 0755}", want: File{Mode: 0o755}},
-		"mode 0o":     {reason: "YAML 1.2's octal", yaml: "{permissions: 0o600}", want: File{Mode: 0o600}},
-		"mode short":  {reason: "a leading zero may be missing", yaml: "{permissions: '600'}", want: File{Mode: 0o600}},
-		"mode none":   {reason: "no permissions are not the same as none given", yaml: "{permissions: '0000'}", want: File{Mode: NoPermissions}},
-		"owner":       {reason: "user and group", yaml: "{owner: 'etcd:etcd'}", want: File{Owner: "etcd:etcd"}},
-		"owner id":    {reason: "numeric ids", yaml: "{owner: 1000}", want: File{Owner: "1000"}},
-		"append":      {reason: "append", yaml: "{append: true, content: x}", want: File{Append: true, Content: []byte("x")}},
-		"defer":       {reason: "YAML 1.1's yes is true", yaml: "{defer: yes}", want: File{Defer: true}},
-		"null":        {reason: "null is like missing", yaml: "{content: null, permissions: null, owner: ~, append: ~}", want: File{}},
+	got, err := Parse(compressed(t, "#cloud-config\nruncmd: [x]\n"), "", userdata.Instance{})
+	if diff := cmp.Diff(userdata.Config{Commands: []userdata.Command{{Shell: "x"}}}, got); diff != "" || err != nil {
+		t.Errorf("compressed data is like other data: error %v (-want +got):\n%s", err, diff)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			body := strings.TrimSuffix(strings.TrimPrefix(tc.yaml, "{"), "}")
-			data := "#cloud-config\nwrite_files: [{path: /etc/x, " + body + "}]\n"
-			got, err := Parse([]byte(data), FormatCloudConfig, Instance{})
-			if err != nil {
-				t.Fatalf("%s: %v", tc.reason, err)
+	for _, format := range []string{userdata.FormatCloudConfig, userdata.FormatIgnition} {
+		for _, data := range []string{"", " \n\n", "\x1f\x8bTOPSECRET", "TOPSECRET"} {
+			_, err := Parse([]byte(data), format, userdata.Instance{})
+			var invalid *reader.InvalidError
+			if !errors.As(err, &invalid) || strings.Contains(err.Error(), "TOPSECRET") {
+				t.Errorf("%q as %s: got error %v, want an *InvalidError that does not quote it", data, format, err)
 			}
-			tc.want.Path = "/etc/x"
-			if tc.want.Content == nil {
-				tc.want.Content = []byte{}
-			}
-			if diff := cmp.Diff([]File{tc.want}, got.Files); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
+		}
 	}
-}
-
-func TestParseModules(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		reason string
-		yaml   string
-		want   Config
-	}{
-		"nothing": {reason: "a header alone is empty", yaml: ""},
-		"commands": {
-			reason: "strings, lists and empty entries keep their places",
-			yaml:   "runcmd:\n- a b\n-\n- [c, 1, true, 0644, 'd e']\n- []\n",
-			want:   Config{Commands: []Command{{Shell: "a b"}, {}, {Args: []string{"c", "1", "true", "0644", "d e"}}, {}}},
-		},
-		"bootcmd": {reason: "bootcmd is like runcmd", yaml: "bootcmd: [x]", want: Config{BootCommands: shellCommands("x")}},
-		"paths": {
-			reason: "paths are made absolute and clean",
-			yaml:   "write_files: [{path: etc//a/../b}]",
-			want:   Config{Files: []File{{Path: "/etc/b", Content: []byte{}}}},
-		},
-		"anchors": {
-			reason: "anchors and merge keys are YAML, and what is written out wins",
-			yaml:   "write_files:\n- &a {path: /a, permissions: '0600', owner: x}\n- {<<: *a, path: /b}\n- {<<: [{append: true}, *a]}\n- *a\n",
-			want: Config{Files: []File{
-				{Path: "/a", Mode: 0o600, Owner: "x", Content: []byte{}},
-				{Path: "/b", Mode: 0o600, Owner: "x", Content: []byte{}},
-				{Path: "/a", Mode: 0o600, Owner: "x", Append: true, Content: []byte{}},
-				{Path: "/a", Mode: 0o600, Owner: "x", Content: []byte{}},
-			}},
-		},
-		"users": {
-			reason: "names alone, lists or strings of groups, a boolean where Cluster API has one",
-			yaml: "users:\n- default\n- joe\n- {name: a, groups: [b, 'c, d'], lock_passwd: false, sudo: false, inactive: false}\n" +
-				"- {name: e, sudo: [x, y], inactive: '7', uid: 1000, expiredate: 2030-01-01, no_create_home: true, no_user_group: true}\n",
-			want: Config{Users: []User{
-				{},
-				{Name: "joe"},
-				{Name: "a", Groups: []string{"b", "c", "d"}, UnlockPassword: true},
-				{Name: "e", Sudo: []string{"x", "y"}, Inactive: "7", UID: "1000", ExpireDate: "2030-01-01", NoCreateHome: true, NoUserGroup: true},
-			}},
-		},
-		"empty modules": {
-			reason: "empty modules are no reason to refuse",
-			yaml:   "ntp: {enabled: false, servers: [a]}\nmounts: []\ndisk_setup:\nfs_setup: null\nwrite_files:\nusers:\nruncmd: []\n",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := Parse([]byte("#cloud-config\n"+tc.yaml), "", Instance{})
-			if err != nil {
-				t.Fatalf("%s: %v", tc.reason, err)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-func TestParseCompressed(t *testing.T) {
-	t.Parallel()
-	got := must.Get(Parse([]byte(compress(t, "#cloud-config\nruncmd: [x]\n")), "", Instance{}))(t)
-	if diff := cmp.Diff(Config{Commands: shellCommands("x")}, got); diff != "" {
-		t.Errorf("compressed data is like other data (-want +got):\n%s", diff)
-	}
-}
-
-// canary stands for a private key in broken data: no error may repeat it.
-const canary = "TOPSECRET"
-
-func TestParseInvalid(t *testing.T) {
-	t.Parallel()
-	const head = "#cloud-config\n"
-	cases := map[string]struct {
-		reason string
-		data   string
-		line   int
-	}{
-		"empty":            {reason: "a secret without data", data: ""},
-		"blank":            {reason: "a secret with blanks only", data: " \n\n"},
-		"no header":        {reason: "cloud-init ignores it silently", data: canary + "\nruncmd: []", line: 1},
-		"script":           {reason: "user data may be a script, here it may not", data: "#!/bin/sh\n" + canary, line: 1},
-		"other template":   {reason: "only jinja", data: "## template: basic\n#cloud-config\n" + canary, line: 1},
-		"broken YAML":      {reason: "the line the broken part begins at is named", data: head + "a:\n - b\n c: " + canary, line: 2},
-		"unknown anchor":   {reason: "the library quotes the anchor", data: head + "runcmd: *" + canary},
-		"tabs":             {reason: "tabs do not indent", data: head + "runcmd:\n\t- " + canary, line: 3},
-		"not a mapping":    {reason: "a list at the top", data: head + "- " + canary, line: 2},
-		"scalar":           {reason: "text at the top", data: head + canary, line: 2},
-		"after template":   {reason: "lines are those of the data", data: "## template: jinja\n" + head + "runcmd: " + canary, line: 3},
-		"same key twice":   {reason: "one of them would be lost", data: head + "runcmd: [a]\nruncmd: [" + canary + "]", line: 3},
-		"runcmd mapping":   {reason: "not a list", data: head + "runcmd: {a: " + canary + "}", line: 2},
-		"command mapping":  {reason: "YAML's trap: a colon and a space", data: head + "runcmd:\n- echo " + canary + ": x\n", line: 3},
-		"command number":   {reason: "a number is no command", data: head + "runcmd: [1]", line: 2},
-		"nested list":      {reason: "a list in a list in a list", data: head + "runcmd: [[[" + canary + "]]]", line: 2},
-		"NUL in command":   {reason: "no command line holds it", data: head + "runcmd: [\"a\\0" + canary + "\"]", line: 2},
-		"no path":          {reason: "a file without a path", data: head + "write_files: [{content: " + canary + "}]", line: 2},
-		"directory":        {reason: "a path that names no file", data: head + "write_files: [{path: /" + canary + "/}]", line: 2},
-		"newline in path":  {reason: "it would end the line", data: head + "write_files: [{path: \"/a\\n" + canary + "\"}]", line: 2},
-		"mode":             {reason: "not octal", data: head + "write_files: [{path: /a, permissions: " + canary + "}]", line: 2},
-		"mode 9":           {reason: "not octal", data: head + "write_files: [{path: /a, permissions: '0689'}]", line: 2},
-		"mode too long":    {reason: "more than chmod takes", data: head + "write_files: [{path: /a, permissions: '77777'}]", line: 2},
-		"owner":            {reason: "a flag is no owner", data: head + "write_files: [{path: /a, owner: --reference=" + canary + "}]", line: 2},
-		"encoding":         {reason: "unknown", data: head + "write_files: [{path: /a, encoding: " + canary + "}]", line: 2},
-		"base64":           {reason: "broken", data: head + "write_files: [{path: /a, encoding: b64, content: '" + canary + "!'}]", line: 2},
-		"gzip":             {reason: "broken", data: head + "write_files: [{path: /a, encoding: gz+b64, content: " + canary + "}]", line: 2},
-		"append":           {reason: "neither true nor false", data: head + "write_files: [{path: /a, append: " + canary + "}]", line: 2},
-		"user name":        {reason: "a flag is no name", data: head + "users: [{name: -" + canary + "}]", line: 2},
-		"user without":     {reason: "a user needs a name", data: head + "users: [{gecos: " + canary + "}]", line: 2},
-		"group":            {reason: "a blank in a group", data: head + "users: [{name: a, groups: ['" + canary + " b']}]", line: 2},
-		"password newline": {reason: "it would be another account's line", data: head + "users: [{name: a, passwd: \"x\\nroot:" + canary + "\"}]", line: 2},
-		"jinja syntax":     {reason: "the template is broken", data: "## template: jinja\n" + head + "runcmd: ['{{ " + canary + "']", line: 3},
-		"compressed":       {reason: "broken gzip", data: "\x1f\x8b" + canary},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse([]byte(tc.data), "", Instance{})
-			var invalid *InvalidError
-			if !errors.As(err, &invalid) {
-				t.Fatalf("%s: got error %v, want an *InvalidError", tc.reason, err)
-			}
-			if strings.Contains(err.Error(), canary) {
-				t.Errorf("%s: the error repeats the data: %v", tc.reason, err)
-			}
-			if invalid.Line != tc.line {
-				t.Errorf("%s: line %d, want %d: %v", tc.reason, invalid.Line, tc.line, err)
-			}
-		})
-	}
-}
-
-func TestParseUnsupported(t *testing.T) {
-	t.Parallel()
-	data := "#cloud-config\n" + `
-ntp: {enabled: true, servers: [` + canary + `]}
-disk_setup: {` + canary + `: {}}
-fs_setup: [{label: ` + canary + `}]
-mounts: [[` + canary + `]]
-swap: {size: 1}
-` + canary + ` with a blank: 1
-packages: [` + canary + `]
-write_files: [{path: /a, source: {uri: ` + canary + `}}]
-users: [{name: a, ssh_import_id: [` + canary + `]}, {name: b, ssh_import_id: []}]
-runcmd: [` + canary + `]
-`
-	_, err := Parse([]byte(data), "", Instance{})
-	var unsupported *UnsupportedError
-	if !errors.As(err, &unsupported) {
-		t.Fatalf("got error %v, want an *UnsupportedError", err)
-	}
-	want := []string{
-		"(invalid module name)", "disk_setup", "fs_setup", "mounts", "ntp", "packages", "swap",
-		"users[0].ssh_import_id", "users[1].ssh_import_id", "write_files[0].source",
-	}
-	if diff := cmp.Diff(want, unsupported.Modules); diff != "" {
-		t.Errorf("all of them are listed (-want +got):\n%s", diff)
-	}
-	if strings.Contains(err.Error(), canary) {
-		t.Errorf("the error repeats the data: %v", err)
-	}
-}
-
-func TestParseFormat(t *testing.T) {
-	t.Parallel()
 	for _, format := range []string{"Ignition", "Cloud-Config", "x"} {
-		_, err := Parse([]byte("{}"), format, Instance{})
+		_, err := Parse([]byte("{}"), format, userdata.Instance{})
 		var unknown *FormatError
-		if !errors.As(err, &unknown) || unknown.Format != format {
-			t.Errorf("format %q: got error %v, want a *FormatError", format, err)
-			continue
+		if !errors.As(err, &unknown) || unknown.Format != format ||
+			!strings.Contains(err.Error(), userdata.FormatCloudConfig) || !strings.Contains(err.Error(), userdata.FormatIgnition) {
+			t.Errorf("format %q: got error %v, want a *FormatError that names what is supported", format, err)
 		}
-		if !strings.Contains(err.Error(), FormatCloudConfig) || !strings.Contains(err.Error(), FormatIgnition) {
-			t.Errorf("format %q: the error names what is supported: %v", format, err)
-		}
-	}
-}
-
-func TestParseBomb(t *testing.T) {
-	t.Parallel()
-	zipped := base64.StdEncoding.EncodeToString([]byte(compress(t, strings.Repeat("\x00", maxDecodedBytes+1))))
-	_, err := Parse([]byte("#cloud-config\nwrite_files: [{path: /a, encoding: gz+b64, content: "+zipped+"}]\n"), "", Instance{})
-	var invalid *InvalidError
-	if !errors.As(err, &invalid) {
-		t.Errorf("got error %v, want an *InvalidError: data must not fill the manager's memory", err)
 	}
 }

@@ -28,8 +28,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/redact"
 )
 
 // Source is what logged.
@@ -76,13 +77,13 @@ func (l Log) Read(ctx context.Context, e Engine, lines int) (string, error) {
 }
 
 func (l Log) redact(text string) string {
-	return bootstrap.Redact(strings.ToValidUTF8(text, "\ufffd"), l.Secrets...)
+	return redact.Text(strings.ToValidUTF8(text, "\ufffd"), l.Secrets...)
 }
 
 func (l Log) read(ctx context.Context, e Engine, lines int) (string, error) {
 	switch l.Source {
 	case Bootstrap:
-		content, err := readFile(ctx, e, l.Container, bootstrap.LogPath)
+		content, err := readFile(ctx, e, l.Container, record.LogPath)
 		return lastLines(content.Text(), lines), err
 	case Journal:
 		text, _, err := l.journal(ctx, e, "-n "+journalLines(lines))
@@ -174,7 +175,7 @@ func (l Log) reader(e Engine, lines int) func(context.Context) (string, error) {
 	}
 	seen := -1
 	return func(ctx context.Context) (string, error) {
-		content, err := readFile(ctx, e, l.Container, bootstrap.LogPath)
+		content, err := readFile(ctx, e, l.Container, record.LogPath)
 		// What is not a whole line yet is for the next time; a node that was
 		// recreated begins from the start.
 		before := seen

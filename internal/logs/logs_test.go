@@ -25,7 +25,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -48,7 +48,7 @@ func writeLog(t *testing.T, e engine.Archiver, text string) {
 	t.Helper()
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
-	err := w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(bootstrap.LogPath, "/"), Mode: 0o600, Size: int64(len(text))})
+	err := w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(record.LogPath, "/"), Mode: 0o600, Size: int64(len(text))})
 	if err == nil {
 		_, err = w.Write([]byte(text))
 	}

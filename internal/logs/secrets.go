@@ -31,6 +31,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -53,7 +54,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, name, con
 		return nil, err
 	}
 	return DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret},
-		bootstrap.Instance{ID: container, Hostname: identity.HostName(machines.Items[at].Name)})
+		userdata.Instance{ID: container, Hostname: identity.HostName(machines.Items[at].Name)})
 }
 
 // dataSecretName of a Machine; that of a machine pool has it in an annotation of its
@@ -74,7 +75,7 @@ func dataSecretName(ctx context.Context, c client.Client, machine *clusterv1.Mac
 
 // DataSecrets returns the strings of the bootstrap data in a Secret that no log may
 // show; none where the data is not there or cannot be read as such.
-func DataSecrets(ctx context.Context, c client.Client, key client.ObjectKey, instance bootstrap.Instance) ([]string, error) {
+func DataSecrets(ctx context.Context, c client.Client, key client.ObjectKey, instance userdata.Instance) ([]string, error) {
 	secret := &corev1.Secret{}
 	err := c.Get(ctx, key, secret)
 	switch {

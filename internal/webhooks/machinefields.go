@@ -27,7 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -58,7 +58,7 @@ func validateMounts(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) 
 		fields = append(fields, given)
 	}
 	var errs field.ErrorList
-	for _, refused := range node.CheckMounts(mounts, bootstrap.Paths()) {
+	for _, refused := range node.CheckMounts(mounts, script.Paths()) {
 		at := fields[refused.Index].container
 		if refused.OfHost {
 			at = fields[refused.Index].host

@@ -28,7 +28,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -182,7 +182,7 @@ func TestExternallyManaged(t *testing.T) {
 		}
 		o.ContainerCluster.Status.Initialization.Provisioned = ptr.To(true)
 	}, builders.ControlPlane(builders.InitData)))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	given, _ := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
 	look := func() {
 		t.Helper()

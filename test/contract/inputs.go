@@ -22,7 +22,7 @@ func inputs() []Rule {
 		{ID: "B1", Says: "Bootstrap data is in the key value of the data secret.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
 		{ID: "B1", Says: "Its format is in the key format; an unknown format is refused.", Proof: Proof{machineTests, "TestReconcile/DataOfUnknownFormat"}},
 		{ID: "B1", Says: "It contains private keys, and is never logged or reported.", Proof: Proof{machineTests, "TestReconcile/Failed"}},
-		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{"internal/bootstrap", "TestScriptKubernetesUp"}},
+		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{"internal/bootstrap/script", "TestScriptKubernetesUp"}},
 		{ID: "B3", Says: "Nodes may register with a taint that Cluster API removes.", Unproved: "Describes Cluster API itself; rule IM19 proves that it is left alone."},
 		{ID: "B4", Says: "The Machine's version is the Kubernetes version of its node.", Proof: Proof{machineTests, "TestReconcile/VersionUnsupported"}},
 		{ID: "B5", Says: "Workload clusters are accessed through the ClusterCache.", Proof: Proof{machineTests, "TestReconcile/ProviderIDMismatch"}},

@@ -31,7 +31,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -50,7 +50,7 @@ func live(t *testing.T, options ...builders.Option) *world.World {
 	w := world.New(t, builders.New(append([]builders.Option{builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
 		o.Others = append(o.Others, machine, containerMachine, builders.DataSecret(worker, builders.JoinWorkerData), kubeconfig(t))
 	}}, options...)...))
-	w.Nodes.FirstBoot(bootstrap.Done)
+	w.Nodes.FirstBoot(record.Done)
 	settle(w)
 	becomeNodes(w)
 	settle(w)

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -71,7 +71,7 @@ func TestNothingIsWrittenWithoutAChange(t *testing.T) {
 		"Pool": func(t *testing.T) (*world.World, func()) {
 			t.Helper()
 			w := world.New(t, builders.New(builders.MachinePool(2)))
-			w.Nodes.FirstBoot(bootstrap.Done)
+			w.Nodes.FirstBoot(record.Done)
 			w.SettlePool()
 			return w, func() { w.LookAtPool() }
 		},

@@ -32,7 +32,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -109,7 +109,7 @@ func (l *life) RestartEngine() { l.world.Engine.RestartEngine() }
 func (l *life) run(first, second faults.Fault) *faults.Injector {
 	l.t.Helper()
 	l.world = world.New(l.t, &builders.Objects{})
-	l.world.Nodes.FirstBoot(bootstrap.Done)
+	l.world.Nodes.FirstBoot(record.Done)
 	l.world.Client = l.api
 	l.world.Restart()
 	l.create()

@@ -25,7 +25,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -51,8 +51,8 @@ func RunEtcd(eng *simulated.Engine) *Etcd {
 }
 
 func (e *Etcd) join(container string) {
-	state, err := e.engine.ReadFile(container, path.Join(bootstrap.RecordPath, "state"))
-	if err != nil || bootstrap.State(state) != bootstrap.Done {
+	state, err := e.engine.ReadFile(container, path.Join(record.Path, "state"))
+	if err != nil || record.State(state) != record.Done {
 		return
 	}
 	// The container exists: it has just started.

@@ -23,7 +23,8 @@ import (
 	"path"
 	"sync"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 )
 
@@ -32,37 +33,37 @@ type Nodes struct {
 	engine *simulated.Engine
 
 	mutex sync.Mutex
-	first bootstrap.State
+	first record.State
 }
 
 // Run lets every container that was given a bootstrap begin it when it first
 // starts. It stays at Started until Record says otherwise.
 func Run(eng *simulated.Engine) *Nodes {
-	n := &Nodes{engine: eng, first: bootstrap.Started}
+	n := &Nodes{engine: eng, first: record.Started}
 	eng.OnStart(n.boot)
 	return n
 }
 
 // FirstBoot sets what the record says after the first boot.
-func (n *Nodes) FirstBoot(state bootstrap.State) {
+func (n *Nodes) FirstBoot(state record.State) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.first = state
 }
 
 func (n *Nodes) boot(container string) {
-	if _, err := n.engine.ReadFile(container, path.Join(bootstrap.Directory, "bootstrap")); err != nil {
+	if _, err := n.engine.ReadFile(container, path.Join(script.Directory, "bootstrap")); err != nil {
 		// Not a node, or one that lacks its bootstrap: nothing happens.
 		return
 	}
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	state := path.Join(bootstrap.RecordPath, "state")
+	state := path.Join(record.Path, "state")
 	recorded, err := n.engine.ReadFile(container, state)
 	next := n.first
 	switch {
-	case err == nil && bootstrap.State(recorded) == bootstrap.Started:
-		next = bootstrap.Interrupted
+	case err == nil && record.State(recorded) == record.Started:
+		next = record.Interrupted
 	case err == nil:
 		return
 	}
@@ -78,7 +79,7 @@ func Record(eng *simulated.Engine, container string, files map[string]string) er
 		if name != "" {
 			file += "." + name
 		}
-		if err := eng.WriteFile(container, path.Join(bootstrap.RecordPath, file), []byte(content)); err != nil {
+		if err := eng.WriteFile(container, path.Join(record.Path, file), []byte(content)); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/cluster-api/bootstrap/kubeadm/pkg/ignition"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -88,7 +89,7 @@ storage:
 `}},
 	})
 	must.Succeed(t, err)
-	for operation, data := range map[bootstrap.KubeadmOperation][]byte{bootstrap.KubeadmInit: initial, bootstrap.KubeadmJoinWorker: join} {
+	for operation, data := range map[userdata.KubeadmOperation][]byte{userdata.KubeadmInit: initial, userdata.KubeadmJoinWorker: join} {
 		var pretty bytes.Buffer
 		must.Succeed(t, json.Indent(&pretty, data, "", "  "))
 		pretty.WriteByte('\n')
@@ -100,7 +101,7 @@ storage:
 		if diff := cmp.Diff(string(want), pretty.String()); diff != "" {
 			t.Errorf("%s is not what the bootstrap provider emits (-file +emitted; go test -update writes it):\n%s", file, diff)
 		}
-		config, err := bootstrap.Parse(data, bootstrap.FormatIgnition, bootstrap.Instance{})
+		config, err := bootstrap.Parse(data, userdata.FormatIgnition, userdata.Instance{})
 		if err != nil {
 			t.Errorf("Parse(): %v", err)
 		}

@@ -28,9 +28,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
+	"github.com/capi-samples/cluster-api-provider-container/internal/redact"
 )
 
 // BootstrapSecrets returns the strings of the bootstrap data of all machines of a
@@ -49,7 +50,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, cluster s
 		}
 		container, _ := identity.ParseProviderID(providerID)
 		found, failed := logs.DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret},
-			bootstrap.Instance{ID: container, Hostname: identity.HostName(name)})
+			userdata.Instance{ID: container, Hostname: identity.HostName(name)})
 		secrets, err = append(secrets, found...), errors.Join(err, failed)
 	}
 	for _, machine := range machines.Items {
@@ -92,7 +93,7 @@ func Redact(value any, secrets []string) any {
 			value[i] = Redact(value[i], secrets)
 		}
 	case string:
-		return bootstrap.Redact(value, secrets...)
+		return redact.Text(value, secrets...)
 	}
 	return value
 }
@@ -118,5 +119,5 @@ func isSecret(parent map[string]any, key string) bool {
 // namesSecret asks what decides it for logs.
 func namesSecret(name string) bool {
 	assigned := name + ": word"
-	return bootstrap.Redact(assigned) != assigned
+	return redact.Text(assigned) != assigned
 }

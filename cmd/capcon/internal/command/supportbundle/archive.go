@@ -34,7 +34,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/redact"
 )
 
 // bundle is a compressed archive on the disk that is written file by file.
@@ -80,7 +80,7 @@ func (b *bundle) close() error {
 // note what could not be collected.
 func (b *bundle) note(part string, err error) {
 	if err != nil {
-		b.failures = append(b.failures, part+": "+management.OneLine(bootstrap.Redact(err.Error(), b.secrets...)))
+		b.failures = append(b.failures, part+": "+management.OneLine(redact.Text(err.Error(), b.secrets...)))
 	}
 }
 

@@ -1,0 +1,207 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package script makes the archive that is uploaded into a container before its first start: a script that bootstraps the
+// node, and the files that the script reads.
+package script
+
+import (
+	"archive/tar"
+	"bytes"
+	_ "embed"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/reader"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
+)
+
+const (
+	// Directory is where the archive's files and script lie in the node. It holds secrets and is removed once the
+	// bootstrap has ended, however it ended. It is on the root file system: an upload does not reach a volume or a tmpfs on
+	// every engine.
+	Directory = "/opt/cluster-api-bootstrap"
+
+	unitDirectory = "etc/systemd/system"
+	unitLink      = unitDirectory + "/multi-user.target.wants/" + userdata.BootstrapUnit
+	// kubeletDropIns is the directory of kubeletDropIn. After kubeadm's drop-in, and after that of the script for
+	// Ignition, which completes the flags.
+	kubeletDropIns    = unitDirectory + "/kubelet.service.d"
+	kubeletDropInName = kubeletDropIns + "/95-cluster-api-bootstrap.conf"
+)
+
+// Paths are those in the node that the bootstrap is made of. What hides one of them, such as a mount, breaks the
+// bootstrap; what leads one of them out of the node, also a mount, shows its secrets, or lets one machine believe what
+// another recorded.
+func Paths() []string {
+	return []string{Directory, path.Dir(record.Path), "/" + unitDirectory + "/" + userdata.BootstrapUnit, "/" + unitLink, userdata.KubeletDefaults}
+}
+
+//go:embed bootstrap.sh
+var script []byte
+
+// ignitionScript is what the script needs for the steps that only Ignition has.
+//
+//go:embed ignition.sh
+var ignitionScript []byte
+
+// initScript is what the script needs to complete a kubeadm init.
+//
+//go:embed init.sh
+var initScript []byte
+
+// kubeletScript leaves out flags that the kubelet's configuration sets. It stays in the node.
+//
+//go:embed kubelet.sh
+var kubeletScript []byte
+
+// kubeletDropIn runs that script before each start of the kubelet.
+//
+//go:embed kubelet.conf
+var kubeletDropIn []byte
+
+//go:embed cluster-api-bootstrap.service
+var unit []byte
+
+// Input is everything an archive is made of.
+type Input struct {
+	// Config is the user's part, parsed and adapted.
+	Config userdata.Config
+	// Instance is the machine's; its ID is INSTANCE_ID in the environment of commands, as in cloud-init.
+	Instance userdata.Instance
+	// KubeletFlags are flags such as --provider-id=container:///name. They are added after the user's own in
+	// KUBELET_EXTRA_ARGS of /etc/default/kubelet, just before each of the user's commands, so that they survive a user
+	// who writes that file. A flag the user gives wins, there or in kubeadm's kubeletExtraArgs; of flags that hold a
+	// pair (--node-labels=key=value) the user's pairs win. One pair per flag.
+	KubeletFlags []string
+	// SystemFiles are contents by their paths from the root, such as etc/systemd/system/NAME.service.d/NAME.conf. They
+	// are there when systemd starts, owned by root and readable by all.
+	SystemFiles map[string]string
+}
+
+// Archive returns an uncompressed tar to be extracted at "/" of a container that was created and not started yet, with
+// ownership kept. Equal input gives equal bytes. It holds the private keys that the input holds.
+//
+// An error means that a value has a control character and would break out of its line.
+func Archive(in Input) ([]byte, error) {
+	flags, err := in.kubeletFlags()
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(in.Instance.ID, reader.IsControl) {
+		return nil, fmt.Errorf("instance ID %q contains a control character", in.Instance.ID)
+	}
+	planned, err := plan(in.Config)
+	if err != nil {
+		return nil, err
+	}
+	a := newArchiver()
+	base := strings.TrimPrefix(Directory, "/")
+	a.directory(base)
+	a.file(path.Join(base, "bootstrap"), script)
+	if in.Config.Format == userdata.FormatIgnition {
+		a.file(path.Join(base, "ignition"), ignitionScript)
+	}
+	a.file(path.Join(base, "instance-id"), []byte(in.Instance.ID+"\n"))
+	a.file(path.Join(base, "kubelet-flags"), []byte(lines(flags)))
+	a.file(path.Join(base, "kubelet-settings"), []byte(kubeletSettings(flags)))
+	a.file(path.Join(base, "kubelet"), kubeletScript)
+	a.directory(path.Join(base, "steps"))
+	if init := planned.init; init.step != "" {
+		a.directory(path.Join(base, "init"))
+		a.file(path.Join(base, "init", "functions"), initScript)
+		a.file(path.Join(base, "init", "step"), []byte(init.step+"\n"))
+		a.file(path.Join(base, "init", "path"), []byte(init.config+"\n"))
+		a.file(path.Join(base, "init", "run"), []byte(init.run))
+	}
+	for i, step := range planned.steps {
+		directory := path.Join(base, "steps", step.directory(i))
+		a.directory(directory)
+		for _, f := range step.files {
+			a.file(path.Join(directory, f.name), f.content)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.SystemFiles)) {
+		a.dropIn(name, []byte(in.SystemFiles[name]))
+	}
+	a.dropIn(kubeletDropInName, kubeletDropIn)
+	a.public(path.Join(unitDirectory, userdata.BootstrapUnit), unit)
+	a.link(unitLink, "../"+userdata.BootstrapUnit)
+	return a.finish()
+}
+
+// archiver writes a tar. Its first error is kept and returned at the end.
+type archiver struct {
+	buffer *bytes.Buffer
+	writer *tar.Writer
+	err    error
+}
+
+func newArchiver() *archiver {
+	buffer := &bytes.Buffer{}
+	return &archiver{buffer: buffer, writer: tar.NewWriter(buffer)}
+}
+
+func (a *archiver) add(header tar.Header, content []byte) {
+	if a.err != nil {
+		return
+	}
+	// A fixed time makes equal input equal bytes. Not 0, which some tools take for "no time".
+	header.ModTime = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	header.Size = int64(len(content))
+	if a.err = a.writer.WriteHeader(&header); a.err == nil {
+		_, a.err = a.writer.Write(content)
+	}
+}
+
+// directory adds one of our own directories. Directories of the image are left to the engine: an entry would change
+// their mode.
+func (a *archiver) directory(name string) {
+	a.add(tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o700}, nil)
+}
+
+func (a *archiver) file(name string, content []byte) {
+	a.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600}, content)
+}
+
+func (a *archiver) public(name string, content []byte) {
+	a.add(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644}, content)
+}
+
+// dropIn is a public file in a directory that the image may lack.
+func (a *archiver) dropIn(name string, content []byte) {
+	a.add(tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}, nil)
+	a.public(name, content)
+}
+
+func (a *archiver) link(name, target string) {
+	a.add(tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target, Mode: 0o777}, nil)
+}
+
+func (a *archiver) finish() ([]byte, error) {
+	if a.err == nil {
+		a.err = a.writer.Close()
+	}
+	if a.err != nil {
+		return nil, fmt.Errorf("write bootstrap archive: %w", a.err)
+	}
+	return a.buffer.Bytes(), nil
+}
