@@ -74,7 +74,7 @@ func newBuilder(ctx context.Context, root string, p platform) (*builder, error) 
 	}
 	b := &builder{
 		root:   absolute,
-		images: filepath.Join(absolute, "lab", "images"),
+		images: imagesDirectory(absolute),
 		cache:  filepath.Join(userCache, "cluster-api-provider-container", "images"+p.suffix()),
 		start:  time.Now(), platform: p,
 	}
@@ -91,6 +91,9 @@ func newBuilder(ctx context.Context, root string, p platform) (*builder, error) 
 	}
 	return b, nil
 }
+
+// imagesDirectory of a repository has the components.
+func imagesDirectory(root string) string { return filepath.Join(root, "lab", "images") }
 
 // acquire waits for another build with the same cache.
 func (b *builder) acquire(ctx context.Context) (err error) {

@@ -76,7 +76,7 @@ func run(ctx context.Context, arguments []string) error {
 	names, err := expand(flags.Args())
 	if err == nil && *kubernetes != "" {
 		var node string
-		node, err = nodeOf(os.DirFS(filepath.Join(*root, "images")), *kubernetes)
+		node, err = nodeOf(os.DirFS(imagesDirectory(*root)), *kubernetes)
 		names = union(names, []string{node})
 	}
 	if err != nil {
