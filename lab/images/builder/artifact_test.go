@@ -31,20 +31,14 @@ func newTestBuilder(t *testing.T) *builder {
 	root := t.TempDir()
 	b := &builder{root: root, images: filepath.Join(root, "images"), cache: filepath.Join(root, "cache"), start: time.Now()}
 	b.scratch = filepath.Join(b.cache, "scratch")
-	if err := os.MkdirAll(b.scratch, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.MkdirAll(b.scratch, 0o755))
 	return b
 }
 
 func writeFile(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	succeed(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -82,19 +76,13 @@ func TestKey(t *testing.T) {
 		"Name":   {"artifacts do not share directories", func(a *artifact) { a.name = "other" }, false},
 	}
 	b := newTestBuilder(t)
-	want, err := b.key(base())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := get(b.key(base()))(t)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := base()
 			tc.change(a)
-			got, err := b.key(a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := get(b.key(a))(t)
 			if (got == want) != tc.same {
 				t.Errorf("%s: key %s against %s, want same: %t", tc.reason, got, want, tc.same)
 			}
@@ -128,21 +116,13 @@ func TestResolve(t *testing.T) {
 			_, err := os.Stat(w.of(a, "value"))
 			return err
 		}}
-		if _, err := b.resolve(t.Context(), dependent); err != nil {
-			t.Fatal(err)
-		}
+		get(b.resolve(t.Context(), dependent))(t)
 	}
 	if first != 1 {
 		t.Errorf("built %d times with the same inputs, want once", first)
 	}
-	dir, err := b.resolve(t.Context(), counted("two", &second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions, err := os.ReadDir(filepath.Dir(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := get(b.resolve(t.Context(), counted("two", &second)))(t)
+	versions := get(os.ReadDir(filepath.Dir(dir)))(t)
 	if second != 1 || len(versions) != 1 {
 		t.Errorf("changed inputs: built %d times, %d versions kept; want one of each", second, len(versions))
 	}
@@ -163,12 +143,25 @@ func TestResolveLeavesNothingOfAFailure(t *testing.T) {
 		t.Errorf("got error %v, want %v", err, broken)
 	}
 	for _, directory := range []string{filepath.Join(b.cache, "artifacts", "failing"), b.scratch} {
-		entries, err := os.ReadDir(directory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := get(os.ReadDir(directory))(t)
 		if len(entries) != 0 {
 			t.Errorf("%s still holds %s", directory, entries[0].Name())
 		}
+	}
+}
+
+func succeed(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get returns a value, and fails the test if there is an error in its place.
+func get[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		succeed(t, err)
+		return value
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -32,32 +33,25 @@ func TestPublish(t *testing.T) {
 	t.Parallel()
 	b := newTestBuilder(t)
 	engine := filepath.Join(t.TempDir(), "engine")
-	write(t, engine, fakeEngine)
-	write(t, engine+".id", "\n")
+	writeFile(t, engine, fakeEngine)
+	writeFile(t, engine+".id", "\n")
 	for _, id := range []string{"sha256:1", "sha256:2"} {
 		image := &artifact{name: "haproxy", values: []string{id}, build: func(_ context.Context, w *workspace) error {
-			write(t, filepath.Join(w.dir, archiveFile), id)
+			writeFile(t, filepath.Join(w.dir, archiveFile), id)
 			text, err := json.Marshal(publication{Reference: haproxyReference, ID: id})
-			write(t, filepath.Join(w.dir, publicationFile), string(text))
+			writeFile(t, filepath.Join(w.dir, publicationFile), string(text))
 			return err
 		}}
-		if err := b.publish(t.Context(), "haproxy", image); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, b.publish(t.Context(), "haproxy", image))
 		archive := filepath.Join(b.cache, "haproxy.tar")
 		if text, err := os.ReadFile(archive); err != nil || string(text) != id {
 			t.Errorf("the archive is %q, %v, want that of %s", text, err, id)
 		}
-		got, err := readPublication("haproxy", filepath.Join(b.cache, "haproxy.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := get(readPublication("haproxy", filepath.Join(b.cache, "haproxy.json")))(t)
 		if diff := cmp.Diff(publication{Reference: haproxyReference, ID: id, Archive: archive}, got); diff != "" {
 			t.Errorf("what those who load it read (-want, +got):\n%s", diff)
 		}
-		if err := (loader{builder: b, engine: []string{"sh", engine}}).loadImages(t.Context(), []string{"haproxy"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, (loader{builder: b, engine: []string{"sh", engine}}).loadImages(t.Context(), []string{"haproxy"}))
 	}
 	calls, err := os.ReadFile(engine + ".calls")
 	if err != nil || strings.Count(string(calls), "image load") != 2 {
@@ -82,15 +76,106 @@ func TestRepositoryFiles(t *testing.T) {
 	} {
 		writeFile(t, filepath.Join(b.root, name), text)
 	}
-	got, err := b.repositoryFiles(t.Context(), program{packages: []string{"."}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := get(b.repositoryFiles(t.Context(), program{packages: []string{"."}}))(t)
 	var want []string
 	for _, name := range []string{"used/used.go", "used/text", "main.go", "go.mod", "go.sum"} {
 		want = append(want, filepath.Join(b.root, name))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want, +got):\n%s", diff)
+	}
+}
+
+// fakeEngine stands for an engine's command. It notes how it is called, and has
+// one image.
+const fakeEngine = `echo "$*" >>"$0.calls"
+case "$*" in
+*"RepoTags"*) echo 0 ;;
+*inspect*) cat "$0.id" ;;
+esac
+`
+
+func TestLoadImage(t *testing.T) {
+	t.Parallel()
+	const inspect = "--remote image inspect --format {{.Id}} localhost/capcon/haproxy:2.6"
+	cases := map[string]struct {
+		reason string
+		has    string
+		want   []string
+	}{
+		"the same": {
+			reason: "an engine that has the image is left alone",
+			has:    "sha256:11", want: []string{inspect},
+		},
+		"the same, without its algorithm": {
+			reason: "Podman prints ids this way",
+			has:    "11", want: []string{inspect},
+		},
+		"an older one": {
+			reason: "what lost its name to the new one would never be found again",
+			has:    "22", want: []string{
+				inspect,
+				"--remote image load --quiet --input haproxy.tar",
+				"--remote image inspect --format {{len .RepoTags}} 22",
+				"--remote image rm 22",
+			},
+		},
+		"none": {
+			reason: "there is nothing to remove",
+			want:   []string{inspect, "--remote image load --quiet --input haproxy.tar"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "engine")
+			writeFile(t, path, fakeEngine)
+			writeFile(t, path+".id", c.has+"\n")
+			// By the shell: the kernel refuses to run a file that is open for
+			// writing, which a process that another test starts meanwhile may have
+			// inherited.
+			l := loader{builder: &builder{}, engine: []string{"sh", path, "--remote"}}
+			err := l.loadImage(t.Context(), "haproxy", publication{
+				Reference: "localhost/capcon/haproxy:2.6", ID: "sha256:11", Archive: "haproxy.tar",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			calls := get(os.ReadFile(path + ".calls"))(t)
+			if diff := cmp.Diff(c.want, strings.Split(strings.TrimSpace(string(calls)), "\n")); diff != "" {
+				t.Errorf("%s; calls (-want, +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestUnderway(t *testing.T) {
+	t.Parallel()
+	var work underway
+	if got := work.describe(time.Now()); got != "" {
+		t.Errorf("%q is under way before anything began", got)
+	}
+	work.begin("first")
+	work.begin("ended")
+	work.begin("second")
+	work.end("ended")
+	work.since["first"] = work.since["first"].Add(-time.Minute)
+	const want = "first for 65s, second for 5s"
+	if got := work.describe(work.since["second"].Add(5 * time.Second)); got != want {
+		t.Errorf("under way: %q, want %q", got, want)
+	}
+}
+
+func TestMountsBelow(t *testing.T) {
+	t.Parallel()
+	const table = `22 1 254:0 / / rw - ext4 /dev/vda rw
+30 22 0:5 / /cache/scratch/a\040b/root/proc rw - proc proc rw
+31 30 0:6 / /cache/scratch/a\040b/root/proc/sys rw - sysfs sysfs rw
+32 22 0:7 / /cache/scratch-other/proc rw - proc proc rw
+broken
+`
+	want := []string{"/cache/scratch/a b/root/proc/sys", "/cache/scratch/a b/root/proc"}
+	if diff := cmp.Diff(want, mountsBelow(table, "/cache/scratch")); diff != "" {
+		t.Errorf("innermost first, nothing next to the directory (-want, +got):\n%s", diff)
 	}
 }

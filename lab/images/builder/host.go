@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -87,4 +88,34 @@ func aptGet(args ...string) command {
 		args: append([]string{"apt-get", "--quiet"}, args...), env: []string{"DEBIAN_FRONTEND=noninteractive"},
 		hint: "Is a Debian or Ubuntu mirror reachable? Try the command by hand.",
 	}
+}
+
+// removeScratch removes a directory that a killed build may have left mounts
+// in: debootstrap mounts /proc and /sys into the root file system it makes.
+func removeScratch(directory string) error {
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return fmt.Errorf("list mounts: %w", err)
+	}
+	for _, path := range mountsBelow(string(table), directory) {
+		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("unmount %s: %w", path, err)
+		}
+	}
+	return os.RemoveAll(directory)
+}
+
+// mountsBelow are the mount points in a directory, the innermost first.
+func mountsBelow(table, directory string) []string {
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+	var found []string
+	for line := range strings.Lines(table) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			found = append(found, unescape.Replace(fields[4]))
+		}
+	}
+	slices.Reverse(found) // the table is in the order of mounting
+	return slices.DeleteFunc(found, func(path string) bool {
+		return !strings.HasPrefix(path, directory+string(filepath.Separator))
+	})
 }

@@ -32,19 +32,13 @@ import (
 // repository is the builder of this checkout; nothing is built with it.
 func repository(t *testing.T) *builder {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &builder{root: root, images: filepath.Join(root, "lab", "images")}
+	root := get(filepath.Abs(filepath.Join("..", "..", "..")))(t)
+	return &builder{root: root, images: imagesDirectory(root)}
 }
 
 func kindBaseForTest(t *testing.T) string {
 	t.Helper()
-	base, err := repository(t).kindBase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := get(repository(t).kindBase(t.Context()))(t)
 	return base
 }
 
@@ -52,10 +46,7 @@ func kindBaseForTest(t *testing.T) string {
 // than we do and differences.go say.
 func TestPackagesAreKinds(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(kindBaseForTest(t), "Dockerfile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := get(os.ReadFile(filepath.Join(kindBaseForTest(t), "Dockerfile")))(t)
 	match := regexp.MustCompile(`(?s)noninteractive clean-install (.*?)&&`).FindSubmatch(text)
 	if match == nil {
 		t.Fatal("kind's Dockerfile installs its packages in another way")
@@ -71,9 +62,7 @@ func TestFilesAreKinds(t *testing.T) {
 	t.Parallel()
 	base := kindBaseForTest(t)
 	files := &tree{directory: t.TempDir()}
-	if err := addKindFiles(base, files); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, addKindFiles(base, files))
 	var missing []string
 	err := filepath.WalkDir(filepath.Join(base, "files"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -106,14 +95,8 @@ func TestFilesAreKinds(t *testing.T) {
 
 func TestContainerdConfiguration(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(kindBaseForTest(t), filepath.FromSlash(containerdConfig)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := addImports(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := get(os.ReadFile(filepath.Join(kindBaseForTest(t), filepath.FromSlash(containerdConfig))))(t)
+	got := get(addImports(string(text)))(t)
 	without := strings.Replace(got, importsLine+"\n", "", 1)
 	if diff := cmp.Diff(string(text), without); diff != "" {
 		t.Errorf("more than the imports was changed (-kind, +ours):\n%s", diff)
@@ -128,10 +111,7 @@ func TestContainerdConfiguration(t *testing.T) {
 
 func TestRuntimeSpec(t *testing.T) {
 	t.Parallel()
-	got, err := runtimeSpec(`{"process":{"rlimits":[{"type":"RLIMIT_NOFILE"}],"cwd":"/"}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := get(runtimeSpec(`{"process":{"rlimits":[{"type":"RLIMIT_NOFILE"}],"cwd":"/"}}`))(t)
 	want := `{
   "hooks": {
     "createContainer": [
@@ -157,10 +137,7 @@ func TestRuntimeSpec(t *testing.T) {
 
 func TestDifferencesAreDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(repository(t).images, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := get(os.ReadFile(filepath.Join(repository(t).images, "README.md")))(t)
 	_, table, found := strings.Cut(string(text), "| Difference | Why |\n|---|---|\n")
 	if !found {
 		t.Fatal("images/README.md has no table of differences")

@@ -41,21 +41,15 @@ func writeTree(t *testing.T, names []string) string {
 	}
 	files.mkdir("tmp", os.ModeSticky|0o777)
 	files.link("b", "link")
-	if files.err != nil {
-		t.Fatal(files.err)
-	}
-	if err := os.Link(filepath.Join(directory, "a", "one"), filepath.Join(directory, "a", "two")); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, files.err)
+	succeed(t, os.Link(filepath.Join(directory, "a", "one"), filepath.Join(directory, "a", "two")))
 	return directory
 }
 
 func packed(t *testing.T, directory string) string {
 	t.Helper()
 	layer := filepath.Join(t.TempDir(), layerFile)
-	if err := packLayer(t.Context(), directory, layer); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, packLayer(t.Context(), directory, layer))
 	return layer
 }
 
@@ -64,15 +58,10 @@ func TestPackLayerIsDeterministic(t *testing.T) {
 	first := writeTree(t, []string{"a/one", "b"})
 	second := writeTree(t, []string{"b", "a/one"})
 	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(second, "b"), later, later); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Chtimes(filepath.Join(second, "b"), later, later))
 	var sums []string
 	for _, directory := range []string{first, second} {
-		sum, err := sumFile(packed(t, directory))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sum := get(sumFile(packed(t, directory)))(t)
 		sums = append(sums, sum)
 	}
 	if sums[0] != sums[1] {
@@ -82,10 +71,7 @@ func TestPackLayerIsDeterministic(t *testing.T) {
 
 func TestPackLayer(t *testing.T) {
 	t.Parallel()
-	file, err := os.Open(packed(t, writeTree(t, []string{"b", "a/one"})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := get(os.Open(packed(t, writeTree(t, []string{"b", "a/one"}))))(t)
 	defer func() { _ = file.Close() }()
 	type entry struct {
 		Name, Link string
@@ -129,26 +115,18 @@ func TestWriteImage(t *testing.T) {
 	var image v1.Image
 	for range 2 {
 		directory := t.TempDir()
-		if err := platform("amd64").writeImage(directory, prefix+"test:1", layers, v1.Config{User: "me"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, platform("amd64").writeImage(directory, prefix+"test:1", layers, v1.Config{User: "me"}))
 		var err error
 		if image, err = tarball.ImageFromPath(filepath.Join(directory, archiveFile), nil); err != nil {
 			t.Fatal(err)
 		}
-		id, err := image.ConfigName()
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := get(image.ConfigName())(t)
 		ids = append(ids, id.String())
 	}
 	if ids[0] != ids[1] {
 		t.Errorf("the same layers give two images: %s and %s", ids[0], ids[1])
 	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := get(image.ConfigFile())(t)
 	var order []string
 	for _, history := range config.History {
 		order = append(order, history.CreatedBy)

@@ -61,10 +61,7 @@ Components: main
 			for path, text := range tc.files {
 				directory[path] = &fstest.MapFile{Data: []byte(text)}
 			}
-			got, err := findMirror(directory, "bookworm")
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := get(findMirror(directory, "bookworm"))(t)
 			if got != tc.want {
 				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 			}
@@ -139,18 +136,11 @@ func TestReplacements(t *testing.T) {
 func TestDebFiles(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
-	if err := os.Mkdir(filepath.Join(directory, securityDirectory), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Mkdir(filepath.Join(directory, securityDirectory), 0o700))
 	for _, name := range []string{"a_1_amd64.deb", "b_1%3a1_amd64.deb", "ab_1_all.deb", securityDirectory + "/a_2_amd64.deb"} {
-		if err := os.WriteFile(filepath.Join(directory, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(filepath.Join(directory, name), nil, 0o600))
 	}
-	files, err := debFiles(directory)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := get(debFiles(directory))(t)
 	want := []string{filepath.Join(directory, "ab_1_all.deb"), filepath.Join(directory, "b_1%3a1_amd64.deb"), filepath.Join(directory, securityDirectory, "a_2_amd64.deb")}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -160,5 +150,16 @@ func TestDebFiles(t *testing.T) {
 	}
 	if _, err := debFile(directory, "c"); err == nil {
 		t.Error("file of a package that was not fetched: success, want an error")
+	}
+}
+
+func TestPackageOfFile(t *testing.T) {
+	t.Parallel()
+	got, err := packageOfFile("/debs/libc6_1%3a2.36-9+deb12u1_amd64.deb")
+	if want := "libc6 1:2.36-9+deb12u1 amd64"; err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	if _, err := packageOfFile("/debs/surprise.deb"); err == nil {
+		t.Error("another file: success, want an error")
 	}
 }
